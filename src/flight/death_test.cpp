@@ -102,7 +102,7 @@ TEST(Death, TextAnswersInItsFirstLine) {
   EXPECT_THAT(text, HasSubstr("every call up to the kill"));
   EXPECT_THAT(text, HasSubstr("like a leak"));
   EXPECT_THAT(text, HasSubstr("none of those of insert_into_index were freed"));
-  EXPECT_THAT(text, HasSubstr("with 800.0 MiB it would die 13"));
+  EXPECT_THAT(text, HasSubstr("with 800.0 MiB it dies 13"));
   EXPECT_THAT(text, HasSubstr("anonymous 390.6 MiB"));
 }
 

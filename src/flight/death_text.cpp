@@ -112,6 +112,14 @@ std::string kind_text(const Death& death) {
         text += fmt::format(", {} of those of {} were freed",
                             *facts.freed_share <= 0 ? "none" : analysis::percent(*facts.freed_share), top);
       break;
+    case GrowthKind::kGrowing:
+      text = fmt::format(
+          "live blocks grow steadily and explain {} of the growth of {}, although {} of those of {} were "
+          "freed: a queue or "
+          "table that fills faster than it empties, or a leak among other blocks",
+          analysis::percent(std::min(1.0, growth.explained)), grew,
+          analysis::percent(facts.freed_share.value_or(0)), top);
+      break;
     case GrowthKind::kFilling:
       text = fmt::format("like a cache that fills: live blocks explain {} of the growth of {}",
                          analysis::percent(std::min(1.0, growth.explained)), grew);
@@ -159,12 +167,15 @@ std::string headroom_text(const Death& death) {
     case HeadroomKind::kNotKnown:
       return "";
     case HeadroomKind::kNoneHelps:
-      return limit > 0 ? fmt::format("a larger limit only puts it off: with {} it would die {} later",
+      return limit > 0 ? fmt::format("a larger limit only delays it: at this rate, with {} it dies {} later",
                                      bytes(2 * limit), seconds(headroom.seconds_at_twice))
-                       : "a larger limit would only put it off";
+                       : "a larger limit only delays it";
     case HeadroomKind::kLevelsOff:
-      return fmt::format("dies with {}, lives with {}, if it goes on to slow down as it did",
-                         bytes(limit > 0 ? limit : headroom.needed), bytes(headroom.enough));
+      return fmt::format(
+          "it needs more than {}; its growth slows down, and where it stops is not known: fathom limit "
+          "--bisect finds the "
+          "smallest limit that works",
+          bytes(std::max(limit, headroom.needed)));
     case HeadroomKind::kGivesWay:
       return fmt::format(
           "the kernel takes pages of files back before it kills: what has to fit are {} of anonymous, shared "

@@ -9,7 +9,6 @@ namespace {
 constexpr double kLeastGrowth = 4 << 20, kLeastGrowthShare = 0.02;
 constexpr double kMost = 0.5;           // a part that is said to be the reason explains more than half
 constexpr double kHardlyFreed = 0.05;   // of a leak's blocks
-constexpr double kOftenFreed = 0.25;    // of a cache's
 constexpr double kSlowsDown = 0.6;      // the last third of the window, of the mean third
 constexpr double kDatabaseFaults = 20;  // a second, from the disk
 
@@ -25,12 +24,14 @@ GrowthVerdict classify_anonymous(const GrowthFacts& facts) {
   const double live = grew(facts.live) / all;
   if (facts.live && live >= kMost) {
     verdict.explained = live;
+    // A queue that fills faster than it empties and a vector that is copied into a larger one free much, too. A cache
+    // that fills is told by its growth alone, which slows down.
     const bool slows_down = facts.late_share && *facts.late_share < kSlowsDown;
-    const bool replaced = facts.freed_share && *facts.freed_share >= kOftenFreed;
-    verdict.kind = slows_down || replaced ? GrowthKind::kFilling : GrowthKind::kLeak;
-    // Few are freed, and it is steady: neither speaks for a cache.
-    const bool clear = verdict.kind == GrowthKind::kFilling ? slows_down && replaced
-                                                            : facts.freed_share.value_or(0) <= kHardlyFreed;
+    const bool hardly_freed = facts.freed_share.value_or(0) <= kHardlyFreed;
+    verdict.kind = slows_down     ? GrowthKind::kFilling
+                   : hardly_freed ? GrowthKind::kLeak
+                                  : GrowthKind::kGrowing;
+    const bool clear = slows_down ? !hardly_freed : hardly_freed;
     const bool fits = live <= 1.25 && live >= 0.75 && facts.live_error <= 0.25 * all;
     verdict.sureness = clear && fits ? Sureness::kHigh : Sureness::kMedium;
     return verdict;
@@ -59,6 +60,8 @@ std::string_view to_string(GrowthKind kind) {
       return "none";
     case GrowthKind::kLeak:
       return "leak";
+    case GrowthKind::kGrowing:
+      return "growing";
     case GrowthKind::kFilling:
       return "filling";
     case GrowthKind::kRetained:
@@ -132,20 +135,7 @@ Headroom headroom_of(const GrowthFacts& facts, const GrowthVerdict& verdict, dou
       headroom.kind = HeadroomKind::kGivesWay;
       return headroom;
     case GrowthKind::kFilling:
-      // Each third of the window adds `ratio` of what the one before added: their sum is where it leads.
-      if (facts.late_share && *facts.late_share > 0 && *facts.late_share < 0.9) {
-        // Thirds a, ar, arr with mean 1: the last is 3rr / (1 + r + rr).
-        double low = 0, high = 1;
-        for (int i = 0; i < 50; ++i) {
-          const double ratio = (low + high) / 2;
-          (3 * ratio * ratio / (1 + ratio + ratio * ratio) < *facts.late_share ? low : high) = ratio;
-        }
-        const double last = *facts.late_share * verdict.grew / 3;
-        headroom.kind = HeadroomKind::kLevelsOff;
-        headroom.enough = (headroom.needed + last * low / (1 - low)) * 1.125;
-        if (limit > 0) headroom.enough = std::max(headroom.enough, limit * 1.125);
-        return headroom;
-      }
+      headroom.kind = HeadroomKind::kLevelsOff;
       return headroom;
     default:
       break;

@@ -8,14 +8,15 @@
 namespace fathom::flight {
 
 enum class GrowthKind : std::uint8_t {
-  kNone,            // nothing grew: the limit is below what it needs at once
-  kLeak,            // live blocks, of which hardly any are freed, at a steady rate
-  kFilling,         // live blocks that are replaced, or that grow ever more slowly: a cache that fills
-  kRetained,        // free memory that the allocator keeps
-  kHugePages,       // huge pages around blocks that need little of them
-  kMapped,          // anonymous memory that the program mapped itself, without an allocator
-  kAnonymous,       // anonymous memory; whose is not known
-  kShared,          // memfd, tmpfs, shared memory
+  kNone,       // nothing grew: the limit is below what it needs at once
+  kLeak,       // live blocks, of which hardly any are freed, at a steady rate
+  kGrowing,    // live blocks at a steady rate, many of which are freed: a queue, a table, a leak among others
+  kFilling,    // live blocks that grow ever more slowly: a cache that fills
+  kRetained,   // free memory that the allocator keeps
+  kHugePages,  // huge pages around blocks that need little of them
+  kMapped,     // anonymous memory that the program mapped itself, without an allocator
+  kAnonymous,  // anonymous memory; whose is not known
+  kShared,     // memfd, tmpfs, shared memory
   kPageTables,      // the kernel's tables for the addresses in use
   kPageCache,       // files that were read or written; they are in no process
   kMappedDatabase,  // pages of mapped files
@@ -59,14 +60,13 @@ GrowthVerdict classify(const GrowthFacts& facts);
 enum class HeadroomKind : std::uint8_t {
   kNotKnown,
   kNoneHelps,    // it grows at a steady rate: a larger limit puts the end off
-  kLevelsOff,    // it lives with `enough`, which is where its growth leads
+  kLevelsOff,    // it slows down; where it would stop is not known
   kGivesWay,     // what grew is taken back before anybody is killed: `needed` has to fit
   kNeedsAtOnce,  // nothing grew: more than `needed`
 };
 struct Headroom {
   HeadroomKind kind = HeadroomKind::kNotKnown;
   double needed = 0;            // bytes that cannot be taken back, at the end
-  double enough = 0;            // kLevelsOff: a limit that is enough, with an eighth to spare
   double seconds_at_twice = 0;  // kNoneHelps: how much longer it lasts with twice the limit
 };
 // `limit`: that was met; 0: not known. `per_second`: of what cannot be taken back, over the window.

@@ -301,7 +301,7 @@ bool is_level_at_last(const Grid& grid) {
   return *high - *low <= 0.1 * (*highest - *lowest) / 3 || *high - *low <= 0.01 * *highest;
 }
 
-TrendShape shape_of(const Grid& grid, const Trend& trend, const Part& rest, double false_alarms) {
+TrendShape shape_of(const Grid& grid, Trend& trend, const Part& rest, double false_alarms) {
   const double highest = *std::max_element(grid.values.begin(), grid.values.end());
   const double lowest = *std::min_element(grid.values.begin(), grid.values.end());
   if (highest == lowest && grid.values.size() >= kLeastCells) return TrendShape::kPlateau;
@@ -320,7 +320,8 @@ TrendShape shape_of(const Grid& grid, const Trend& trend, const Part& rest, doub
     return part.slope.per_s + part.half(warm_up ? false_alarms / 5 : false_alarms) < 0;
   };
   if (below(rest)) return TrendShape::kFalling;
-  const bool rises = above(rest);
+  const bool rises = trend.rises = above(rest);
+  trend.level_at_last = is_level_at_last(grid);
   // A curve that bends towards a level still has a slope.
   const double least = rest.slope.per_s * (trend.duration_s - trend.warm_up_s) / 6;
   if (rises && trend.new_maximum && trend.late_rise > 0 &&
@@ -328,7 +329,7 @@ TrendShape shape_of(const Grid& grid, const Trend& trend, const Part& rest, doub
     return TrendShape::kGrowing;
   const double length_s = trend.duration_s - trend.warm_up_s;
   const double possible = std::max(std::fabs(rest.slope.low), std::fabs(rest.slope.high)) * length_s;
-  if (possible <= 0.1 * highest || (rises && !trend.new_maximum) || is_level_at_last(grid))
+  if (possible <= 0.1 * highest || (rises && !trend.new_maximum) || trend.level_at_last)
     return TrendShape::kPlateau;
   return TrendShape::kNoise;
 }

@@ -64,6 +64,10 @@ struct Trend {
   // quarter by half less than what is before; or it is sure that they rise by more than half as much. Neither
   // where too little is known.
   bool slowing = false, goes_on = false;
+  // The slope lies above zero, with no more false alarms than were allowed. What has this is never called level, a cache or
+  // noise, also where its last third alone does not show it.
+  bool rises = false;
+  bool level_at_last = false;              // the last third hardly moves: what rose before has stopped
   double early_per_s = 0, late_per_s = 0;  // of both halves
   unsigned steps = 0;                      // kSteps: jumps that make four fifths of the rise
   double last_step_s = 0;

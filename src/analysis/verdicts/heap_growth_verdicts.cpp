@@ -200,8 +200,9 @@ void judge_track(const HeapJudge& judge, const HeapTrack& track, const Trend& tr
     out.push_back(std::move(verdict));
     return;
   }
-  if (trend.shape != TrendShape::kGrowing ||
-      trend.growth() < std::max(kLeastGrowthBytes, kLeastShareOfGrowth * judge.growth) ||
+  const bool rises =
+      trend.shape == TrendShape::kGrowing || (trend.shape == TrendShape::kNoise && trend.rises);
+  if (!rises || trend.growth() < std::max(kLeastGrowthBytes, kLeastShareOfGrowth * judge.growth) ||
       (!history.sampled && all.allocated.blocks < kLeastGrowthBlocks))
     return;
   const double growth = trend.growth();
@@ -237,7 +238,7 @@ void judge_track(const HeapJudge& judge, const HeapTrack& track, const Trend& tr
   } else if (with_work) {
     verdict.kind = HeapVerdictKind::kGrowsWithWork;
     verdict.advice = {Advice::kSteadyLoad};
-  } else if (!trend.goes_on) {
+  } else if (!trend.goes_on || trend.shape == TrendShape::kNoise) {
     make_may_level(verdict, trend);
   } else {
     if (history.ended) {
@@ -254,6 +255,26 @@ void judge_track(const HeapJudge& judge, const HeapTrack& track, const Trend& tr
   out.push_back(std::move(verdict));
 }
 
+// Samples of the heap swing; what the kernel counts of the process does not. Where its growth is certain and no larger
+// than what the samples can hide, the process grows, and sampling alone does not show where.
+bool is_hidden_growth(const HeapJudge& judge, double unseen_per_s) {
+  const Trend& rss = judge.rss;
+  return judge.history.sampled && judge.rss_known && rss.shape == TrendShape::kGrowing && rss.slope.low > 0 &&
+         rss.growth() >= kVisibleInRss && rss.slope.low <= unseen_per_s;
+}
+
+void make_growth_of_process(HeapVerdict& verdict, const HeapJudge& judge) {
+  verdict.kind = HeapVerdictKind::kGrowing;
+  verdict.trend = judge.rss;
+  verdict.bytes = judge.rss.growth();
+  verdict.facts.of_process = true;
+  numbers_of(verdict, judge.rss);
+  add_trend(verdict, judge.rss);
+  if (!judge.rss.goes_on) make_may_level(verdict, judge.rss);
+  verdict.doubts.push_back({Doubt::kFewSampled});
+  verdict.advice = {Advice::kSampleFiner};
+}
+
 void judge_whole(const HeapJudge& judge, std::vector<HeapVerdict>& out) {
   const HeapHistory& history = judge.history;
   const Trend& trend = judge.whole;
@@ -265,7 +286,9 @@ void judge_whole(const HeapJudge& judge, std::vector<HeapVerdict>& out) {
   const double longer = std::ceil(std::max(30.0, trend.duration_s * 3));
   std::vector<HeapShare> shares;
   // What an interval above zero says is growth, even where the last third alone does not show it.
-  const bool rises = trend.shape == TrendShape::kNoise && trend.slope.known && trend.slope.low > 0;
+  const bool rises =
+      trend.slope.known && trend.slope.low > 0 &&
+      (trend.shape == TrendShape::kNoise || (trend.shape == TrendShape::kPlateau && !trend.level_at_last));
   switch (rises ? TrendShape::kGrowing : trend.shape) {
     case TrendShape::kGrowing: {
       verdict.kind = HeapVerdictKind::kGrowing;
@@ -332,6 +355,10 @@ void judge_whole(const HeapJudge& judge, std::vector<HeapVerdict>& out) {
       }
       verdict.facts.unseen_bytes_per_s = judge.unseen_growth(history.whole, trend, level);
       verdict.facts.unseen_in_s = trend.duration_s - trend.warm_up_s;
+      if (is_hidden_growth(judge, verdict.facts.unseen_bytes_per_s)) {
+        make_growth_of_process(verdict, judge);
+        break;
+      }
       const double possible = verdict.facts.unseen_bytes_per_s * verdict.facts.unseen_in_s;
       number(verdict, "needed_s", needed);
       number(verdict, "unseen_bytes_per_s", verdict.facts.unseen_bytes_per_s);
@@ -385,7 +412,10 @@ void judge_growth(const HeapJudge& judge, std::vector<HeapVerdict>& out) {
   // A function that much of the program uses may hide the one caller whose blocks stay.
   for (std::size_t i = 0; i < history.stacks.size(); ++i) {
     const HeapTrack& track = history.stacks[i];
-    if (!judged.contains({track.name, track.module}) && judge.stack_trends[i].shape == TrendShape::kGrowing)
+    const Trend& trend = judge.stack_trends[i];
+    const bool rises =
+        trend.shape == TrendShape::kGrowing || (trend.shape == TrendShape::kNoise && trend.rises);
+    if (!judged.contains({track.name, track.module}) && rises)
       judge_track(judge, track, judge.stack_trends[i], true, out);
   }
   reconcile(out, whole);

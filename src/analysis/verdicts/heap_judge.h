@@ -36,6 +36,7 @@ struct HeapJudge {
   mutable HeapLeaves leaves;
   HeapLosses losses;
   double rss_per_s = 0, rss_seconds = 0;  // growth of the anonymous memory over so many seconds
+  Trend rss;  // of it: the kernel counts every page, so sampling has no part in its error
 
   HeapVerdict verdict(HeapVerdictKind kind, const HeapTrack* track) const;
   // The function and its callers; of one stack with more of them.

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <random>
 
 #include "analysis/verdicts/testing_server.h"
@@ -90,6 +91,57 @@ TEST(HeapVerdictsOfFewSamples, AServerThatIsLevelIsNotSaidToGrow) {
       }
   }
   EXPECT_LE(grows, kSeeds / 20);
+}
+
+// 60 s of a leak of 260 KiB/s beside a cache whose samples swing by much more. Samples of the heap cannot show the leak; the
+// kernel counts every page of it.
+TEST(HeapVerdictsOfFewSamples, AGrowthThatTheKernelCountsIsGrowthWhereSamplesOnlySwing) {
+  constexpr int kSeeds = 20, kSeconds = 60;
+  int anchored = 0;
+  for (std::uint64_t seed = 1; seed <= kSeeds; ++seed) {
+    SampledServer server(seed);
+    std::mt19937_64 random(seed);
+    std::normal_distribution<double> wanted(60, 20);
+    const model::HeapWeight weight = model::weight_of(1024, kMean);
+    const auto leak = server.function("keep_session"), cache = server.function("fill_cache");
+    double samples = 0;
+    for (int i = 0; i < kSeconds; ++i) {
+      server.second();
+      server.allocate(leak, 260, 1024);
+      const double change = std::max(-samples, std::round(wanted(random)) - samples);
+      const model::HeapSum sum{std::fabs(change) * weight.sum.blocks, std::fabs(change) * weight.sum.bytes};
+      const model::HeapVariance variance{std::fabs(change) * weight.variance.blocks,
+                                         std::fabs(change) * weight.variance.bytes};
+      model::HeapRow& row = change > 0 ? server.row(cache, sum) : server.row(cache, {}, sum);
+      (change > 0 ? row.allocated_variance : row.freed_variance) = variance;
+      row.churn_variance = variance.bytes;
+      samples += change;
+    }
+    server.rss([](int second) { return 60e6 + second * 260.0 * 1024; }, kSeconds);
+    const auto verdicts = server.verdicts();
+    EXPECT_TRUE(std::ranges::any_of(verdicts, is_growth)) << seed;
+    for (const HeapVerdict& verdict : verdicts) {
+      EXPECT_NE(verdict.kind, HeapVerdictKind::kLevel) << all_text(verdict);
+      EXPECT_NE(verdict.kind, HeapVerdictKind::kNoise) << all_text(verdict);
+      if (!verdict.facts.of_process) continue;
+      ++anchored;
+      EXPECT_THAT(all_text(verdict), HasSubstr("--heap=exact"));
+      EXPECT_NEAR(verdict.trend->slope.per_s, 260 * 1024, 1024);
+    }
+  }
+  EXPECT_GE(anchored, kSeeds / 4) << "of the others the samples show it";
+}
+
+TEST(HeapVerdictsOfFewSamples, AStepOfTheProcessIsNoGrowth) {
+  SampledServer server(7);
+  const auto cache = server.function("fill_cache");
+  for (int i = 0; i < 60; ++i) {
+    server.second();
+    server.allocate(cache, i % 2 == 0 ? 20'000 : 5'000, 1024, true);
+  }
+  server.rss([](int second) { return second < 30 ? 60e6 : 75e6; }, 60);
+  for (const HeapVerdict& verdict : server.verdicts())
+    EXPECT_FALSE(verdict.facts.of_process) << all_text(verdict);
 }
 
 // It said "Not freed: 512.5 KiB in 513 blocks, confidence high" of one block that was sampled.

@@ -267,6 +267,9 @@ void judge_steady(const HeapJudge& judge, std::vector<HeapVerdict>& out) {
         trend.shape == TrendShape::kSteps || trend.shape == TrendShape::kTooShort ||
         trend.shape == TrendShape::kFalling)
       continue;
+    // A slope above zero is growth, and growth is neither a cache nor bloat, unless it has ended.
+    const bool rises = trend.slope.known && trend.slope.low > 0;
+    if (rises && !trend.level_at_last) continue;
     // Of the time in which it was level.
     const double level_from = history.start_s + trend.warm_up_s;
     const auto from = static_cast<std::size_t>(

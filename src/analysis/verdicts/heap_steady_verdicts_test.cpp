@@ -2,6 +2,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <random>
+
 #include "analysis/verdicts/testing_server.h"
 
 namespace fathom::analysis {
@@ -185,6 +188,33 @@ TEST(HeapVerdicts, FewJumpsAreSteps) {
   ASSERT_TRUE(found);
   EXPECT_THAT(present::sentence_of(*found), HasSubstr("rose by 14.3 MiB in"));
   EXPECT_EQ(found->confidence, Confidence::kLow);
+}
+
+// A linear queue among blocks that are replaced, with noise: a slope whose interval lies above zero is never a cache.
+TEST(HeapVerdicts, WhatRisesIsNeverACache) {
+  int caches = 0;
+  for (unsigned seed = 1; seed <= 60; ++seed) {
+    std::mt19937 random(seed);
+    std::normal_distribution<double> noise(0, 4e6);
+    Server server;
+    const auto queue = server.function("push_transaction");
+    double live = 0;
+    for (int i = 0; i < 120; ++i) {
+      server.second();
+      const double wanted = std::max(0.0, 2e7 + i * 5e4 + noise(random));
+      const double added = std::max(0.0, wanted - live) + 2e6;
+      const double freed = std::min(live + added, std::max(0.0, live - wanted) + 2e6);
+      server.row(queue, {added / 1000, added}, {freed / 1000, freed});
+      live += added - freed;
+    }
+    for (const HeapVerdict& verdict : server.verdicts()) {
+      if (verdict.kind != HeapVerdictKind::kCache && verdict.kind != HeapVerdictKind::kBloat) continue;
+      ++caches;
+      ASSERT_TRUE(verdict.trend);
+      EXPECT_LE(verdict.trend->slope.low, 0) << all_text(verdict);
+    }
+  }
+  RecordProperty("caches", caches);
 }
 
 }  // namespace

@@ -146,17 +146,20 @@ HeapJudge::HeapJudge(const Profile& of_profile, const HeapSums& of_sums, const H
     if (series.pid != process.pid || profile.strings[series.name] != "memory.rss_anon") continue;
     const double from = history.start_s + whole.warm_up_s, to = history.start_s + history.work_seconds();
     const Point *first = nullptr, *last = nullptr;
+    std::vector<TrendPoint> course;
     for (const Point& point : series.points) {
       const double at_s =
           (static_cast<double>(point.time_ns) - static_cast<double>(profile.meta.start_ns)) * 1e-9;
       if (at_s < from - 0.2 || at_s > to + 0.2) continue;
       if (first == nullptr) first = &point;
       last = &point;
+      if (course.empty() || at_s > course.back().at_s) course.push_back({at_s, point.value});
     }
     if (first == nullptr || last->time_ns <= first->time_ns) continue;
     rss_seconds = static_cast<double>(last->time_ns - first->time_ns) * 1e-9;
     rss_per_s = (last->value - first->value) / rss_seconds;
     rss_known = rss_seconds >= 0.5 * (to - from);
+    rss = find_trend(course);
   }
 }
 

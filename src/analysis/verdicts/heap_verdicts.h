@@ -173,8 +173,10 @@ struct HeapAdvice {
 struct HeapFacts {
   int ended_by_signal = 0;     // kUnfreed: it had no chance to free what it had; 0: it ended by itself
   bool end_not_known = false;  // likewise: it ended, and nobody told how
-  bool traced_part = false;    // of all kinds: the whole heap is the part that was traced
-  bool chosen_part = false;    // likewise: what was chosen of it, by size, by thread, by stacks
+  bool of_process =
+      false;  // kGrowing: the trend is of the process's anonymous memory; whose blocks is not known
+  bool traced_part = false;  // of all kinds: the whole heap is the part that was traced
+  bool chosen_part = false;  // likewise: what was chosen of it, by size, by thread, by stacks
   // Of all kinds: the variance that a block and a byte of it have by sampling, on average; 0 where every call was seen.
   model::HeapVariance per_unit;
   HeapPlace place;         // of a function or one of its stacks

@@ -225,6 +225,18 @@ std::string sentence_of_foreign_free(const HeapVerdict& verdict) {
                      blocks_text(verdict.facts.blocks, verdict.facts), place_of(verdict), from);
 }
 
+std::string sentence_of_process(const HeapVerdict& verdict) {
+  const TrendLine& slope = verdict.trend->slope;
+  const std::string grows =
+      verdict.kind == HeapVerdictKind::kGrowing
+          ? fmt::format("grows by {}, {} an hour", slope_text(slope), bytes(slope.per_s * 3600))
+          : fmt::format("grew by {}, and whether that goes on is not known", slope_text(slope));
+  return fmt::format(
+      "The process {} (the kernel's count of its anonymous memory). The heap samples are too few to show "
+      "where.",
+      grows);
+}
+
 std::string sentence_of_slack(const HeapVerdict& verdict) {
   const double usable = verdict.facts.usable_bytes;
   std::string by;
@@ -247,6 +259,7 @@ std::string sentence_of(const HeapVerdict& verdict) {
       return fmt::format("Error: {} of {} were freed with a size that is not theirs.",
                          blocks_text(facts.blocks, facts), place_of(verdict));
     case HeapVerdictKind::kGrowing:
+      if (facts.of_process) return sentence_of_process(verdict);
       return fmt::format(
           "{} grows by {}, {} an hour{}{}.", heap_first(verdict), slope_text(verdict.trend->slope),
           bytes(verdict.trend->slope.per_s * 3600),
@@ -263,6 +276,7 @@ std::string sentence_of(const HeapVerdict& verdict) {
     case HeapVerdictKind::kSteps:
       return sentence_of_steps(verdict);
     case HeapVerdictKind::kMayLevel:
+      if (facts.of_process) return sentence_of_process(verdict);
       return sentence_of_may_level(verdict);
     case HeapVerdictKind::kTurnover:
       return sentence_of_turnover(verdict);
