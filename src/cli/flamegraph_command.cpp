@@ -195,6 +195,8 @@ Result<int> run_flamegraph(const FlamegraphArguments& arguments) {
   }
   const Result<model::Profile> profile = open_selected(arguments.file, arguments.selection);
   if (!profile) return tl::unexpected(profile.error());
+  if (arguments.output.path.empty() && !to_standard_output)
+    output.path = picture_beside(result_name(*profile, arguments.file));
   const Result<analysis::Selection> selection = selection_from(arguments.selection, *profile);
   if (!selection) return tl::unexpected(selection.error());
   if (arguments.colors.empty() &&

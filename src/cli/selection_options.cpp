@@ -167,6 +167,11 @@ std::string name_of_input(const std::string& input) {
   return name.empty() ? "heap" : name;
 }
 
+std::string result_name(const model::Profile& profile, const std::string& input) {
+  const auto named = profile.meta.facts.find(dumps::kResultName);
+  return named != profile.meta.facts.end() && input != "-" ? named->second : name_of_input(input);
+}
+
 void add_dump_inputs(CLI::App& app, DumpInputs& inputs) {
   app.add_option("more", inputs.more, "more heap dumps of jemalloc; patterns and folders work")
       ->type_name("DUMP")

@@ -62,6 +62,8 @@ Result<int> run_timeline(const TimelineArguments& arguments) {
                 "-o FILE.svg, or fathom report FILE --timeline for a chart in the terminal");
   const Result<model::Profile> profile = open_selected(arguments.file, arguments.selection);
   if (!profile) return tl::unexpected(profile.error());
+  if (arguments.output.path.empty() && !to_standard_output)
+    output.path = timeline_beside(result_name(*profile, arguments.file));
   const Result<analysis::Selection> selection = selection_from(arguments.selection, *profile);
   if (!selection) return tl::unexpected(selection.error());
   present::HeapTimelineOptions picture = arguments.picture;

@@ -22,6 +22,8 @@ enum class Shape {
 };
 
 // meta.facts of such a profile, for whoever words it.
+// The path that results are named after unless the user names them: of the dump that was used, or what several have in common.
+inline constexpr const char* kResultName = "result name";
 inline constexpr const char* kHeapSource = "heap source";        // "dump": one moment, "dumps": several
 inline constexpr const char* kHeapAllocated = "heap allocated";  // "not counted": the dumps say nothing of it
 

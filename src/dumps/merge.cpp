@@ -63,12 +63,15 @@ class Merger {
   }
 
  private:
-  Result<model::Profile> done(const std::string& subject, const std::string& meaning) {
+  // `named_after`: for kResultName.
+  Result<model::Profile> done(const std::string& subject, const std::string& meaning,
+                              const std::string& named_after) {
     Result<model::Profile> profile = builder_.finish();
     if (!profile) return profile;
     const std::string program(profile->strings[profile->processes.front().name]);
     profile->meta.target = program.empty() ? subject : fmt::format("{}, {}", program, subject);
     profile->meta.facts["merge"] = meaning;
+    profile->meta.facts[kResultName] = named_after;
     std::vector<std::string>& notes = profile->quality.notes;
     notes.insert(notes.begin(), notes_.begin(), notes_.end());
     notes.insert(notes.begin(), meaning);
@@ -81,7 +84,15 @@ class Merger {
     std::string meaning = fmt::format("This is the heap at the moment of one dump, {}",
                                       file.path == "-" ? "standard input" : file_name(file.path));
     if (file.name) meaning += fmt::format("; it was written as {}", formats::words_of(file.name->trigger));
-    return done(subject_of(instances_.front(), file), meaning + ".");
+    return done(subject_of(instances_.front(), file), meaning + ".", file.path);
+  }
+
+  // "dumps/jeprof.4711.heap" of "dumps/jeprof.4711.3.i3.heap" and its like.
+  static std::string common_name(const Instance& instance) {
+    const std::string& first = instance.dumps.front()->path;
+    if (instance.prefix.empty()) return first;
+    const std::string folder = first.substr(0, first.size() - file_name(first).size());
+    return fmt::format("{}{}.{}.heap", folder, file_name(instance.prefix), instance.pid);
   }
 
   // Names that are not jemalloc's say no number.
@@ -149,7 +160,7 @@ class Merger {
           "in it";
     else if (is_final(*instance.dumps.back()))
       meaning += ". The one of the exit is left out, as it is written after the program has cleaned up";
-    return done(subject_of(instance, file), meaning + ".");
+    return done(subject_of(instance, file), meaning + ".", file.path);
   }
 
   Result<model::Profile> series(const Instance& instance) {
@@ -168,7 +179,7 @@ class Merger {
     add_triggers(dumps);
     const std::string which = dumps.size() == all ? fmt::format("{} dumps", all)
                                                   : fmt::format("the last {} of {} dumps", dumps.size(), all);
-    return done(of_process(instance, which), meaning + ".");
+    return done(of_process(instance, which), meaning + ".", common_name(instance));
   }
 
   // Why there is a dump at each place of the time axis.
@@ -189,7 +200,8 @@ class Merger {
             "This is the mean of what was live in {} dumps, from {} to {}; it was never live like this at "
             "one moment.",
             instance.dumps.size(), file_name(instance.dumps.front()->path),
-            file_name(instance.dumps.back()->path)));
+            file_name(instance.dumps.back()->path)),
+        common_name(instance));
   }
 
   Result<model::Profile> max(const Instance& instance) {
@@ -206,7 +218,8 @@ class Merger {
         subject_of(instance, *largest),
         fmt::format(
             "This is the one of {} dumps in which most was live, {}; between dumps it may have been more.",
-            instance.dumps.size(), file_name(largest->path)));
+            instance.dumps.size(), file_name(largest->path)),
+        largest->path);
   }
 
   Result<model::Profile> sum() {
@@ -237,7 +250,8 @@ class Merger {
     }
     return done(fmt::format("{} processes", instances_.size()),
                 fmt::format("This is the sum of what is live in {} processes, by the latest dump of each.",
-                            instances_.size()));
+                            instances_.size()),
+                common_name(instances_.front()));
   }
 
   const std::vector<DumpFile>& files_;

@@ -78,6 +78,16 @@ TEST(MergedDumps, OfOneProcessAreTheLatestAndNeverSilentlyThatOfTheExit) {
   EXPECT_EQ(profile->meta.facts.at(kHeapAllocated), "not counted");
 }
 
+TEST(MergedDumps, GiveResultsTheNameOfTheDumpThatWasUsed) {
+  const auto named = [](std::string_view how) {
+    return merged(leaking(), how).value().meta.facts.at(kResultName);
+  };
+  EXPECT_EQ(named(""), "p.7.2.m0.heap");
+  EXPECT_EQ(named("max"), "p.7.2.m0.heap");
+  EXPECT_EQ(named("all"), "p.7.heap");
+  EXPECT_EQ(named("mean"), "p.7.heap");
+}
+
 TEST(MergedDumps, FromStandardInputAreCalledSo) {
   const auto profile = merged({dump("-", {{0x100, 10, 20480}})});
   ASSERT_TRUE(profile) << profile.error().message;

@@ -33,8 +33,7 @@ void add_held(const AllocatorStates& states, const allocators::AddressRanges& hu
 void divide_live(const AllocatorStates& states, analysis::MemoryLines& lines) {
   for (std::size_t i = 0; i < states.allocators.size(); ++i) {
     const AllocatorState& state = states.allocators[i];
-    const std::uint64_t free = state.resident(HeldKind::kFreeInSlabs) + state.resident(HeldKind::kPadding),
-                        all = free + state.resident(HeldKind::kLive);
+    const std::uint64_t free = state.free_in_live_pages, all = free + state.resident(HeldKind::kLive);
     if (state.certainty == Certainty::kUnknown || free == 0) continue;
     const std::string who = fmt::format("heap, {}: ", session::held_label(states, i));
     const auto live =

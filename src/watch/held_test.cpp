@@ -28,6 +28,7 @@ class Process {
     state.lines = {{HeldKind::kLive, 20 * kPage, 20 * kPage, true},
                    {HeldKind::kFreeInSlabs, 10 * kPage, 10 * kPage, true},
                    {HeldKind::kDirty, 40 * kPage, 20 * kPage, false}};
+    state.free_in_live_pages = 10 * kPage;
     states.allocators.push_back(state);
   }
 

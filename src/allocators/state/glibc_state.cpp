@@ -112,6 +112,7 @@ class GlibcSums {
     for (const HeldRange& range : state_.ranges)
       if (apart.empty() || range.start >= apart.back().end) apart.push_back(range);
     state_.ranges = std::move(apart);
+    share_out_live_pages();
     state_.lines = {live_, bins_, fast_, caches_, top_, mapped_};
     state_.moved = broken_;
     state_.certainty = broken_ == 0 ? Certainty::kVerified : Certainty::kMoved;
@@ -124,12 +125,32 @@ class GlibcSums {
   }
 
  private:
+  // Free chunks smaller than a page, and the ends of larger ones, lie in pages with live blocks.
+  void share_out_live_pages() {
+    bins_.resident_is_shared_out = fast_.resident_is_shared_out = caches_.resident_is_shared_out = true;
+    const std::uint64_t pages = live_.resident, bins = bins_.bytes - std::min(bins_.bytes, whole_bin_pages_);
+    const auto all = static_cast<double>(live_.bytes + bins + fast_.bytes + caches_.bytes);
+    if (all <= 0) return;
+    const auto give = [&](HeldLine& line, std::uint64_t bytes) {
+      const auto part =
+          static_cast<std::uint64_t>(static_cast<double>(pages) * static_cast<double>(bytes) / all);
+      line.resident += part;
+      live_.resident -= part;
+    };
+    give(bins_, bins);
+    give(fast_, fast_.bytes);
+    give(caches_, caches_.bytes);
+    state_.free_in_live_pages = pages - live_.resident;
+  }
+
   void add_pages(const Arena& arena, const Lists& lists, bool main) {
     constexpr std::uint64_t kKeptOfChunk = 48, kKeptOfTop = 32;
     std::vector<HeldRange> free;
     for (const FreeChunk& chunk : lists.bins) {
       const AddressRange pages = free_pages(chunk.address, chunk.size, kKeptOfChunk);
-      if (pages.size() != 0) free.push_back({pages.start, pages.end, HeldKind::kBins});
+      if (pages.size() == 0) continue;
+      free.push_back({pages.start, pages.end, HeldKind::kBins});
+      whole_bin_pages_ += pages.size();
     }
     const AddressRange top = free_pages(arena.record.top, arena.top_bytes, kKeptOfTop);
     if (arena.top_bytes != 0 && top.size() != 0) free.push_back({top.start, top.end, HeldKind::kTop});
@@ -160,10 +181,11 @@ class GlibcSums {
   PresentMemory& memory_;
   const AddressRanges& present_;
   AllocatorState& state_;
-  // Small free chunks share their pages with live ones, so these pages are live_'s.
+  // Small free chunks share their pages with live ones: until finish() these pages are live_'s.
   HeldLine live_{HeldKind::kLive, 0, 0, true}, bins_{HeldKind::kBins}, fast_{HeldKind::kFastBins},
       caches_{HeldKind::kThreadCache}, top_{HeldKind::kTop}, mapped_{HeldKind::kMapped};
-  std::vector<AddressRange> heaps_;  // of all arenas
+  std::vector<AddressRange> heaps_;    // of all arenas
+  std::uint64_t whole_bin_pages_ = 0;  // bytes of free chunks that have pages for themselves
   std::uint64_t broken_ = 0;
   bool cut_ = false, whole_ = true, mapped_known_ = true;
 };

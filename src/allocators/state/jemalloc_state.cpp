@@ -92,6 +92,8 @@ class JemallocSums {
     for (auto& [kind, line] : lines_) {
       line.kind = kind;
       state_.lines.push_back(line);
+      if (kind == HeldKind::kFreeInSlabs || kind == HeldKind::kPadding)
+        state_.free_in_live_pages += line.resident;
     }
     for (const auto& entry : arenas_) state_.arenas.push_back(entry.second);
     for (const auto& entry : classes_) state_.classes.push_back(entry.second);

@@ -81,6 +81,9 @@ struct AllocatorState {
   std::uint64_t records = 0;         // extents, or chunks, that were read
   std::uint64_t moved = 0;           // of them changed while they were read, or are not in memory
   std::uint64_t moved_bytes = 0;     // how far a line can be off for that
+  // Of the resident pages of kLive ranges: what is free there, among live blocks. In proportion to the sizes, as pages are
+  // shared.
+  std::uint64_t free_in_live_pages = 0;
   // What the allocator's own call would give back now (malloc_trim(0), a purge of all arenas): resident bytes.
   std::uint64_t returnable = 0;
   // glibc: of `returnable`, at the end of the main arena, where a trim threshold would have given it back.

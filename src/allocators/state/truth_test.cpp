@@ -79,6 +79,18 @@ TEST(GlibcTruth, EqualsWhatMallocSaysOfOneThread) {
   expect_as_mallinfo(holder);
 }
 
+// Every block was written to, and of most pages only some of the blocks are left.
+TEST(GlibcTruth, PagesThatLiveAndFreeBlocksShareAreDividedByTheirSizes) {
+  Holder holder;
+  ASSERT_EQ(holder.tell('f'), "done");
+  const AllocatorState state = read(holder, "glibc");
+  const auto live = static_cast<double>(state.bytes(HeldKind::kLive));
+  EXPECT_NEAR(static_cast<double>(state.resident(HeldKind::kLive)), live, 0.1 * live);
+  EXPECT_GT(state.free_in_live_pages, state.resident(HeldKind::kLive) / 4);
+  EXPECT_NEAR(static_cast<double>(present_in(holder.pid(), state, HeldKind::kLive)),
+              static_cast<double>(state.resident(HeldKind::kLive) + state.free_in_live_pages), 64 * 4096);
+}
+
 TEST(GlibcTruth, EqualsWhatMallocSaysOfThreads) {
   Holder holder;
   ASSERT_EQ(holder.tell('f'), "done");

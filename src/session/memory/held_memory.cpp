@@ -3,10 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-
 #include <map>
-#include "allocators/state/held_words.h"
 
+#include "allocators/state/held_words.h"
 #include "session/memory/huge_rounding.h"
 
 namespace fathom::session {
@@ -46,11 +45,18 @@ void add_held_by_name(const AllocatorStates& states, const allocators::AddressRa
     if (state.certainty == allocators::Certainty::kUnknown) continue;
     const std::string label = held_label(states, i);
     const std::string rounding = fmt::format("{}: {}", label, kRoundingWords);
+    const std::string free_among_live =
+        fmt::format("{}: {}", label, allocators::words_of(HeldKind::kFreeInSlabs));
+    const auto free = static_cast<double>(state.free_in_live_pages);
+    const double all = free + static_cast<double>(state.resident(HeldKind::kLive));
+    const double free_share = all > 0 ? free / all : 0;
     std::map<HeldKind, std::string> names;  // there may be millions of ranges
     for (const HeldPart& part : split_by_huge_pages(state.ranges, huge)) {
       std::string& name = names[part.range.kind];
       if (name.empty()) name = fmt::format("{}: {}", label, held_words(part.range.kind));
-      composition.add_held(part.range.start, part.range.end, {}, part.rounding ? rounding : name);
+      const bool divided = part.range.kind == HeldKind::kLive && !part.rounding;
+      composition.add_held(part.range.start, part.range.end, {}, part.rounding ? rounding : name,
+                           {free_among_live, divided ? free_share : 0});
     }
   }
 }

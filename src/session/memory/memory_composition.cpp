@@ -224,21 +224,35 @@ void MemoryComposition::add_block(std::uint64_t address, std::uint64_t size, Hea
 }
 
 void MemoryComposition::add_held(std::uint64_t start, std::uint64_t end, HeapAllocatorId allocator,
-                                 std::string_view state) {
+                                 std::string_view state, const SharedPages& other) {
   auto segment = std::partition_point(segments_.begin(), segments_.end(),
                                       [&](const Segment& before) { return before.end <= start; });
   for (; segment != segments_.end() && segment->start < end; ++segment) {
     const std::uint64_t from = std::max(start, segment->start), to = std::min(end, segment->end);
     if (to <= from) continue;
-    auto found = segment->held.find(HeldView(allocator, state));
-    if (found == segment->held.end()) found = segment->held.emplace(HeldKey(allocator, state), Held{}).first;
-    Held& held = found->second;
+    const auto row = [&](std::string_view name) -> Held& {
+      auto found = segment->held.find(HeldView(allocator, name));
+      if (found == segment->held.end()) found = segment->held.emplace(HeldKey(allocator, name), Held{}).first;
+      return found->second;
+    };
+    std::uint64_t bytes = to - from;
+    std::uint64_t resident = segment->pages_known && pages_->knows(from)
+                                 ? pages_->resident(from, bytes)
+                                 : portion(segment->rss, static_cast<double>(bytes),
+                                           static_cast<double>(segment->end - segment->start));
+    if (other.share > 0) {
+      Held& with = row(other.state);
+      const std::uint64_t its_bytes = portion(bytes, other.share, 1),
+                          its_resident = portion(resident, other.share, 1);
+      with.bytes += its_bytes;
+      with.resident += its_resident;
+      bytes -= its_bytes;
+      resident -= its_resident;
+    }
+    Held& held = row(state);
     held.ranges += 1;
-    held.bytes += to - from;
-    held.resident += segment->pages_known && pages_->knows(from)
-                         ? pages_->resident(from, to - from)
-                         : portion(segment->rss, static_cast<double>(to - from),
-                                   static_cast<double>(segment->end - segment->start));
+    held.bytes += bytes;
+    held.resident += resident;
   }
 }
 

@@ -27,6 +27,12 @@ struct AddressRange {
   std::uint64_t start = 0, end = 0;
 };
 
+// What lies in the same pages as something else, as free blocks do among live ones.
+struct SharedPages {
+  std::string_view state;
+  double share = 0;  // of the bytes, 0 to 1
+};
+
 class MemoryComposition {
  public:
   // `own`: the tracer's. `mapped`: by the program itself; ascending, not overlapping.
@@ -39,9 +45,9 @@ class MemoryComposition {
   void set_pages(sources::ResidentPages pages);  // before the first block
 
   // What an allocator says of its own memory, where none of its blocks is known: "dirty", "in use". Ranges do not
-  // overlap; after set_pages(). `state` becomes the name of the row.
+  // overlap; after set_pages(). `state` becomes the name of the row. `other`: has a share of the same pages.
   void add_held(std::uint64_t start, std::uint64_t end, model::HeapAllocatorId allocator,
-                std::string_view state);
+                std::string_view state, const SharedPages& other = {});
 
   void add_block(std::uint64_t address, std::uint64_t size, model::HeapAllocatorId allocator,
                  const sources::heap::Weight& weight);
