@@ -32,6 +32,10 @@ MemoryProblem find_memory_problem(const Report& report) {
     const double share = std::min(1.0, held->bytes / report.resident->last);
     if (share >= kMemoryThresholds.held) return {MemoryProblemKind::kHeld, 0, share};
   }
+  if (report.resident && report.resident->last > 0) {
+    const double share = std::min(1.0, report.resident->free_bytes / report.resident->last);
+    if (share >= kMemoryThresholds.held) return {MemoryProblemKind::kHeld, 0, share};
+  }
   if (report.allocator_cpu && report.allocator_cpu->interval().low >= kMemoryThresholds.churn)
     return {MemoryProblemKind::kChurn, 0, report.allocator_cpu->share()};
   return {};

@@ -7,7 +7,10 @@
 #include <utility>
 #include <vector>
 
+#include "analysis/core/hand_made_profile.h"
 #include "analysis/summary/problem_class.h"
+#include "analysis/summary/resident.h"
+#include "present/sentences/hot_spot_sentences.h"
 #include "present/sentences/problem_sentences.h"
 
 namespace fathom::analysis {
@@ -66,6 +69,38 @@ TEST(MemoryProblem, IsWhatAnAllocatorKeeps) {
     report.heap->verdicts = {verdict};
     EXPECT_EQ(find_memory_problem(report).kind, expected) << held;
   }
+}
+
+// The records of an allocator tell that without tracing the heap.
+TEST(MemoryProblem, IsWhatTheRecordsOfAnAllocatorSayThatItKeeps) {
+  HandMade hand;
+  const auto process = hand.process(7, "app");
+  model::Profile& profile = hand.profile;
+  profile.meta.start_ns = 1'000'000'000;
+  profile.series.push_back({hand.builder.string("memory.rss_anon"), hand.builder.string("bytes"), 7, {}});
+  for (const std::uint64_t second : {1, 2, 3})
+    profile.series.back().points.push_back({second * 1'000'000'000, 60 * kMiB});
+  const auto row = [&](std::uint64_t second, const char* name, double bytes) {
+    model::MemoryRange range;
+    range.time_ns = second * 1'000'000'000;
+    range.process = process;
+    range.kind = model::MemoryKind::kAllocator;
+    range.name = hand.builder.string(name);
+    range.rss_bytes = static_cast<std::uint64_t>(bytes);
+    profile.memory_ranges.push_back(range);
+  };
+  row(1, "glibc: free among live blocks", 5 * kMiB);
+  row(3, "glibc: free among live blocks", 40 * kMiB);
+  row(3, "glibc: free chunks", 8 * kMiB);
+  row(3, "glibc: live blocks", 7 * kMiB);
+  Report report;
+  report.resident = find_resident(profile, {});
+  ASSERT_TRUE(report.resident);
+  EXPECT_EQ(report.resident->free_bytes, 48 * kMiB) << "of the last moment";
+  EXPECT_EQ(find_memory_problem(report).kind, MemoryProblemKind::kHeld);
+  EXPECT_NEAR(find_memory_problem(report).share, 0.8, 0.01);
+  EXPECT_THAT(present::sentence_of_resident(report),
+              testing::HasSubstr("; 48.0 MiB of it is free memory that glibc keeps"));
 }
 
 TEST(MemoryProblem, IsChurnWhereAllocatorsTakeTheCpu) {

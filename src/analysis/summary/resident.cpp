@@ -5,6 +5,34 @@
 #include <vector>
 
 namespace fathom::analysis {
+namespace {
+
+// Rows of allocators are called "glibc: free among live blocks" (allocators/state/held_words.h).
+void add_free_memory(const model::Profile& profile, const Selection& selection, ResidentMemory& memory) {
+  std::map<std::uint32_t, std::uint64_t> last;  // by process
+  for (const model::MemoryRange& row : profile.memory_ranges)
+    if (row.time_ns < profile.meta.start_ns + selection.to_ns.value_or(UINT64_MAX - profile.meta.start_ns))
+      last[row.process.value] = std::max(last[row.process.value], row.time_ns);
+  std::map<std::string, double> free;
+  for (const model::MemoryRange& row : profile.memory_ranges) {
+    const std::string_view name = profile.strings[row.name];
+    const std::size_t at = name.find(": free");
+    if (row.kind != model::MemoryKind::kAllocator || at == name.npos ||
+        last[row.process.value] != row.time_ns ||
+        (selection.pid && profile.processes[row.process.value].pid != *selection.pid))
+      continue;
+    free[std::string(name.substr(0, at))] += static_cast<double>(row.rss_bytes);
+  }
+  double most = 0;
+  for (const auto& [allocator, bytes] : free) {
+    memory.free_bytes += bytes;
+    if (bytes <= most) continue;
+    most = bytes;
+    memory.free_in = allocator;
+  }
+}
+
+}  // namespace
 
 std::optional<ResidentMemory> find_resident(const model::Profile& profile, const Selection& selection) {
   // Series of one process are read at the same moments; those of several are added up to the last value of each.
@@ -37,6 +65,7 @@ std::optional<ResidentMemory> find_resident(const model::Profile& profile, const
   memory.first = points.front().value;
   memory.last = points.back().value;
   memory.trend = find_trend(points);
+  add_free_memory(profile, selection, memory);
   return memory;
 }
 

@@ -12,6 +12,10 @@ namespace fathom::analysis {
 struct ResidentMemory {
   double first = 0, last = 0, most = 0;  // bytes
   Trend trend;
+  // Free memory that allocators keep, by their own records, when their memory was last read; what holds most of it. Known
+  // without tracing the heap. 0: they keep none, or their records were not read.
+  double free_bytes = 0;
+  std::string free_in{};  // "glibc"
 };
 
 // nullopt: it was not recorded.

@@ -341,7 +341,13 @@ std::string sentence_of_resident(const Report& report) {
       if (memory.most <= 1.02 * memory.first) course = ", level";
       break;
   }
-  return fmt::format("RSS {} at most, {} at the end{}.", bytes(memory.most), bytes(memory.last), course);
+  constexpr double kWorthSaying = 0.1;
+  const std::string free = memory.free_bytes >= kWorthSaying * memory.last
+                               ? fmt::format("; {} of it is free memory that {} keeps",
+                                             bytes(memory.free_bytes), printable(memory.free_in))
+                               : "";
+  return fmt::format("RSS {} at most, {} at the end{}{}.", bytes(memory.most), bytes(memory.last), course,
+                     free);
 }
 
 static std::string with_confidence(const HeapVerdict& verdict) {
