@@ -4,9 +4,9 @@
 
 #include <algorithm>
 
+#include "analysis/core/prose_name.h"
 #include "analysis/core/source_facts.h"
 #include "analysis/core/words.h"
-#include "present/sentences/prose_name.h"
 
 namespace fathom::present {
 namespace {
@@ -30,10 +30,11 @@ std::string place(const LineCost& line) {
 }
 
 std::string who(const Annotation& annotation) {
-  if (annotation.functions.size() == 1) return spoken_name(annotation.functions.front());
-  return fmt::format("{} functions together ({}{})", annotation.functions.size(),
-                     prose_name(annotation.functions.front()),
-                     annotation.functions.size() > 1 ? ", " + prose_name(annotation.functions[1]) : "");
+  if (annotation.functions.size() == 1) return analysis::spoken_name(annotation.functions.front());
+  return fmt::format(
+      "{} functions together ({}{})", annotation.functions.size(),
+      analysis::prose_name(annotation.functions.front()),
+      annotation.functions.size() > 1 ? ", " + analysis::prose_name(annotation.functions[1]) : "");
 }
 
 // Where it costs most by itself: as many lines as make half of it, three at most.

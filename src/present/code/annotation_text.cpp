@@ -5,10 +5,10 @@
 #include <algorithm>
 #include <string_view>
 
+#include "analysis/core/prose_name.h"
 #include "analysis/core/source_facts.h"
 #include "analysis/core/words.h"
 #include "present/code/annotation_sentences.h"
-#include "present/sentences/prose_name.h"
 #include "present/text/text_table.h"
 
 namespace fathom::present {
@@ -116,7 +116,7 @@ class AnnotationText {
     for (std::size_t level = same; level < chain.size(); ++level) {
       const CodeLine& at = chain[chain.size() - 1 - level];
       std::string text(2 * std::min(level, kDeepestIndent), ' ');
-      if (level != 0) text += "↳ " + prose_name(at.function) + "  ";
+      if (level != 0) text += "↳ " + analysis::prose_name(at.function) + "  ";
       text += at.line == 0 ? (at.file.empty() ? "(no line)" : std::string(analysis::base_name(at.file)))
                            : fmt::format("{}:{}", analysis::base_name(at.file), at.line);
       const auto file = annotation_.sources.find(at.file);

@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "analysis/core/prose_name.h"
 #include "analysis/core/words.h"
-#include "present/sentences/prose_name.h"
 
 namespace fathom::present {
 namespace {
@@ -67,7 +67,7 @@ const DiffRow* culprit(const DiffReport& report, bool grew) {
 }
 
 std::string function_text(const DiffRow& row) {
-  std::string text = analysis::printable(spoken_name(row.name));
+  std::string text = analysis::printable(analysis::spoken_name(row.name));
   if (row.line != 0) text += fmt::format(" ({}:{})", analysis::printable(row.file), row.line);
   return text;
 }

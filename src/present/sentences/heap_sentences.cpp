@@ -7,10 +7,10 @@
 #include <cmath>
 #include <functional>
 
+#include "analysis/core/prose_name.h"
 #include "analysis/core/rounding.h"
 #include "analysis/core/words.h"
 #include "present/sentences/amount_words.h"
-#include "present/sentences/prose_name.h"
 
 namespace fathom::present {
 

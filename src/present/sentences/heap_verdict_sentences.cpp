@@ -7,10 +7,10 @@
 #include <cmath>
 
 #include "analysis/core/ending.h"
+#include "analysis/core/prose_name.h"
 #include "analysis/core/rounding.h"
 #include "analysis/core/words.h"
 #include "present/sentences/heap_verdict_words.h"
-#include "present/sentences/prose_name.h"
 
 namespace fathom::present {
 

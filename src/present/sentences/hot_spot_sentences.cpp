@@ -11,18 +11,19 @@
 #include <utility>
 #include <vector>
 
+#include "analysis/core/common_costs.h"
+#include "analysis/core/generated_name.h"
+#include "analysis/core/prose_name.h"
 #include "analysis/core/rounding.h"
 #include "analysis/core/words.h"
 #include "model/exact_count.h"
 #include "model/steps.h"
+#include "present/sentences/activity_words.h"
 #include "present/sentences/amount_words.h"
-#include "present/sentences/common_costs.h"
 #include "present/sentences/ending_sentences.h"
-#include "present/sentences/generated_name.h"
 #include "present/sentences/heap_sentences.h"
 #include "present/sentences/heap_verdict_sentences.h"
 #include "present/sentences/problem_sentences.h"
-#include "present/sentences/prose_name.h"
 #include "present/sentences/quality_sentences.h"
 #include "present/sentences/report_sentences.h"
 

@@ -7,12 +7,12 @@
 #include <cmath>
 
 #include "analysis/core/deep_stacks.h"
+#include "analysis/core/prose_name.h"
 #include "analysis/core/rounding.h"
 #include "analysis/core/words.h"
 #include "analysis/diff/load_evenness.h"
 #include "present/sentences/heap_sentences.h"
 #include "present/sentences/memory_sentences.h"
-#include "present/sentences/prose_name.h"
 #include "present/sentences/wait_sentences.h"
 
 namespace fathom::present {

@@ -8,10 +8,10 @@
 #include <tuple>
 #include <vector>
 
+#include "analysis/core/prose_name.h"
 #include "analysis/core/words.h"
 #include "analysis/summary/problem_class.h"
 #include "present/sentences/hot_spot_sentences.h"
-#include "present/sentences/prose_name.h"
 
 namespace fathom::present {
 

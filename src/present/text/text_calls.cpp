@@ -5,10 +5,10 @@
 #include <algorithm>
 #include <vector>
 
+#include "analysis/core/prose_name.h"
 #include "analysis/core/rounding.h"
 #include "analysis/core/words.h"
 #include "present/sentences/hot_spot_sentences.h"
-#include "present/sentences/prose_name.h"
 #include "present/text/heading.h"
 #include "present/text/text_table.h"
 
@@ -143,7 +143,7 @@ class CallText {
 
   std::string name_of(const CallRow& row, std::size_t room) const {
     const auto name = [&](std::uint32_t id) {
-      return width_ == 0 ? analysis::printable(tree_.names[id]) : prose_name(tree_.names[id]);
+      return width_ == 0 ? analysis::printable(tree_.names[id]) : analysis::prose_name(tree_.names[id]);
     };
     const auto fitted = [&](const std::string& text) { return room == 0 ? text : shorten_name(text, room); };
     switch (row.row.kind) {
@@ -174,7 +174,7 @@ class CallText {
     std::string where = place_text(row.place, tree_.names[row.call.name]);
     if (where.empty() && row.call.kind == NodeKind::kKernel) where = "kernel";
     if (where.empty() && row.call.kind != NodeKind::kThread && row.call.kind != NodeKind::kCause)
-      where = short_module(tree_.modules[row.call.module].name);
+      where = analysis::short_module(tree_.modules[row.call.module].name);
     if (row.call.deep > 1) where += fmt::format("{}{} deep", where.empty() ? "" : ", ", row.call.deep);
     return width_ == 0 ? where : keep_tail(where, kMostCallWhere);
   }

@@ -4,12 +4,12 @@
 
 #include <algorithm>
 
+#include "analysis/core/prose_name.h"
 #include "analysis/core/words.h"
 #include "model/exact_count.h"
 #include "present/sentences/hot_spot_sentences.h"
 #include "present/sentences/left_sentences.h"
 #include "present/sentences/problem_sentences.h"
-#include "present/sentences/prose_name.h"
 #include "present/sentences/quality_sentences.h"
 #include "present/sentences/waiting_sentence.h"
 #include "present/text/text_heap.h"
@@ -44,7 +44,7 @@ bool is_waiting(analysis::ProblemKind kind) {
 std::string where_text(const HotFrame& frame) {
   std::string where = place_text(frame.place, frame.name);
   if (where.empty() && frame.kind != analysis::NodeKind::kThread)
-    where = frame.kind == analysis::NodeKind::kKernel ? "kernel" : short_module(frame.module);
+    where = frame.kind == analysis::NodeKind::kKernel ? "kernel" : analysis::short_module(frame.module);
   if (frame.recursions > 0)
     where += fmt::format("{}{} deep", where.empty() ? "" : ", ", frame.recursions + 1);
   constexpr std::size_t kMostWhere = 40;
@@ -71,7 +71,7 @@ std::string hot_path_text(const analysis::Report& report, const TextOptions& opt
     const std::size_t room =
         table_width(options) == 0 ? SIZE_MAX : std::max<std::size_t>(options.width, 80) - taken;
     name += frame.kind == analysis::NodeKind::kThread ? "thread " + analysis::printable(frame.name)
-                                                      : shorten_name(prose_name(frame.name), room);
+                                                      : shorten_name(analysis::prose_name(frame.name), room);
     if (is_inlined) name += " (inlined)";
     const double self = analysis::share(report.tree, frame.self);
     table.add({share(frame.total), self >= 0.01 ? share(frame.self) : "", name, where_text(frame)},

@@ -6,9 +6,9 @@
 #include <array>
 #include <string_view>
 
+#include "analysis/core/prose_name.h"
 #include "analysis/core/rounding.h"
 #include "analysis/core/words.h"
-#include "present/sentences/prose_name.h"
 #include "present/text/text_table.h"
 
 namespace fathom::present {
@@ -57,7 +57,7 @@ std::string groups_text(const analysis::Report& report, const TextOptions& optio
     const std::string name = analysis::printable(row.name);
     if (of_lines) {
       cells.push_back(narrow ? keep_tail(name, kMostPlace) : name);
-      cells.push_back(narrow ? prose_name(row.function) : analysis::printable(row.function));
+      cells.push_back(narrow ? analysis::prose_name(row.function) : analysis::printable(row.function));
     } else {
       cells.push_back(name);
     }

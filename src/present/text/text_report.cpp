@@ -4,12 +4,12 @@
 
 #include <algorithm>
 
+#include "analysis/core/prose_name.h"
 #include "analysis/core/rounding.h"
 #include "analysis/core/words.h"
 #include "present/sentences/heap_sentences.h"
 #include "present/sentences/hot_spot_sentences.h"
 #include "present/sentences/left_sentences.h"
-#include "present/sentences/prose_name.h"
 #include "present/sentences/quality_sentences.h"
 #include "present/sentences/report_sentences.h"
 #include "present/sentences/symbol_words.h"
@@ -280,7 +280,7 @@ class TextReport {
       noise = noise || faint;
       table.add({share(row.self), error(row.self), share(row.total), error(row.total) + (faint ? " ~" : "  "),
                  value(row.self), marked(tree_.names[row.name], row.kind),
-                 slim ? short_module(module_name(row.module)) : module_name(row.module)},
+                 slim ? analysis::short_module(module_name(row.module)) : module_name(row.module)},
                 faint);
     }
     write(table);

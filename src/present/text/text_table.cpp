@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "analysis/core/fold_generics.h"
-#include "present/sentences/prose_name.h"
+#include "analysis/core/prose_name.h"
 #include "present/text/character_width.h"
 
 namespace fathom::present {
@@ -151,7 +151,7 @@ std::string shorten_name(const std::string& name, std::size_t width) {
   }
   // The last part alone says less than the short name, which has what it belongs to, where there is room for that.
   if (!starts.empty() && (tail.empty() || tail.size() == last.size() + kEllipsis.size() + 2)) {
-    std::string prose = prose_name(name);
+    std::string prose = analysis::prose_name(name);
     for (std::size_t at; tail.empty() && display_width(prose) > width &&
                          (at = prose.find("::")) != prose.npos && prose.compare(at + 2, 1, "{") != 0 &&
                          prose.compare(at + 2, 10, "operator()") != 0;)

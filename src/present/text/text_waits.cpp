@@ -5,10 +5,10 @@
 #include <algorithm>
 #include <span>
 
+#include "analysis/core/prose_name.h"
 #include "analysis/core/rounding.h"
 #include "analysis/core/words.h"
 #include "analysis/waits/other_locks.h"
-#include "present/sentences/prose_name.h"
 #include "present/sentences/wait_sentences.h"
 #include "present/text/text_table.h"
 
@@ -80,9 +80,10 @@ class WaitText {
                        {"what", Align::kLeft, true}});
       for (std::size_t i = 0; i < shown(waits_.blocked.size()); ++i) {
         const analysis::BlockedRow& row = waits_.blocked[i];
-        table.add({percent_number(row.share), total_of(row.sum), count_of(row.sum), time_of(row.sum.max_ns()),
-                   printable(row.thread), std::string(analysis::describe(row.cause)),
-                   row.released ? "what " + prose_name(row.what) + " lets go" : printable(row.what)});
+        table.add(
+            {percent_number(row.share), total_of(row.sum), count_of(row.sum), time_of(row.sum.max_ns()),
+             printable(row.thread), std::string(analysis::describe(row.cause)),
+             row.released ? "what " + analysis::prose_name(row.what) + " lets go" : printable(row.what)});
       }
       write(table);
     }
@@ -332,7 +333,8 @@ class WaitText {
     const auto lock_of = [&](const analysis::ContentionRow& row) {
       // Where it is waited for stands in a column of its own.
       if (narrow && objects && row.address == 0 && !row.released) return std::string("parked");
-      std::string lock = row.released ? "what " + prose_name(row.name) + " lets go" : printable(row.name);
+      std::string lock =
+          row.released ? "what " + analysis::prose_name(row.name) + " lets go" : printable(row.name);
       if (!of_process.empty() && lock.ends_with(of_process)) lock.resize(lock.size() - of_process.size());
       return lock;
     };

@@ -1,4 +1,4 @@
-#include "present/sentences/common_costs.h"
+#include "analysis/core/common_costs.h"
 
 #include <array>
 #include <utility>
@@ -7,7 +7,7 @@
 #include "analysis/core/idle.h"
 #include "analysis/core/words.h"
 
-namespace fathom::present {
+namespace fathom::analysis {
 namespace {
 
 struct Cost {
@@ -39,16 +39,15 @@ std::vector<Cost> parse(std::string_view text) {
 std::optional<std::string> common_cost(std::string_view function) {
   static const std::vector<Cost> kCosts = parse(kCommonCostsText);
   for (const Cost& cost : kCosts)
-    if (analysis::matches_glob(cost.glob, function)) return std::string(cost.words);
+    if (matches_glob(cost.glob, function)) return std::string(cost.words);
   return std::nullopt;
 }
 
 std::string spoken_kernel_work(std::string_view function) {
   if (function == "asm_exc_page_fault" || function == "exc_page_fault") return "page faults";
   for (const std::string_view prefix : {"__x64_sys_", "__arm64_sys_", "ksys_", "__do_sys_", "__se_sys_"})
-    if (function.starts_with(prefix))
-      return "the system call " + analysis::printable(function.substr(prefix.size()));
-  return analysis::printable(function);
+    if (function.starts_with(prefix)) return "the system call " + printable(function.substr(prefix.size()));
+  return printable(function);
 }
 
-}  // namespace fathom::present
+}  // namespace fathom::analysis

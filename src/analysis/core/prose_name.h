@@ -3,22 +3,22 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
-namespace fathom::present {
+namespace fathom::analysis {
 
 // The function and what it belongs to: without return type, arguments, template arguments and outer namespaces.
 // "void std::__cxx11::basic_regex<char>::assign(char const*)" -> "basic_regex::assign"; "<reth::Pool as Api>::go" ->
 // "Pool::go"; "serve::{{closure}}" keeps its function. The last named part is never lost.
 std::string prose_name(std::string_view name);
+// The parts of the path that it takes the last of.
+std::vector<std::string> name_parts(std::string_view name);
 
 // The same for a sentence: a function of which only the bounds are known is "an unnamed function of libsqlite3 (0xa74f0)",
 // and a lambda of C++ "a lambda in Shop::serve".
 std::string spoken_name(std::string_view name);
 
-// What a call does, to follow "most of it": "building std::basic_regex", "allocating memory", "in Table::find".
-std::string activity_of(std::string_view name);
-
 // "libstdc++.so.6.0.30" -> "libstdc++".
 std::string short_module(std::string_view module);
 
-}  // namespace fathom::present
+}  // namespace fathom::analysis

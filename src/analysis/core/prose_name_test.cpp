@@ -1,10 +1,10 @@
-#include "present/sentences/prose_name.h"
+#include "analysis/core/prose_name.h"
 
 #include <gtest/gtest.h>
 
-#include "present/sentences/generated_name.h"
+#include "analysis/core/generated_name.h"
 
-namespace fathom::present {
+namespace fathom::analysis {
 namespace {
 
 TEST(ProseName, IsTheFunctionAndWhatItBelongsTo) {
@@ -61,7 +61,6 @@ TEST(ProseName, APlaceWithoutANameStaysWhole) {
 TEST(SpokenName, OfAStrippedFunctionIsItsModuleAndAddress) {
   EXPECT_EQ(spoken_name("libsqlite3.so.0.8.6@fde+0xa74f0"), "an unnamed function of libsqlite3 (0xa74f0)");
   EXPECT_EQ(spoken_name("redis-server@fde+0x13bf40"), "an unnamed function of redis-server (0x13bf40)");
-  EXPECT_EQ(activity_of("redis-server@fde+0x13bf40"), "in an unnamed function of redis-server (0x13bf40)");
   EXPECT_EQ(spoken_name("a::b::c::d"), "c::d");
   EXPECT_EQ(spoken_name("__GI___libc_read"), "read");
   EXPECT_EQ(spoken_name("__GI_memcpy"), "memcpy");
@@ -90,18 +89,6 @@ TEST(ProseName, AnyTextGivesSomeText) {
     EXPECT_LE(prose_name(odd).size(), 64u) << odd;
 }
 
-TEST(ProseActivity, SaysWhatACallDoes) {
-  EXPECT_EQ(activity_of("std::__cxx11::basic_regex<char>::basic_regex(char const*)"),
-            "building std::basic_regex");
-  EXPECT_EQ(activity_of("std::vector<int>::~vector()"), "destroying std::vector");
-  EXPECT_EQ(activity_of("std::lock_guard<std::mutex>::lock_guard(std::mutex&)"), "taking a lock");
-  EXPECT_EQ(activity_of("std::unique_lock<std::mutex>::~unique_lock()"), "letting a lock go");
-  EXPECT_EQ(activity_of("operator new(unsigned long)"), "allocating memory");
-  EXPECT_EQ(activity_of("__libc_free"), "freeing memory");
-  EXPECT_EQ(activity_of("asm_exc_page_fault"), "in page faults");
-  EXPECT_EQ(activity_of("Table::find(int)"), "in Table::find");
-}
-
 // Of code that was made at run time the name has the place, too.
 TEST(GeneratedName, IsTheFunctionAndWhereItBegins) {
   const auto of = [](std::string_view name) {
@@ -123,4 +110,4 @@ TEST(GeneratedName, IsTheFunctionAndWhereItBegins) {
 }
 
 }  // namespace
-}  // namespace fathom::present
+}  // namespace fathom::analysis

@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-namespace fathom::present {
+namespace fathom::analysis {
 
 struct GeneratedName {
   std::string function;  // empty: it has none
@@ -17,4 +17,4 @@ struct GeneratedName {
 // nullopt: no name of such code, or one that does not say where it begins.
 std::optional<GeneratedName> generated_name(std::string_view name);
 
-}  // namespace fathom::present
+}  // namespace fathom::analysis

@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-namespace fathom::present {
+namespace fathom::analysis {
 
 extern const std::string_view kCommonCostsText;
 
@@ -16,4 +16,4 @@ std::optional<std::string> common_cost(std::string_view function);
 // "the system call write" for "__x64_sys_write", "page faults" for "asm_exc_page_fault"; else the name.
 std::string spoken_kernel_work(std::string_view function);
 
-}  // namespace fathom::present
+}  // namespace fathom::analysis

@@ -1,11 +1,11 @@
-#include "present/sentences/generated_name.h"
+#include "analysis/core/generated_name.h"
 
 #include <algorithm>
 #include <array>
 
 #include "analysis/core/words.h"
 
-namespace fathom::present {
+namespace fathom::analysis {
 namespace {
 
 // "LazyCompile:", "JS:" and so on; how far it was optimised stands behind them: "*", "~", "^".
@@ -36,8 +36,8 @@ std::optional<GeneratedName> script(std::string_view name) {
   if (blank == std::string_view::npos) blank = name.find(" file://");
   if (blank == std::string_view::npos) blank = name.rfind(' ', line);
   if (blank == std::string_view::npos || blank > line) return std::nullopt;
-  return GeneratedName{analysis::printable(name.substr(0, blank)),
-                       analysis::printable(base_of(name.substr(blank + 1, column - blank - 1)))};
+  return GeneratedName{printable(name.substr(0, blank)),
+                       printable(base_of(name.substr(blank + 1, column - blank - 1)))};
 }
 
 }  // namespace
@@ -49,8 +49,7 @@ std::optional<GeneratedName> generated_name(std::string_view name) {
   name.remove_prefix(kPython.size());
   const std::size_t path = name.find(':');
   if (path == std::string_view::npos || path == 0) return std::nullopt;
-  return GeneratedName{analysis::printable(name.substr(0, path)),
-                       analysis::printable(base_of(name.substr(path + 1)))};
+  return GeneratedName{printable(name.substr(0, path)), printable(base_of(name.substr(path + 1)))};
 }
 
-}  // namespace fathom::present
+}  // namespace fathom::analysis

@@ -1,9 +1,9 @@
-#include "present/sentences/common_costs.h"
+#include "analysis/core/common_costs.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace fathom::present {
+namespace fathom::analysis {
 namespace {
 
 TEST(CommonCosts, AreInWords) {
@@ -34,4 +34,4 @@ TEST(KernelWork, IsASystemCallOrPageFaults) {
 }
 
 }  // namespace
-}  // namespace fathom::present
+}  // namespace fathom::analysis

@@ -1,4 +1,4 @@
-#include "present/sentences/prose_name.h"
+#include "analysis/core/prose_name.h"
 
 #include <fmt/format.h>
 
@@ -6,13 +6,13 @@
 #include <array>
 #include <vector>
 
+#include "analysis/core/common_costs.h"
 #include "analysis/core/fold_generics.h"
+#include "analysis/core/generated_name.h"
 #include "analysis/core/words.h"
 #include "model/nameless_function.h"
-#include "present/sentences/common_costs.h"
-#include "present/sentences/generated_name.h"
 
-namespace fathom::present {
+namespace fathom::analysis {
 namespace {
 
 bool opens(char c) {
@@ -56,7 +56,7 @@ std::string without_arguments(std::string text) {
     again = false;
     for (const std::string_view suffix : {" const", " &&", " &", " noexcept", " (inlined)"}) {
       if (!text.ends_with(suffix)) continue;
-      text.resize(text.size() - suffix.size());
+      text.erase(text.size() - suffix.size());
       again = true;
     }
     const std::size_t clone = text.rfind(" [clone ");
@@ -143,8 +143,20 @@ void shorten_lambdas(std::vector<std::string>& parts) {
   }
 }
 
-std::vector<std::string> short_parts(std::string_view name) {
-  std::string text = analysis::fold_generics(analysis::printable(name));
+bool names_nothing(const std::string& part) {
+  return part.starts_with('{') || part.starts_with("operator()");
+}
+
+std::string joined(const std::vector<std::string>& parts, std::size_t first, std::size_t end) {
+  std::string text;
+  for (std::size_t i = first; i < end; ++i) text += (i == first ? "" : "::") + parts[i];
+  return text;
+}
+
+}  // namespace
+
+std::vector<std::string> name_parts(std::string_view name) {
+  std::string text = fold_generics(printable(name));
   drop_all(text, "(anonymous namespace)::");
   drop_all(text, "::<..>");
   drop_all(text, "<..>");
@@ -164,28 +176,12 @@ std::vector<std::string> short_parts(std::string_view name) {
   return parts;
 }
 
-bool names_nothing(const std::string& part) {
-  return part.starts_with('{') || part.starts_with("operator()");
-}
-
-std::string joined(const std::vector<std::string>& parts, std::size_t first, std::size_t end) {
-  std::string text;
-  for (std::size_t i = first; i < end; ++i) text += (i == first ? "" : "::") + parts[i];
-  return text;
-}
-
-bool one_of(std::string_view name, const auto& list) {
-  return std::find(list.begin(), list.end(), name) != list.end();
-}
-
-}  // namespace
-
 std::string prose_name(std::string_view name) {
-  if (name.starts_with('[')) return analysis::printable(name);  // "[libx.so+0x12]"
+  if (name.starts_with('[')) return printable(name);  // "[libx.so+0x12]"
   if (auto generated = generated_name(name))
     return generated->function.empty() ? generated->place : generated->function;
-  const std::vector<std::string> parts = short_parts(name);
-  if (parts.empty()) return analysis::printable(name);
+  const std::vector<std::string> parts = name_parts(name);
+  if (parts.empty()) return printable(name);
   // A closure is nothing without the function that it stands in.
   std::size_t named = parts.size();
   while (named > 1 && names_nothing(parts[named - 1])) --named;
@@ -201,50 +197,17 @@ std::string spoken_name(std::string_view name) {
     return "an unnamed function of " + short_module(nameless->module) + " (0x" +
            std::string(nameless->address) + ")";
   if (name.find("{lambda") == name.npos) return prose_name(name);
-  std::vector<std::string> parts = short_parts(name);
+  std::vector<std::string> parts = name_parts(name);
   const std::size_t all = parts.size();
   while (!parts.empty() && parts.back().starts_with("{lambda")) parts.pop_back();
   if (parts.empty() || parts.size() == all) return prose_name(name);
   return "a lambda in " + joined(parts, parts.size() >= 2 ? parts.size() - 2 : 0, parts.size());
 }
 
-std::string activity_of(std::string_view name) {
-  constexpr std::array<std::string_view, 12> kAllocate = {
-      "malloc",        "calloc",         "realloc",      "__libc_malloc", "__GI___libc_malloc",
-      "operator new",  "operator new[]", "__rust_alloc", "__rdl_alloc",   "_int_malloc",
-      "__libc_calloc", "__rust_realloc"};
-  constexpr std::array<std::string_view, 8> kFree = {"free",
-                                                     "__libc_free",
-                                                     "__GI___libc_free",
-                                                     "operator delete",
-                                                     "operator delete[]",
-                                                     "__rust_dealloc",
-                                                     "_int_free",
-                                                     "cfree"};
-  constexpr std::array<std::string_view, 4> kGuards = {"lock_guard", "unique_lock", "scoped_lock",
-                                                       "shared_lock"};
-  if (const std::string work = spoken_kernel_work(name); work != analysis::printable(name))
-    return "in " + work;
-  const std::vector<std::string> parts = short_parts(name);
-  if (parts.empty() || name.starts_with('[')) return "in " + analysis::printable(name);
-  const std::string& last = parts.back();
-  if (one_of(last, kAllocate)) return "allocating memory";
-  if (one_of(last, kFree)) return "freeing memory";
-  if (parts.size() >= 2) {
-    const std::string& type = parts[parts.size() - 2];
-    if (one_of(type, kGuards) && last == type) return "taking a lock";
-    if (one_of(type, kGuards) && last == "~" + type) return "letting a lock go";
-    const std::string whole = joined(parts, parts.size() >= 3 ? parts.size() - 3 : 0, parts.size() - 1);
-    if (last == type) return "building " + whole;
-    if (last == "~" + type) return "destroying " + whole;
-  }
-  return "in " + spoken_name(name);
-}
-
 std::string short_module(std::string_view module) {
-  std::string text = analysis::printable(module.substr(module.rfind('/') + 1));
+  std::string text = printable(module.substr(module.rfind('/') + 1));
   if (const std::size_t so = text.find(".so"); so != std::string::npos && so != 0) text.resize(so);
   return text;
 }
 
-}  // namespace fathom::present
+}  // namespace fathom::analysis
