@@ -38,6 +38,10 @@ std::vector<Cost> parse(std::string_view text) {
 
 std::optional<std::string> common_cost(std::string_view function) {
   static const std::vector<Cost> kCosts = parse(kCommonCostsText);
+  // "c_parse_file()": a rule names functions without their arguments.
+  if (const std::size_t open = function.find('(');
+      open != function.npos && open != 0 && function.back() == ')' && function.find_first_of(" <:") > open)
+    function = function.substr(0, open);
   for (const Cost& cost : kCosts)
     if (matches_glob(cost.glob, function)) return std::string(cost.words);
   return std::nullopt;

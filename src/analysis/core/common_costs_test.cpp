@@ -16,7 +16,8 @@ TEST(CommonCosts, AreInWords) {
         Case{"v8::internal::Scavenger::Process(v8::JobDelegate*)", "garbage collection"},
         Case{"_Unwind_Find_FDE", "throwing exceptions"}, Case{"__strcoll_l", "locale and collation"},
         Case{"lzma_mf_bt4_find", "compression"}, Case{"operator new(unsigned long)", "allocation"},
-        Case{"__memmove_avx_unaligned_erms", "copying memory"}})
+        Case{"__memmove_avx_unaligned_erms", "copying memory"}, Case{"c_parse_file()", "parsing"},
+        Case{"gc_collect_main(void*, int)", "garbage collection"}})
     EXPECT_EQ(common_cost(each.function), each.words) << each.function;
 }
 

@@ -206,7 +206,8 @@ std::string spoken_name(std::string_view name) {
 
 std::string short_module(std::string_view module) {
   std::string text = printable(module.substr(module.rfind('/') + 1));
-  if (const std::size_t so = text.find(".so"); so != std::string::npos && so != 0) text.resize(so);
+  for (const std::string_view end : {".so", ".cpython-", ".pypy"})
+    if (const std::size_t at = text.find(end); at != std::string::npos && at != 0) text.resize(at);
   return text;
 }
 

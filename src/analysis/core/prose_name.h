@@ -18,7 +18,7 @@ std::vector<std::string> name_parts(std::string_view name);
 // and a lambda of C++ "a lambda in Shop::serve".
 std::string spoken_name(std::string_view name);
 
-// "libstdc++.so.6.0.30" -> "libstdc++".
+// "libstdc++.so.6.0.30" -> "libstdc++", "_json.cpython-311-x86_64-linux-gnu.so" -> "_json".
 std::string short_module(std::string_view module);
 
 }  // namespace fathom::analysis

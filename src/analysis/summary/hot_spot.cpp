@@ -5,6 +5,7 @@
 #include <optional>
 #include <utility>
 
+#include "analysis/core/common_costs.h"
 #include "analysis/core/functions.h"
 #include "analysis/core/runtimes.h"
 
@@ -74,25 +75,63 @@ class Finder {
     const TreeModule& module = tree_.modules[node.module];
     if (node.kind == NodeKind::kKernel)
       return {names_kernel_work(name) ? CodeRank::kKernel : CodeRank::kNone};
-    if (is_unnamed(name))
-      return {module.kind == ModuleKind::kAnonymous ? CodeRank::kLibrary : CodeRank::kNone,
-              module.kind == ModuleKind::kAnonymous};
     const RuntimeRules& runtimes = built_in_runtime_rules();
+    if (is_unnamed(name)) {
+      if (module.kind == ModuleKind::kAnonymous) return {CodeRank::kLibrary, true};
+      // All of a program is in the program: only of a library is it news.
+      return {CodeRank::kNone, knows_programs() && module.kind == ModuleKind::kFile &&
+                                   !runtimes.has_module(module.name) && !module_of(node.module).empty()};
+    }
     if (runtimes.begins(name)) return {};
     if (runtimes.starts(name)) return {CodeRank::kStart};
-    if (is_own(node)) return {CodeRank::kOwn};
-    return {runtimes.has_module(module.name) || module.kind == ModuleKind::kVdso ||
-                    runtimes.has_function(name)
-                ? CodeRank::kPlumbing
-                : CodeRank::kLibrary};
+    if (is_linked(node) && belongs_to_callers(node)) return {};
+    const int work = work_of(name);
+    if (is_own(node)) return {CodeRank::kOwn, false, work};
+    return {
+        runtimes.has_module(module.name) || module.kind == ModuleKind::kVdso || runtimes.has_function(name)
+            ? CodeRank::kPlumbing
+            : CodeRank::kLibrary,
+        false, work};
   }
 
   std::string name_of(const HotSubject& subject) const {
     return subject.grouped ? "" : tree_.names[subject.name];
   }
+  bool knows_programs() const {
+    return std::ranges::any_of(profile_.processes, [&](const Process& process) {
+      return !profile_.strings[process.executable].empty();
+    });
+  }
+
+  // Of most samples of a function that was linked in, code with a name of its own calls it.
+  bool belongs_to_callers(const TreeNode& function) const {
+    std::int64_t all = 0, called = 0;
+    for (const TreeNode& node : tree_.nodes) {
+      if (node.name != function.name || node.module != function.module || node.self <= 0) continue;
+      all += node.self;
+      for (std::uint32_t at = node.parent; at != 0; at = tree_.nodes[at].parent) {
+        const TreeNode& above = tree_.nodes[at];
+        const std::string& name = tree_.name(above);
+        if (above.kind == NodeKind::kThread || above.kind == NodeKind::kKernel || is_unnamed(name) ||
+            is_linked(above) || built_in_runtime_rules().has_function(name) ||
+            built_in_runtime_rules().begins(name))
+          continue;
+        called += node.self;
+        break;
+      }
+    }
+    return called * 2 >= all;
+  }
+
+  int work_of(std::string_view name) const {
+    const auto cost = common_cost(name);
+    return cost ? works_.try_emplace(*cost, static_cast<int>(works_.size()) + 1).first->second : 0;
+  }
+
   // Empty: that of a program, whose name the headline has.
-  std::string module_of(const HotSubject& subject) const {
-    const TreeModule& module = tree_.modules[subject.module];
+  std::string module_of(const HotSubject& subject) const { return module_of(subject.module); }
+  std::string module_of(std::uint32_t of) const {
+    const TreeModule& module = tree_.modules[of];
     const bool is_program = std::ranges::any_of(profile_.processes, [&](const Process& process) {
       return !module.path.empty() && profile_.strings[process.executable] == module.path;
     });
@@ -110,7 +149,7 @@ class Finder {
     spot.module = module_of(subject);
     spot.rank = subject.rank;
     spot.spread = subject.spread;
-    spot.generated = subject.grouped;
+    spot.grouped = subject.grouped;
     spot.own_caller = own_caller_of(subject);
     spot.place = place_of(subject);
     spot.total = subject.total;
@@ -302,6 +341,7 @@ class Finder {
   const CallTree& tree_;
   std::vector<std::int64_t> leaves_, weights_;  // by stack: without and with what is called from there
   SourceFacts sources_;
+  mutable std::map<std::string, int> works_;  // numbers of common costs
 };
 
 }  // namespace

@@ -26,8 +26,10 @@ struct HotSpot {
   std::string name;
   std::string module;  // empty: that of a program
   CodeRank rank = CodeRank::kOwn;
-  bool spread = false;     // no function accounts for much; this one accounts for most
-  bool generated = false;  // all code without names that was made at run time; `name` is empty
+  bool spread = false;  // no function accounts for much; this one accounts for most
+  bool grouped =
+      false;  // all code without names of the module, which was made at run time; or of rank kNone,
+              // of a library. `name` is empty
   std::string
       own_caller;     // the nearest other named function of the own code on most of its samples; may be empty
   SourcePlace place;  // of most of its samples
@@ -50,7 +52,7 @@ struct HotFrame {
 struct HotOther {
   std::string name, module;  // as in HotSpot
   CodeRank rank = CodeRank::kOwn;
-  bool generated = false;
+  bool grouped = false;
   bool itself = false;     // it calls a subject before it: `value` is what it spends without that
   std::int64_t value = 0;  // samples that have none of the subjects before it
   std::string caller;      // as HotSpot::own_caller

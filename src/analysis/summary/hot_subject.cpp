@@ -1,8 +1,10 @@
 #include "analysis/summary/hot_subject.h"
 
 #include <algorithm>
+#include <functional>
 #include <map>
 #include <optional>
+#include <ranges>
 #include <utility>
 
 namespace fathom::analysis {
@@ -10,20 +12,26 @@ namespace {
 
 constexpr std::uint32_t kNoFunction = UINT32_MAX;
 constexpr double kOfLargest = 0.25;  // a call that accounts for less of the widest function is not followed
-constexpr double kLargePart = 0.25;  // of all samples: followed whatever its caller has; else
+constexpr double kLargePart = 0.25;  // of all samples: followed if it and its siblings have so much
 constexpr double kMostOfCaller = 0.66;  // of its caller's
 constexpr double kSameTime = 0.9;       // of its caller: one chain of calls
 constexpr double kMostOfLeaf =
     0.66;                      // of a leaf's samples come by way of the code that is named in its place
 constexpr double kHalf = 0.5;  // of that code's samples end in the leaf
+constexpr double kExplained =
+    0.75;  // of a caller: by its largest callees together, which then stand in its place
 constexpr double kOwnPreferred = 1.5;  // own code counts for so much more than other code
+constexpr double kMuchMore = 2;        // than a named function: code without names of a library is the answer
 
 class SubjectFinder {
  public:
   SubjectFinder(const CallTree& tree, const std::function<CodeFact(const TreeNode&)>& code_of)
-      : tree_(tree), function_of_(tree.nodes.size(), kNoFunction) {
+      : tree_(tree),
+        function_of_(tree.nodes.size(), kNoFunction),
+        nameless_of_(tree.nodes.size(), kNoFunction) {
     std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint32_t> names;
-    std::map<std::uint32_t, std::uint32_t> groups;  // by module
+    std::map<std::uint32_t, std::uint32_t> groups;    // by module
+    std::map<std::uint32_t, std::uint32_t> nameless;  // by name: its module
     for (std::size_t i = 0; i < tree.nodes.size(); ++i) {
       const TreeNode& node = tree.nodes[i];
       if (node.kind != NodeKind::kUser && node.kind != NodeKind::kInlined && node.kind != NodeKind::kKernel)
@@ -31,15 +39,20 @@ class SubjectFinder {
       const auto [known, is_new] = names.try_emplace({node.name, node.module}, kNoFunction);
       if (is_new) {
         const CodeFact code = code_of(node);
-        if (code.rank == CodeRank::kNone) continue;
-        const auto next = static_cast<std::uint32_t>(functions_.size());
-        known->second = code.grouped ? groups.try_emplace(node.module, next).first->second : next;
-        if (known->second == next)
-          functions_.push_back({node.name, node.module, node.kind, code.rank, code.grouped});
+        if (code.rank == CodeRank::kNone) {
+          if (code.grouped) nameless.emplace(node.name, node.module);
+        } else {
+          const auto next = static_cast<std::uint32_t>(functions_.size());
+          known->second = code.grouped ? groups.try_emplace(node.module, next).first->second : next;
+          if (known->second == next)
+            functions_.push_back({node.name, node.module, node.kind, code.rank, code.grouped, code.work});
+        }
       }
       function_of_[i] = known->second;
+      if (known->second == kNoFunction && nameless.contains(node.name)) nameless_of_[i] = node.module;
     }
     calls_a_subject_.resize(functions_.size());
+    is_dead_end_.resize(functions_.size());
     weights_.reserve(tree.nodes.size());
     for (const TreeNode& node : tree.nodes) weights_.push_back(node.total);
   }
@@ -47,14 +60,15 @@ class SubjectFinder {
   std::vector<HotSubject> find(std::size_t most) {
     std::vector<HotSubject> subjects;
     while (subjects.size() < most) {
-      const double least =
-          (subjects.empty() ? kSubjectShare : kFurtherShare) * static_cast<double>(tree_.total);
-      const auto subject = next_subject(static_cast<std::int64_t>(least), subjects.empty());
+      const auto subject = next_subject(subjects.empty());
       if (!subject) break;
       subjects.push_back(*subject);
-      if (subject->spread) break;
+      if (subject->spread || subject->rank == CodeRank::kNone) return subjects;
       exclude(row_of(*subject));
     }
+    order(subjects);
+    if (subjects.size() < most)
+      if (const auto itself = caller_itself()) subjects.push_back(*itself);
     return subjects;
   }
 
@@ -64,6 +78,7 @@ class SubjectFinder {
     NodeKind kind;
     CodeRank rank;
     bool grouped;
+    int work;
   };
   // Of the samples below one function: how many have each other function for the first time there, and how deep it is.
   struct Below {
@@ -76,6 +91,40 @@ class SubjectFinder {
     for (std::uint32_t i = 0; i < functions_.size(); ++i)
       if (functions_[i].name == subject.name && functions_[i].module == subject.module) return i;
     return kNoFunction;
+  }
+
+  // The largest first: a search that goes down may have found the second largest before. Own code stays before other code.
+  void order(std::vector<HotSubject>& subjects) {
+    if (subjects.size() < 2) return;
+    const auto reset = [&] {
+      for (std::size_t i = 0; i < tree_.nodes.size(); ++i) weights_[i] = tree_.nodes[i].total;
+    };
+    reset();
+    whole_ = below(kNoFunction).total;
+    std::ranges::stable_sort(subjects, [&](const HotSubject& a, const HotSubject& b) {
+      if ((a.rank == CodeRank::kOwn) != (b.rank == CodeRank::kOwn)) return false;
+      return whole_[row_of(a)] > whole_[row_of(b)];
+    });
+    for (HotSubject& subject : subjects) {
+      const std::uint32_t row = row_of(subject);
+      subject.total = below(kNoFunction).total[row];
+      exclude(row);
+    }
+  }
+
+  // Of the functions that call a subject: the one that spends most without that, if it is worth a word.
+  std::optional<HotSubject> caller_itself() const {
+    std::optional<HotSubject> most;
+    for (std::uint32_t i = 0; i < functions_.size(); ++i) {
+      if (calls_a_subject_[i] == 0 || functions_[i].rank <= CodeRank::kStart) continue;
+      HotSubject subject = subject_of(i);
+      subject.itself = true;
+      subject.total = self_of(i);
+      if (static_cast<double>(subject.total) >= kFurtherShare * static_cast<double>(tree_.total) &&
+          (!most || subject.total > most->total))
+        most = subject;
+    }
+    return most;
   }
 
   // Visits nodes depth first with the functions that are open above each; `enter` gets the node and whether its function
@@ -133,7 +182,8 @@ class SubjectFinder {
                           Takes takes) const {
     std::uint32_t most = kNoFunction, chained = kNoFunction;
     for (std::uint32_t i = 0; i < functions_.size(); ++i) {
-      if (i == from || !takes(functions_[i].rank) || sums.total[i] < std::max<std::int64_t>(1, least))
+      if (i == from || is_dead_end_[i] != 0 || !takes(functions_[i].rank) ||
+          sums.total[i] < std::max<std::int64_t>(1, least))
         continue;
       if (most == kNoFunction || sums.total[i] > sums.total[most] ||
           (sums.total[i] == sums.total[most] && mean_depth(sums, i) > mean_depth(sums, most)))
@@ -143,6 +193,27 @@ class SubjectFinder {
         chained = i;
     }
     return chained != kNoFunction ? chained : most;
+  }
+
+  // Of the samples of `from`: those of its largest callees, as many as a sentence names, each large enough to be named.
+  template <class Takes>
+  double covered(std::uint32_t from, Takes takes) const {
+    std::vector<std::int64_t> calls(functions_.size());
+    walk([&](std::size_t i, std::uint32_t function, bool is_first, const auto& open_count, const auto& path) {
+      if (!is_first || function == from || open_count[from] == 0 || !takes(functions_[function].rank)) return;
+      for (const std::uint32_t each : path | std::views::reverse) {
+        if (each == kNoFunction || !takes(functions_[each].rank)) continue;
+        if (each == from) calls[function] += weights_[i];
+        return;
+      }
+    });
+    constexpr std::size_t kNamed = 3;
+    std::ranges::sort(calls, std::ranges::greater());
+    double sum = 0;
+    for (const std::int64_t each : calls | std::views::take(kNamed))
+      if (static_cast<double>(each) >= kFurtherShare * static_cast<double>(tree_.total))
+        sum += static_cast<double>(each);
+    return sum;
   }
 
   // The deepest function with a rank that `takes` which accounts for `least`, and for a quarter of the widest of them.
@@ -155,11 +226,14 @@ class SubjectFinder {
     for (std::size_t steps = 0; steps < functions_.size(); ++steps) {
       const Below sums = below(at);
       const std::uint32_t next = next_down(at, sums, whole_[at], least, takes);
-      if (next == kNoFunction || sums.self >= sums.total[next]) break;
+      if (next == kNoFunction || (calls_a_subject_[at] == 0 && sums.self >= sums.total[next])) break;
+      if (functions_[at].work != 0 && functions_[at].work == functions_[next].work) break;
       const auto part = static_cast<double>(sums.total[next]);
-      if (part < kLargePart * static_cast<double>(tree_.total) &&
-          part < kMostOfCaller * static_cast<double>(whole_[at]))
-        break;  // a caller that is split into small parts is the better answer
+      const auto all = static_cast<double>(whole_[at]);
+      // A caller whose time is split into small parts is the better answer, unless some of it was told before.
+      if (calls_a_subject_[at] == 0 && part < kMostOfCaller * all &&
+          (part < kLargePart * static_cast<double>(tree_.total) || covered(at, takes) < kExplained * all))
+        break;
       at = next;
     }
     return at;
@@ -219,16 +293,48 @@ class SubjectFinder {
     return {of.name, of.module, of.kind, of.rank, whole_[function], of.grouped};
   }
 
-  std::optional<HotSubject> next_subject(std::int64_t least, bool is_first) {
+  // All code without names of one library.
+  std::optional<HotSubject> nameless_subject(double least) const {
+    std::map<std::uint32_t, HotSubject> by_module;
+    std::vector<std::uint32_t> open;  // module of each depth
+    for (std::size_t i = 0; i < tree_.nodes.size(); ++i) {
+      const TreeNode& node = tree_.nodes[i];
+      open.resize(std::min<std::size_t>(open.size(), node.depth));
+      const std::uint32_t module = nameless_of_[i];
+      if (module != kNoFunction && std::ranges::find(open, module) == open.end()) {
+        HotSubject& subject = by_module[module];
+        if (subject.total == 0)
+          subject = {.name = node.name, .module = module, .kind = node.kind, .grouped = true};
+        subject.total += weights_[i];
+      }
+      open.push_back(module);
+    }
+    std::optional<HotSubject> most;
+    for (const auto& [module, subject] : by_module)
+      if (static_cast<double>(subject.total) >= least && (!most || subject.total > most->total))
+        most = subject;
+    return most;
+  }
+
+  std::optional<HotSubject> next_subject(bool is_first) {
+    const auto least = static_cast<std::int64_t>((is_first ? kSubjectShare : kFurtherShare) *
+                                                 static_cast<double>(tree_.total));
     whole_ = below(kNoFunction).total;
-    if (const std::uint32_t found = choose(least); found != kNoFunction) {
-      HotSubject subject = subject_of(found);
-      if (calls_a_subject_[found] == 0) return subject;
-      subject.itself = true;
-      subject.total = self_of(found);
-      return subject.total >= least ? std::optional(subject) : std::nullopt;
+    constexpr int kMostTries = 32;
+    for (int i = 0; i < kMostTries; ++i) {
+      const std::uint32_t found = choose(least);
+      if (found == kNoFunction) break;
+      if (calls_a_subject_[found] != 0) {  // what else it calls is too small: the search goes on beside it
+        is_dead_end_[found] = 1;
+        continue;
+      }
+      const HotSubject subject = subject_of(found);
+      if (!is_first) return subject;
+      const auto nameless = nameless_subject(kMuchMore * static_cast<double>(subject.total));
+      return nameless ? *nameless : subject;
     }
     if (!is_first) return std::nullopt;
+    if (const auto nameless = nameless_subject(static_cast<double>(least))) return nameless;
     const std::uint32_t start = deepest(least, [](CodeRank rank) { return rank == CodeRank::kStart; });
     if (start != kNoFunction && self_of(start) >= least) return subject_of(start);
     const std::uint32_t widest = choose(1);
@@ -257,9 +363,12 @@ class SubjectFinder {
   const CallTree& tree_;
   std::vector<Function> functions_;
   std::vector<std::uint32_t> function_of_;  // by node
-  std::vector<std::int64_t> weights_;       // by node, with what is below it
-  std::vector<std::int64_t> whole_;         // by function: samples that have it
-  std::vector<char> calls_a_subject_;       // by function: of most samples of an earlier subject
+  std::vector<std::uint32_t>
+      nameless_of_;                    // by node: its module, where it is code without names of a library
+  std::vector<std::int64_t> weights_;  // by node, with what is below it
+  std::vector<std::int64_t> whole_;    // by function: samples that have it
+  std::vector<char> is_dead_end_;      // by function: the search need not stop there again
+  std::vector<char> calls_a_subject_;  // by function: of most samples of an earlier subject
 };
 
 }  // namespace

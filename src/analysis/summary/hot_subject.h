@@ -1,11 +1,13 @@
 // Which functions a reader should hear of first: the subjects of the first sentence.
 //
 // One rule for every program: the deepest function with a name that still accounts for its share. From the function that
-// accounts for most, the search goes down into the call that takes the most time, as long as that call accounts for at least
-// a quarter of it and is no small part. It does so twice, once through the program's own code and once through all other code. Own code is the
-// subject unless other code that it does not call takes much more. A leaf of the C library or of the kernel gives way to the
-// code that calls it if nearly all of that code's time goes there. Functions that start everything (main, an interpreter's
-// loop) are the subject only if nothing else passes the threshold and they take the time themselves.
+// accounts for most, the search goes down into the call that takes the most time while that call explains its caller: it has
+// two thirds of the caller's time, or it and its largest siblings have three quarters. It stops at a function that does one thing: the inner
+// functions of a garbage collector do the same as its entry. It does so twice, once through the program's own code and once
+// through all other code. Own code is the subject unless other code that it does not call takes much more. A leaf of the C
+// library or of the kernel gives way to the code that calls it if nearly all of that code's time goes there. If no function
+// with a name passes the threshold, the code without names of one library is the subject if it does. Functions that start
+// everything (main, an interpreter's loop) are the subject only if nothing else is and they take the time themselves.
 // Pure: it sees a call tree and what kind of code each name is.
 #pragma once
 
@@ -29,7 +31,11 @@ enum class CodeRank : std::uint8_t {
 
 struct CodeFact {
   CodeRank rank = CodeRank::kNone;
-  bool grouped = false;  // all such functions of the module count as one: code without names
+  bool grouped =
+      false;  // all such functions of the module count as one: code without names. Of rank kNone: only if no
+              // function with a name passes the threshold
+  int work =
+      0;  // what it does, as a number; 0: unknown. What calls functions of its own work is not looked into
 };
 
 struct HotSubject {

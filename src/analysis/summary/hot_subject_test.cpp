@@ -13,7 +13,8 @@ namespace {
 using testing::ElementsAre;
 
 // Stacks in one line each: "main;parse;memcpy 40", root first. The first letter of a name says what kind of code it is:
-// m: starts everything, o: own, l: a library, p: plumbing, k: kernel work, u: without a name, g: generated without names.
+// m: starts everything, o: own, l: a library, p: plumbing, k: kernel work, u: without a name, n: the same of a library,
+// g: generated without names, c: of a library that collects garbage.
 std::vector<std::string> subjects_of(const std::string& stacks) {
   HandMade hand;
   const auto app = hand.module("app");
@@ -47,6 +48,10 @@ std::vector<std::string> subjects_of(const std::string& stacks) {
              return {CodeRank::kKernel};
            case 'g':
              return {CodeRank::kLibrary, true};
+           case 'n':
+             return {CodeRank::kNone, true};
+           case 'c':
+             return {CodeRank::kLibrary, false, 1};
            default:
              return {};
          }
@@ -67,6 +72,45 @@ TEST(HotSubject, IsNoStepBelowItThatTakesASmallPart) {
   std::string stacks;
   for (int i = 0; i < 10; ++i) stacks += "main;o_serve;o_part" + std::to_string(i) + " 9 ";
   EXPECT_THAT(subjects_of(stacks + "main;o_log 10"), ElementsAre("o_serve 90", "o_log 10"));
+}
+
+// A call of a third that leaves the rest of its caller unexplained: the caller explains more.
+TEST(HotSubject, IsTheCallerIfItsLargestCalleesLeaveMuchOpen) {
+  EXPECT_THAT(subjects_of("u_main;l_digest;l_final;u1 37 u_main;l_digest;l_release 21 u_main;l_digest;u2 20 "
+                          "u_main;l_digest;l_a 6 u_main;l_digest;l_b 6 u_main;l_digest 10"),
+              ElementsAre("l_digest 100"));
+  EXPECT_THAT(subjects_of("u_main;l_digest;l_final;u1 45 u_main;l_digest;l_release 35 u_main;l_digest 20"),
+              ElementsAre("l_final 45", "l_release 35", "l_digest itself 20"));
+}
+
+// A server's loop: what was told first is no reason to leave out what stands beside it.
+TEST(HotSubject, IsFollowedByWhatStandsBesideIt) {
+  EXPECT_THAT(
+      subjects_of("main;o_loop;o_phases;o_content;o_filter 40 main;o_loop;o_phases;o_content;o_close 8 "
+                  "main;o_loop;o_phases 4 main;o_loop;o_accept 16 main;o_loop;o_wait 12 main;o_loop 20"),
+      ElementsAre("o_filter 40", "o_accept 16", "o_wait 12"));
+}
+
+TEST(HotSubject, TheLargestComesFirst) {
+  EXPECT_THAT(
+      subjects_of("main;o_finish;o_instantiate;o_substitute 33 main;o_finish;o_instantiate 14 "
+                  "main;o_parse;o_a 9 main;o_parse;o_b 9 main;o_parse;o_c 9 main;o_parse;o_d 12 main 14"),
+      ElementsAre("o_parse 39", "o_substitute 33", "o_instantiate itself 14"));
+}
+
+// A collector's inner functions do the same as its entry, which has all of it.
+TEST(HotSubject, IsTheEntryOfWhatDoesOneThing) {
+  EXPECT_THAT(
+      subjects_of("m_eval;c_collect;c_deduce;c_visit 48 m_eval;c_collect;c_untrack 20 m_eval;l_dict 32"),
+      ElementsAre("c_collect 68", "l_dict 32"));
+}
+
+TEST(HotSubject, IsALibraryWithoutNamesIfNoNamedFunctionPasses) {
+  EXPECT_THAT(subjects_of("m_eval;n1;n2;p_new 12 m_eval;n1;n3;p_set 11 m_eval;n1;n2 67 m_eval 10"),
+              ElementsAre("(generated) 90"));
+  EXPECT_THAT(subjects_of("m_eval;n1;n2;o_new 16 m_eval;n1;n3 67 m_eval 17"), ElementsAre("(generated) 83"));
+  EXPECT_THAT(subjects_of("m_eval;l_step;n1;n2;p_new 12 m_eval;l_step;n1;n2 68 m_eval 20"),
+              ElementsAre("l_step 80"));
 }
 
 // As in an interpreter, whose loop has nearly all: what it runs is the answer.

@@ -90,8 +90,9 @@ bool says_little(const Report& report, const std::string& name) {
 
 // Other code is named with its file; its caller in the program's own code says what it works for.
 std::string subject_name(const Report& report, const std::string& name, const std::string& module,
-                         CodeRank rank, bool generated, const std::string& caller) {
-  if (generated) return "code generated at run time";
+                         CodeRank rank, bool grouped, const std::string& caller) {
+  if (grouped && rank == CodeRank::kNone) return "code without names in " + short_module(module);
+  if (grouped) return "code generated at run time";
   if (rank == CodeRank::kKernel) return spoken_kernel_work(name);
   std::string text = spoken_name(name);
   if (const auto cost = common_cost(name)) text += fmt::format(" ({})", *cost);
@@ -115,7 +116,7 @@ std::string others_of(const Report& report) {
   for (std::size_t i = 0; i < std::min(kMostOthers, report.hot_path.others.size()); ++i) {
     const HotOther& other = report.hot_path.others[i];
     const std::string name =
-        subject_name(report, other.name, other.module, other.rank, other.generated, other.caller);
+        subject_name(report, other.name, other.module, other.rank, other.grouped, other.caller);
     parts.push_back(fmt::format("{}{} with {}", name, other.itself ? " itself" : "",
                                 rounded_percent(share(report.tree, other.value))));
   }
@@ -231,24 +232,24 @@ std::string sentence_of_hot_spot(const Report& report) {
   const auto& spot = report.hot_path.spot;
   const WidestModule module = widest_module(report);
   if (!spot) return sentence_of_module(report, module);
-  // Most of the time is in code without names that no named function calls: the named one is not the answer.
-  if (module.unnamed * 2 > tree.total && (spot->spread || spot->total * 2 < module.unnamed)) {
+  // More of the time is in code without names that no named function calls: the named one is not the answer.
+  if (spot->spread ? module.unnamed > spot->total : module.unnamed / 2 > spot->total) {
     std::string text = sentence_of_module(report, module);
     if (!spot->spread)
       text += fmt::format(" The largest function with a name is {} with {}.",
-                          subject_name(report, spot->name, spot->module, spot->rank, spot->generated, ""),
+                          subject_name(report, spot->name, spot->module, spot->rank, spot->grouped, ""),
                           rounded_percent(share(tree, spot->total)));
     return text;
   }
   const std::string place = place_text(spot->place, spot->name);
   const std::string name =
-      subject_name(report, spot->name, spot->module, spot->rank, spot->generated, spot->own_caller);
+      subject_name(report, spot->name, spot->module, spot->rank, spot->grouped, spot->own_caller);
   const double error = share_interval(tree, spot->total).half_width();
   const std::string how_much =
       rounded_percent(share(tree, spot->total)) + (error >= 0.02 ? fmt::format(" ±{:.0f}", error * 100) : "");
   const std::string where = with_place(name, place);
   const bool is_words =
-      spot->generated || spot->rank == CodeRank::kKernel;  // and no name, which keeps its letters
+      spot->grouped || spot->rank == CodeRank::kKernel;  // and no name, which keeps its letters
   if (spot->spread)
     return fmt::format("{} is spread over many functions; the largest is {} with {}.",
                        capitalized(cost_in_words(report)), where, how_much);
@@ -412,8 +413,12 @@ std::string sentence_of_allocator_cpu(const Report& report) {
       error >= 0.02 ? fmt::format(" ±{:.0f}", error * 100) : "", cost_in_words(report));
   if (of_all(cpu.kernel) >= 0.01)
     text += fmt::format(" ({} in the kernel)", rounded_percent(of_all(cpu.kernel)));
-  if (!cpu.functions.empty()) {
-    const AllocatorCpuRow& most = cpu.functions.front();
+  // A function without a name says nothing to anybody.
+  const auto named =
+      std::ranges::find_if(cpu.functions, [](const AllocatorCpuRow& row) { return !is_unnamed(row.name); });
+  constexpr std::int64_t kTenth = 10;
+  if (named != cpu.functions.end() && named->inside >= cpu.inside / kTenth) {
+    const AllocatorCpuRow& most = *named;
     const double part = static_cast<double>(most.inside) / static_cast<double>(cpu.inside);
     text += fmt::format(", {} for {}",
                         part >= 0.9    ? "nearly all of that"
