@@ -42,9 +42,9 @@ OwnCode::OwnCode(const Profile& profile) : profile_(profile), own_modules_(profi
 
 // A Rust program's own crate is called as its file: "my-node" is made from my_node, and my_node_core and the like belong to
 // it. So the answer does not depend on what was sampled. Only where no function of that crate is known, as in a renamed
-// file, "other::main" says whose crate it is.
+// file, "other::main" says whose crate it is; and if that was not sampled either, nothing is taken for own that has a crate.
 void OwnCode::find_own_crates(const std::set<std::string_view>& executables) {
-  std::set<std::string, std::less<>> by_file, by_main;
+  std::set<std::string, std::less<>> by_file, by_main, unknown;
   bool is_rust = false;
   std::set<std::string, std::less<>> seen;
   for (const Function& function : profile_.functions) {
@@ -63,12 +63,19 @@ void OwnCode::find_own_crates(const std::set<std::string_view>& executables) {
   }
   for (const std::string_view path : executables) {
     std::string crate(path.substr(path.rfind('/') + 1));
+    // Cargo calls tests after their crate and a hash: "my_node-0123456789abcdef".
+    constexpr std::size_t kHash = 16;
+    if (crate.size() > kHash + 1 && crate[crate.size() - kHash - 1] == '-' &&
+        crate.find_first_not_of("0123456789abcdef", crate.size() - kHash) == crate.npos)
+      crate.resize(crate.size() - kHash - 1);
     std::ranges::replace(crate, '-', '_');
     const bool known = std::ranges::any_of(seen, [&](const std::string& each) {
       return each.starts_with(crate) && (each.size() == crate.size() || each[crate.size()] == '_');
     });
+    if (is_rust && !known && by_main.empty()) unknown.insert(crate);
     if (known && (is_rust || by_main.contains(crate))) by_file.insert(std::move(crate));
   }
+  if (by_file.empty() && by_main.empty()) by_file = std::move(unknown);
   own_crates_ = by_file.empty() ? std::move(by_main) : std::move(by_file);
 }
 
@@ -92,7 +99,14 @@ bool OwnCode::is_own(std::string_view name, ModuleId module, std::string_view fi
   });
   if (of_own_crate) return true;
   if (is_runtime(name, module)) return false;
-  return !file.empty() || own_crates_.empty() || name == "main";
+  if (crate.empty() && !own_crates_.empty()) return name == "main";
+  return !file.empty() || own_crates_.empty();
+}
+
+bool OwnCode::is_linked_code(std::string_view name, ModuleId module) const {
+  return !own_crates_.empty() && own_modules_[module.value] != 0 && !name.empty() && name[0] != '[' &&
+         profile_.modules[module.value].kind == ModuleKind::kFile && namespace_of(name).empty() &&
+         !is_runtime(name, module);
 }
 
 bool OwnCode::is_library(ModuleId module) const {

@@ -22,6 +22,8 @@ class OwnCode {
   // Of a library or runtime that the rules know: never worth a name. Code that is neither own nor this is a package that
   // was linked in.
   bool is_runtime(std::string_view name, model::ModuleId module) const;
+  // C and assembly that a Rust program links in: its names have no crate, so it belongs to whoever calls it.
+  bool is_linked_code(std::string_view name, model::ModuleId module) const;
   // A file of the language or of the system: libc.so.6, [vdso].
   bool is_library(model::ModuleId module) const;
 

@@ -59,5 +59,35 @@ TEST(OwnCode, OfARustProgramIsTheCrateThatItsFileIsCalledAfterAlsoIfMainWasNotSa
   }
 }
 
+// A recording of CPU time and one of waits see different functions of one program.
+TEST(OwnCode, OfARustProgramDoesNotDependOnWhatWasSampled) {
+  for (const bool waits : {false, true}) {
+    HandMade hand;
+    auto& row = hand.profile.processes[hand.process(1, "my-node").value];
+    row.executable = hand.builder.string("/usr/bin/my-node-0123456789abcdef");
+    const auto app = hand.module("my-node-0123456789abcdef");
+    hand.frame(app, {"alloy_trie::HashBuilder::add_leaf"});
+    hand.frame(app, {"__KeccakF1600"});
+    hand.frame(app, {"<alloc::vec::Vec<u8> as core::clone::Clone>::clone"});
+    if (waits) hand.frame(app, {"my_node::state::build_root"});
+    const OwnCode own(hand.profile);
+    EXPECT_TRUE(own.is_own("my_node::state::build_root", app, "")) << waits;
+    EXPECT_FALSE(own.is_own("alloy_trie::HashBuilder::add_leaf", app, "")) << waits;
+    EXPECT_FALSE(own.is_own("__KeccakF1600", app, "")) << waits;
+    EXPECT_FALSE(own.is_own("__KeccakF1600", app, "/src/target/release/build/keccak/out/keccakf.s")) << waits;
+    EXPECT_TRUE(own.is_linked_code("__KeccakF1600", app)) << waits;
+    EXPECT_FALSE(own.is_linked_code("alloy_trie::HashBuilder::add_leaf", app)) << waits;
+  }
+}
+
+TEST(OwnCode, OfACProgramHasNoLinkedCode) {
+  HandMade hand;
+  hand.process(1, "server");
+  const auto app = hand.module("server");
+  hand.frame(app, {"sha256_block_data_order"});
+  EXPECT_FALSE(OwnCode(hand.profile).is_linked_code("sha256_block_data_order", app));
+  EXPECT_TRUE(OwnCode(hand.profile).is_own("sha256_block_data_order", app, ""));
+}
+
 }  // namespace
 }  // namespace fathom::analysis

@@ -40,21 +40,41 @@ bool SourceFacts::is_own(FrameId id, std::uint32_t line) {
 void SourceFacts::add(FrameId id, std::int64_t weight) {
   const Frame& frame = profile_.frames[id.value];
   if (profile_.modules[frame.module.value].kind == ModuleKind::kKernel) return;
-  if (frame.line_count == 0 && is_own(id, 0)) own_names_.insert(frame_name(profile_, id));
+  const std::string_view module = profile_.strings[profile_.modules[frame.module.value].name];
+  const auto sort = [&](std::string_view name, bool own) {
+    if (own)
+      own_names_.emplace(module, name);
+    else if (own_code_.is_linked_code(name, frame.module))
+      linked_names_.emplace(module, name);
+  };
+  if (frame.line_count == 0)
+    sort(*made_names_.insert(std::string(frame_name(profile_, id))).first, is_own(id, 0));
   for (std::uint32_t i = 0; i < frame.line_count; ++i) {
     const Line& line = profile_.lines[frame.first_line + i];
     const std::string_view name = profile_.strings[profile_.functions[line.function.value].name];
-    if (is_own(id, i)) own_names_.emplace(name);
-    if (line.line != 0) add_weight(lines_[name][{line.file.value, line.line}], weight);
+    sort(name, is_own(id, i));
+    if (line.line != 0) add_weight(lines_[{module, name}][{line.file.value, line.line}], weight);
   }
 }
 
-SourcePlace SourceFacts::place_of(std::string_view name) const {
-  const auto found = lines_.find(name);
-  if (found == lines_.end()) return {};
-  const auto most = std::max_element(found->second.begin(), found->second.end(),
+SourcePlace SourceFacts::most_of(const Lines& lines) const {
+  const auto most = std::max_element(lines.begin(), lines.end(),
                                      [](const auto& a, const auto& b) { return a.second < b.second; });
+  if (most == lines.end()) return {};
   return {std::string(base_name(profile_.strings[StringId{most->first.first}])), most->first.second};
+}
+
+SourcePlace SourceFacts::place_of(std::string_view module, std::string_view name) const {
+  const auto found = lines_.find({module, name});
+  return found == lines_.end() ? SourcePlace{} : most_of(found->second);
+}
+
+SourcePlace SourceFacts::place_of(std::string_view name) const {
+  Lines all;
+  for (const auto& [key, lines] : lines_)
+    if (key.second == name)
+      for (const auto& [line, weight] : lines) add_weight(all[line], weight);
+  return most_of(all);
 }
 
 std::vector<std::int64_t> frame_weights_of(const Profile& profile, std::vector<std::int64_t> leaves) {

@@ -1,4 +1,5 @@
-// What the sources say about functions, by name: where they stand, and whether they are the program's own code.
+// What the sources say about functions, by module and name: where they stand, and whether they are the program's own code.
+// Two modules may have functions of one name.
 #pragma once
 
 #include <cstdint>
@@ -28,9 +29,17 @@ class SourceFacts {
  public:
   // A weight for each frame of the profile, with what is called from there; those of 0 and less are left out.
   SourceFacts(const model::Profile& profile, const std::vector<std::int64_t>& frame_weights);
-  // Where most of the function's weight is.
+  // Where most of the function's weight is. `module`: its name.
+  SourcePlace place_of(std::string_view module, std::string_view name) const;
+  // The same of whichever module has such a function, for comparisons of recordings, whose modules have other names.
   SourcePlace place_of(std::string_view name) const;
-  bool is_own(std::string_view name) const { return own_names_.contains(name); }
+  bool is_own(std::string_view module, std::string_view name) const {
+    return own_names_.contains({module, name});
+  }
+  // It belongs to whoever calls it (OwnCode::is_linked_code).
+  bool is_linked_code(std::string_view module, std::string_view name) const {
+    return linked_names_.contains({module, name});
+  }
   // Of one line of a frame, 0 being the innermost; also of lines without weight.
   bool is_own(model::FrameId frame, std::uint32_t line);
 
@@ -40,8 +49,12 @@ class SourceFacts {
   const model::Profile& profile_;
   OwnCode own_code_;
   std::map<std::pair<std::uint32_t, std::uint32_t>, bool> own_;  // function and file
-  std::set<std::string, std::less<>> own_names_;
-  std::map<std::string_view, std::map<std::pair<std::uint32_t, std::uint32_t>, std::int64_t>> lines_;
+  using Key = std::pair<std::string_view, std::string_view>;  // module and function, of the profile's strings
+  using Lines = std::map<std::pair<std::uint32_t, std::uint32_t>, std::int64_t>;
+  SourcePlace most_of(const Lines& lines) const;
+  std::set<std::string> made_names_;  // of frames without a function
+  std::set<Key> own_names_, linked_names_;
+  std::map<Key, Lines> lines_;
 };
 
 // What each frame weighs where each stack weighs `leaves` without what is called from there. A frame that stands on a

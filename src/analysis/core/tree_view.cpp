@@ -223,7 +223,8 @@ class Rows {
     std::vector<char> kept(chain.size(), options_.fold ? 0 : 1);
     kept.back() = 1;
     const auto own = [&](std::size_t i) {
-      return is_call(nodes_[chain[i]].kind) && options_.is_own && options_.is_own(nodes_[chain[i]].name);
+      return is_call(nodes_[chain[i]].kind) && options_.is_own &&
+             options_.is_own(nodes_[chain[i]].name, nodes_[chain[i]].module);
     };
     if (!at_root || !options_.from_start || own(0) || !is_call(nodes_[chain[0]].kind)) kept[0] = 1;
     constexpr std::size_t kMostOwn = 4;

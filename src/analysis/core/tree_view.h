@@ -74,8 +74,9 @@ struct TreeRowOptions {
   std::int64_t least = 1;  // calls of a smaller total are left out
   bool fold = true;        // chains into a row
   bool from_start = true;  // the outermost calls are how the program was started, which is no news
-  // The program's own code, which stays where a chain is folded; by row of the tree's names.
-  std::function<bool(std::uint32_t)> is_own = {};
+  // The program's own code, which stays where a chain is folded; by rows of the tree's names and
+  // modules.
+  std::function<bool(std::uint32_t, std::uint32_t)> is_own = {};
 };
 
 // Depth first, of siblings the largest first. The root has no row, nor has the only thread.

@@ -94,7 +94,7 @@ TEST(TreeView, OwnCodeStaysWhereAChainIsFolded) {
   program.run({"main", "lib1", "lib2", "serve", "lib3", "lib4", "leaf"}, 10);
   const CallTree tree = program.tree();
   TreeRowOptions options;
-  options.is_own = [&](std::uint32_t name) { return tree.names[name] == "serve"; };
+  options.is_own = [&](std::uint32_t name, std::uint32_t) { return tree.names[name] == "serve"; };
   EXPECT_THAT(written(tree, MergedCalls::of(tree, true), options),
               ElementsAre("chain of 3 10", " serve 10", "  chain of 2 10", "   leaf 10"));
 }

@@ -39,14 +39,18 @@ CallRows CallRowsMaker::rows_of(const MergedCalls& calls, bool from_start) const
       std::max<std::int64_t>(1, std::llround(std::ceil(least_share_ * static_cast<double>(root.total))));
   options.fold = fold_;
   options.from_start = from_start;
-  options.is_own = [this](std::uint32_t name) { return sources_.is_own(tree_.names[name]); };
+  options.is_own = [this](std::uint32_t name, std::uint32_t module) {
+    return sources_.is_own(tree_.modules[module].name, tree_.names[name]);
+  };
   CallRows rows{root.self, root.total, {}};
   for (const TreeRow& row : tree_rows(calls, options)) {
     const MergedCalls::Node& call = calls.nodes()[row.node];
     const bool code =
         row.kind == TreeRowKind::kCall && (call.kind == NodeKind::kUser || call.kind == NodeKind::kInlined);
-    rows.rows.push_back({row, call, code ? sources_.place_of(tree_.names[call.name]) : SourcePlace{},
-                         code && options.is_own(call.name)});
+    rows.rows.push_back(
+        {row, call,
+         code ? sources_.place_of(tree_.modules[call.module].name, tree_.names[call.name]) : SourcePlace{},
+         code && options.is_own(call.name, call.module)});
   }
   return rows;
 }

@@ -42,11 +42,15 @@ class Finder {
 
   HotPath find(std::size_t most) {
     HotPath path;
-    for (const TreeNode& node : tree_.nodes)
-      if (node.self > 0 && is_own(node)) {
-        path.own_self += node.self;
-        path.own_self_of[tree_.modules[node.module].name] += node.self;
-      }
+    std::vector<char> is_of_own(tree_.nodes.size());  // or was linked in and is called by it
+    for (std::size_t i = 1; i < tree_.nodes.size(); ++i) {
+      const TreeNode& node = tree_.nodes[i];
+      const bool linked = is_linked(node);
+      is_of_own[i] = is_own(node) || (linked && is_of_own[node.parent] != 0) ? 1 : 0;
+      if (node.self <= 0 || is_of_own[i] == 0) continue;
+      path.own_self += node.self;
+      path.own_self_of[tree_.modules[node.module].name] += node.self;
+    }
     const auto subjects = find_subjects(tree_, [&](const TreeNode& node) { return code_of(node); });
     for (const HotSubject& subject : subjects) {
       if (!path.spot)
@@ -87,11 +91,11 @@ class Finder {
     if (is_linked(node) && belongs_to_callers(node)) return {};
     const int work = work_of(name);
     if (is_own(node)) return {CodeRank::kOwn, false, work};
-    return {
-        runtimes.has_module(module.name) || module.kind == ModuleKind::kVdso || runtimes.has_function(name)
-            ? CodeRank::kPlumbing
-            : CodeRank::kLibrary,
-        false, work};
+    return {runtimes.has_module(module.name) || module.kind == ModuleKind::kVdso ||
+                    runtimes.has_function(name) || is_linked(node)
+                ? CodeRank::kPlumbing
+                : CodeRank::kLibrary,
+            false, work};
   }
 
   std::string name_of(const HotSubject& subject) const {
@@ -245,12 +249,16 @@ class Finder {
 
   bool is_own(const TreeNode& node) const {
     if (node.kind != NodeKind::kUser && node.kind != NodeKind::kInlined) return false;
-    return sources_.is_own(tree_.name(node));
+    return sources_.is_own(tree_.modules[node.module].name, tree_.name(node));
+  }
+  bool is_linked(const TreeNode& node) const {
+    if (node.kind != NodeKind::kUser && node.kind != NodeKind::kInlined) return false;
+    return sources_.is_linked_code(tree_.modules[node.module].name, tree_.name(node));
   }
 
   HotFrame frame_of(const TreeNode& node) const {
     return {tree_.name(node), tree_.modules[node.module].name,
-            node.kind,        sources_.place_of(tree_.name(node)),
+            node.kind,        sources_.place_of(tree_.modules[node.module].name, tree_.name(node)),
             node.self,        node.total,
             is_own(node)};
   }

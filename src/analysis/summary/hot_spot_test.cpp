@@ -11,6 +11,7 @@ namespace fathom::analysis {
 namespace {
 
 using testing::HasSubstr;
+using testing::Not;
 
 // A program with one function that explains half of its time, and two that share the rest.
 class HotSpots : public testing::Test {
@@ -57,6 +58,54 @@ TEST_F(HotSpots, ThoseWhoseNamesReadAlikeAreToldByWhoCallsThem) {
   EXPECT_THAT(text, HasSubstr("Pool::take, called by Shop::serve, accounts for 62 %"));
   EXPECT_THAT(text, HasSubstr("; next is Pool::take, called by Shop::fill, with 38 %."));
 }
+
+// Two modules have a function of one name: the place is that of the one that is meant.
+TEST_F(HotSpots, APlaceIsOfTheModuleThatIsMeant) {
+  const model::FrameId own = hand_.frame(app_, {"walk"}),
+                       other = hand_.frame(hand_.module("libtree.so"), {"walk"});
+  const auto stand = [&](model::FrameId frame, const char* file) {
+    model::Line& line = hand_.profile.lines[hand_.profile.frames[frame.value].first_line];
+    line.file = hand_.builder.string(file);
+    line.line = 7;
+  };
+  stand(own, "/home/me/own.cpp");
+  stand(other, "/usr/src/tree.c");
+  hand_.sample(thread_, hand_.stack({main_, own}), 60);
+  hand_.sample(thread_, hand_.stack({main_, other}), 40);
+  const std::string text = sentence();
+  EXPECT_THAT(text, HasSubstr("walk (own.cpp:7), called by main, accounts for 60 %"));
+  EXPECT_THAT(text, Not(HasSubstr("tree.c:7) accounts")));
+  const HotPath path = make_report(hand_.profile, {}).value().hot_path;
+  ASSERT_FALSE(path.frames.empty());
+  EXPECT_EQ(path.frames.back().place.file, "own.cpp");
+}
+
+// Assembly that a Rust program links in belongs to the crate that calls it, whatever was sampled.
+class LinkedCode : public testing::TestWithParam<bool> {};
+TEST_P(LinkedCode, BelongsToItsCallers) {
+  HandMade hand;
+  const auto process = hand.process(10, "my-node");
+  hand.profile.processes[process.value].executable = hand.builder.string("/usr/bin/my-node");
+  const auto app = hand.module("my-node");
+  const auto thread = hand.thread(process, 10, "my-node");
+  const auto frame = [&](const char* name) { return hand.frame(app, {name}); };
+  const auto root = frame("my_node::state::build_root"), keccak = frame("__KeccakF1600"),
+             other = frame("alloy_trie::HashBuilder::add_leaf");
+  hand.sample(thread,
+              hand.stack({frame("<core::iter::Map<I,F> as core::iter::Iterator>::next"), root, keccak}), 58);
+  hand.sample(thread, hand.stack({root}), 2);
+  hand.sample(thread, hand.stack({other, keccak}), 30);
+  hand.sample(thread, hand.stack({other}), 10);
+  // Of code that the program does not call.
+  hand.sample(thread, hand.stack({frame("tiny_keccak::Keccak::finalize"), keccak}), 150);
+  if (GetParam()) hand.frame(app, {"launcher::main"});  // as a recording of waits sees it
+  const HotPath path = make_report(hand.profile, {}).value().hot_path;
+  EXPECT_EQ(path.own_self, 60);
+  ASSERT_TRUE(path.spot);
+  EXPECT_EQ(path.spot->name, "tiny_keccak::Keccak::finalize");
+  EXPECT_EQ(path.spot->total, 150);
+}
+INSTANTIATE_TEST_SUITE_P(HotSpots, LinkedCode, testing::Bool());
 
 }  // namespace
 }  // namespace fathom::analysis
