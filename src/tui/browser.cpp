@@ -60,7 +60,13 @@ Result<> Browser::fill(View& view) {
       return {};
     case ViewKind::kCallers:
     case ViewKind::kCallees: {
-      const Result<std::vector<char>> names = analysis::matching_names(tree_, view.function);
+      // The cursor is at one function, whatever others are called alike in short.
+      Result<std::vector<char>> names = std::vector<char>(tree_.names.size());
+      const auto same = std::ranges::find(tree_.names, view.function);
+      if (same != tree_.names.end())
+        (*names)[static_cast<std::size_t>(same - tree_.names.begin())] = 1;
+      else
+        names = analysis::matching_names(tree_, view.function);
       if (!names) return tl::unexpected(names.error());
       view.calls.emplace(view.kind == ViewKind::kCallers
                              ? analysis::MergedCalls::callers(tree_, *names, false)

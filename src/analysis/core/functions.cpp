@@ -39,34 +39,29 @@ Result<std::vector<char>> matching_names(const CallTree& tree, const std::string
   std::vector<char> is_name(tree.names.size(), 0);  // used by a function, and not only by a thread
   for (const TreeNode& node : tree.nodes) is_name[node.name] |= is_function(node) ? 1 : 0;
 
-  std::vector<char> matched(tree.names.size(), 0);
-  std::vector<std::string> names;
-  const auto take_if = [&](const auto& takes) {
-    for (std::size_t i = 0; i < tree.names.size(); ++i) {
-      if (is_name[i] == 0 || !takes(tree.names[i])) continue;
-      matched[i] = 1;
-      names.push_back(tree.names[i]);
-    }
-  };
   const Result<NamePattern> parsed = NamePattern::parse(pattern);
   if (!parsed) return tl::unexpected(parsed.error());
-  if (parsed->is_expression()) {
-    take_if([&](const std::string& name) { return parsed->matches(name); });
-  } else {
-    take_if([&](const std::string& name) { return name == pattern; });
-    if (names.empty()) {
-      take_if([&](const std::string& name) { return parsed->matches(name); });
-      if (names.size() > 1) {
-        return fail(ErrorKind::kUsage,
-                    fmt::format("'{}' fits {} functions: {}", pattern, names.size(), listed(names)),
-                    fmt::format("the whole name, or '/{}/' to take all of them as one", pattern));
-      }
-    }
+  std::vector<NameFit> fits(tree.names.size(), NameFit::kNone);
+  NameFit best = NameFit::kNone;
+  for (std::size_t i = 0; i < tree.names.size(); ++i) {
+    if (is_name[i] != 0) fits[i] = parsed->fit(tree.names[i]);
+    best = std::max(best, fits[i]);
   }
-  if (names.empty()) {
+  std::vector<char> matched(tree.names.size(), 0);
+  std::vector<std::string> names;
+  for (std::size_t i = 0; i < tree.names.size(); ++i) {
+    if (best == NameFit::kNone || fits[i] != best) continue;
+    matched[i] = 1;
+    names.push_back(tree.names[i]);
+  }
+  // What a view prints may stand for several functions, and then all of them are meant; a part of a name is a guess.
+  if (best == NameFit::kPart && names.size() > 1)
+    return fail(ErrorKind::kUsage,
+                fmt::format("'{}' fits {} functions: {}", pattern, names.size(), listed(names)),
+                fmt::format("the whole name, or '/{}/' to take all of them as one", pattern));
+  if (names.empty())
     return fail(ErrorKind::kNotFound, fmt::format("no sampled function is called '{}'", pattern),
                 "a part of the name, or a regular expression between slashes; --top 0 lists all names");
-  }
   return matched;
 }
 

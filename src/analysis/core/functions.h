@@ -47,14 +47,16 @@ struct NeighbourRow {
 // Around one function: sum of callers = total, sum of callees + self = total. Under recursion the callers are
 // those of the outermost call and the callees those of the innermost, so that nothing is counted twice.
 struct Neighbours {
-  std::vector<std::string> matched;  // names; several for a regular expression
+  std::vector<std::string>
+      matched;  // names; several for a regular expression, and where a short name fits several
   std::int64_t self = 0;
   std::int64_t total = 0;
   std::vector<NeighbourRow> callers;  // largest first
   std::vector<NeighbourRow> callees;
 };
 
-// By row of the tree's names: 1 for those that a pattern of find_neighbours means, with its errors.
+// By row of the tree's names: 1 for those that a pattern of find_neighbours means, with its errors. Several where views print
+// alike what the pattern says: whoever copied it means any of them.
 Result<std::vector<char>> matching_names(const CallTree& tree, const std::string& pattern);
 
 // `pattern` is a name, a part of exactly one name, or a POSIX extended regular expression between slashes,

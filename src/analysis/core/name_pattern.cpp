@@ -36,6 +36,7 @@ class NamePattern::Expression {
 Result<NamePattern> NamePattern::parse(const std::string& text) {
   NamePattern pattern;
   pattern.text_ = text;
+  pattern.shown_ = ShownName(text);
   if (text.size() <= 2 || text.front() != '/' || text.back() != '/') return pattern;
   const std::string inner = text.substr(1, text.size() - 2);
   const auto expression = std::make_shared<Expression>();
@@ -47,7 +48,13 @@ Result<NamePattern> NamePattern::parse(const std::string& text) {
 }
 
 bool NamePattern::matches(const std::string& name) const {
-  return expression_ ? expression_->matches(name) : !text_.empty() && name.find(text_) != std::string::npos;
+  if (expression_) return expression_->matches(name);
+  return !text_.empty() && (name.find(text_) != std::string::npos || shown_.fit(name) != NameFit::kNone);
+}
+
+NameFit NamePattern::fit(const std::string& name) const {
+  if (expression_) return expression_->matches(name) ? NameFit::kName : NameFit::kNone;
+  return shown_.fit(name);
 }
 
 }  // namespace fathom::analysis

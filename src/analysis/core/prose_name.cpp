@@ -51,33 +51,6 @@ void drop_all(std::string& text, std::string_view part) {
   for (std::size_t at; (at = text.find(part)) != std::string::npos;) text.erase(at, part.size());
 }
 
-std::string without_arguments(std::string text) {
-  for (bool again = true; again;) {
-    again = false;
-    for (const std::string_view suffix : {" const", " &&", " &", " noexcept", " (inlined)"}) {
-      if (!text.ends_with(suffix)) continue;
-      text.erase(text.size() - suffix.size());
-      again = true;
-    }
-    const std::size_t clone = text.rfind(" [clone ");
-    if (clone != std::string::npos && text.ends_with(']')) {
-      text.resize(clone);
-      again = true;
-    }
-  }
-  if (!text.ends_with(')')) return text;
-  int depth = 0;
-  for (std::size_t i = text.size(); i-- > 0;) {
-    if (text[i] == ')') ++depth;
-    if (text[i] != '(' || --depth != 0) continue;
-    const std::string_view before = std::string_view(text).substr(0, i);
-    if (i == 0 || before.ends_with("::") || before.ends_with(' ') || before.ends_with("operator"))
-      return text;
-    return text.substr(0, i);
-  }
-  return text;
-}
-
 // "<&mut a::Pool as b::Api>::go" -> "a::Pool::go".
 std::string without_trait(const std::string& text) {
   if (!text.starts_with('<')) return text;
@@ -90,7 +63,7 @@ std::string without_trait(const std::string& text) {
     std::string type = text.substr(1, std::min(as, i) - 1);
     for (const std::string_view sigil : {"&", "mut ", "dyn ", "*const ", "*mut "})
       if (type.starts_with(sigil)) type.erase(0, sigil.size());
-    return type.empty() || i + 1 >= text.size() ? text : type + text.substr(i + 1);
+    return type.empty() || text.compare(i + 1, 2, "::") != 0 ? text : type + text.substr(i + 1);
   }
   return text;
 }
@@ -155,20 +128,84 @@ std::string joined(const std::vector<std::string>& parts, std::size_t first, std
 
 }  // namespace
 
+std::string without_qualifiers(std::string text) {
+  for (bool again = true; again;) {
+    again = false;
+    for (const std::string_view suffix : {" const", " &&", " &", " noexcept", " (inlined)"}) {
+      if (!text.ends_with(suffix)) continue;
+      text.erase(text.size() - suffix.size());
+      again = true;
+    }
+    const std::size_t clone = text.rfind(" [clone ");
+    if (clone != std::string::npos && text.ends_with(']')) {
+      text.erase(clone);
+      again = true;
+    }
+  }
+  return text;
+}
+
+std::string without_arguments(std::string_view name) {
+  std::string text = without_qualifiers(std::string(name));
+  if (!text.ends_with(')')) return text;
+  int depth = 0;
+  for (std::size_t i = text.size(); i-- > 0;) {
+    if (text[i] == ')') ++depth;
+    if (text[i] != '(' || --depth != 0) continue;
+    const std::string_view before = std::string_view(text).substr(0, i);
+    if (i == 0 || before.ends_with("::") || before.ends_with(' ') || before.ends_with("operator"))
+      return text;
+    return text.substr(0, i);
+  }
+  return text;
+}
+
+// Names of Go, Swift, D, Java and Python have dots where C++ and Rust have colons, and blanks that stand before no name:
+// "main.(*Tree).walk", "closure #1 in app.Shop.serve()", "<module> (/app/x.py:3)".
+bool is_dotted_name(std::string_view name) {
+  if (name.find("::") != name.npos || name.starts_with('[') || name.starts_with("decltype (") ||
+      generated_name(name))
+    return false;
+  int depth = 0;
+  for (std::size_t i = 0; i < name.size(); ++i) {
+    if (opens(name[i])) ++depth;
+    if (closes(name, i)) --depth;
+    if (depth != 0) continue;
+    if (name[i] == '.' && i != 0 && i + 1 < name.size() && name[i + 1] != '.' && name[i - 1] != '.' &&
+        name.find(" [clone ") == name.npos)
+      return true;
+    if (i != 0 && name.substr(i).starts_with(" (") && name.ends_with(')') && !name.ends_with("(inlined)"))
+      return true;
+  }
+  return name.starts_with('<') && name.find(" as ") == name.npos;
+}
+
 std::vector<std::string> name_parts(std::string_view name) {
+  if (is_dotted_name(name)) {
+    constexpr std::string_view kInlined = " (inlined)";
+    if (name.ends_with(kInlined)) name.remove_suffix(kInlined.size());
+    return {printable(name)};
+  }
   std::string text = fold_generics(printable(name));
   drop_all(text, "(anonymous namespace)::");
   drop_all(text, "::<..>");
   drop_all(text, "<..>");
   // "f(bool) const::{lambda()#1}": what it is a closure of.
+  bool was_closure = false;
   for (std::size_t at;
        (at = text.find(")::")) != std::string::npos || (at = text.find(") const::")) != std::string::npos;) {
     const std::size_t open = text.rfind('(', at);
     const std::size_t end = text.find("::", at);
     if (open == std::string::npos || open == 0 || text.compare(open, 21, "(anonymous namespace)") == 0) break;
     text.erase(open, end - open);
+    was_closure = true;
   }
-  text = without_return_type(without_trait(without_arguments(std::move(text))));
+  // Only what has arguments has a type that it returns in its name.
+  std::string called = without_arguments(text);
+  const bool is_call =
+      called.size() != without_qualifiers(text).size() || operator_at(called) != called.npos || was_closure;
+  text = without_trait(called);
+  if (is_call) text = without_return_type(text);
   if (const std::size_t at = operator_at(text); at != text.npos && text.ends_with('>'))
     if (const std::size_t open = template_of_operator(text, at); open != text.npos) text.resize(open);
   std::vector<std::string> parts = parts_of(text);

@@ -14,6 +14,14 @@ std::string prose_name(std::string_view name);
 // The parts of the path that it takes the last of.
 std::vector<std::string> name_parts(std::string_view name);
 
+// Of a language without "::" between the parts of its names, as far as its look tells: it stays whole.
+bool is_dotted_name(std::string_view name);
+
+// "f(int) const &" -> "f(int)"
+std::string without_qualifiers(std::string text);
+// "void f(int) const" -> "void f"; "(anonymous namespace)" is no argument.
+std::string without_arguments(std::string_view name);
+
 // The same for a sentence: a function of which only the bounds are known is "an unnamed function of libsqlite3 (0xa74f0)",
 // and a lambda of C++ "a lambda in Shop::serve".
 std::string spoken_name(std::string_view name);

@@ -83,6 +83,18 @@ TEST(SpokenName, OfALambdaIsTheFunctionThatItStandsIn) {
             prose_name("std::function<void ()>::function<main::{lambda()#1}>(main::{lambda()#1})"));
 }
 
+// The rules for C++ would make "main.Shop", "Swift.Int" or "(/app/x.py:3)" of these.
+TEST(ProseName, OfOtherLanguagesStaysWhole) {
+  for (const std::string name :
+       {"main.(*Shop).serve", "main.Map[go.shape.int,go.shape.string]",
+        "type:.eq.struct { F uintptr; X *main.T }", "closure #1 in app.Shop.serve(request: Swift.String)",
+        "app.first<A>(A) -> Swift.Int", "std.algorithm.sorting.sort!(\"a < b\", int[]).sort(int[])",
+        "<module> (/app/x.py:3)", "Shop.serve (/app/x.py:30)", "<lambda> (/app/x.py:3)"})
+    EXPECT_EQ(prose_name(name), name);
+  EXPECT_EQ(prose_name("main.order (inlined)"), "main.order");
+  EXPECT_EQ(prose_name("<impl shop::Api for shop::Pool>::go"), "Pool::go");
+}
+
 TEST(ProseName, AnyTextGivesSomeText) {
   for (const char* odd : {"", "(", ")", "<", "<>", "::", "a::", "operator", "<<a as b>::c", "f(", "))((",
                           "{{closure}}", ") const::"})

@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <optional>
+#include <set>
 #include <string_view>
 
 #include "analysis/core/code_name.h"
@@ -21,6 +23,7 @@ struct Fits {
   std::vector<char> functions;
   std::array<char, kCauseCount> causes{};
   std::vector<char> idle_rules;
+  std::map<std::string, std::size_t> shared_names;  // as StackChoice
 };
 
 // Whether a cause or an idle rule fits; of a recording without waits none is shown.
@@ -83,8 +86,11 @@ Result<std::optional<bool>> mark_named_group(const Profile& profile, const std::
 }
 
 Result<Fits> find_fits(const Profile& profile, const std::vector<std::string>& texts) {
-  Fits fits{std::vector<char>(profile.frames.size()), std::vector<char>(profile.functions.size()), {}, {}};
+  Fits fits{
+      std::vector<char>(profile.frames.size()), std::vector<char>(profile.functions.size()), {}, {}, {}};
   std::vector<char>& functions = fits.functions;
+  std::set<std::uint32_t> named;  // rows of the strings: what a text is the short name of
+  bool is_exact = false;
   fits.idle_rules.resize(built_in_idle_rules().rules.size());
   for (const std::string& text : texts) {
     const Result<std::optional<bool>> group = mark_named_group(profile, text, fits);
@@ -97,11 +103,17 @@ Result<Fits> find_fits(const Profile& profile, const std::vector<std::string>& t
     const Result<NamePattern> pattern = NamePattern::parse(text);
     if (!pattern) return tl::unexpected(pattern.error());
     bool found = mark_waits(profile, *pattern, fits);
+    named.clear();
+    is_exact = pattern->is_expression();
     for (std::size_t i = 0; i < functions.size(); ++i) {
-      if (!pattern->matches(std::string(profile.strings[profile.functions[i].name]))) continue;
+      const std::string name(profile.strings[profile.functions[i].name]);
+      if (!pattern->matches(name)) continue;
       functions[i] = 1;
       found = true;
+      is_exact = is_exact || name == text;
+      if (!is_exact && pattern->fit(name) >= NameFit::kLike) named.insert(profile.functions[i].name.value);
     }
+    if (!is_exact && named.size() > 1) fits.shared_names.emplace(text, named.size());
     for (std::size_t i = 0; i < fits.frames.size(); ++i) {
       const Frame& frame = profile.frames[i];
       if (frame.line_count != 0 || !pattern->matches(profile.pseudo_name(frame))) continue;
@@ -150,6 +162,9 @@ Result<std::shared_ptr<const StackChoice>> choose_stacks(const Profile& profile,
   const Result<Fits> unwanted = find_fits(profile, ignore);
   if (!unwanted) return tl::unexpected(unwanted.error());
   auto choice = std::make_shared<StackChoice>();
+  choice->shared_names = wanted->shared_names;
+  for (const Fits* fits : {&*unwanted, &*hidden, &*starts})
+    choice->shared_names.insert(fits->shared_names.begin(), fits->shared_names.end());
   choice->focus = focus;
   choice->ignore = ignore;
   if (!cuts.hide.empty() || !cuts.show_from.empty()) {

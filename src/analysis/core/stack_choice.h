@@ -4,6 +4,7 @@
 #pragma once
 
 #include <array>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -26,9 +27,11 @@ struct StackCuts {
 struct StackChoice {
   static constexpr char kWanted = 1, kUnwanted = 2;  // bits of marks: what fits one of `focus`, of `ignore`
   std::vector<std::string> focus, ignore;            // patterns, as they were typed
-  std::vector<char> marks;                           // by row of the stacks
-  std::array<char, kCauseCount> of_cause{};          // of the frame of a cause, and of its name in tables
-  std::vector<char> of_idle;                         // by built-in rule: of its frame
+  // Short names, as a view prints them, that stand for several functions: how many, by pattern.
+  std::map<std::string, std::size_t> shared_names;
+  std::vector<char> marks;                   // by row of the stacks
+  std::array<char, kCauseCount> of_cause{};  // of the frame of a cause, and of its name in tables
+  std::vector<char> of_idle;                 // by built-in rule: of its frame
   // What StackCuts says of calls: bits by function, and by frame of those without a name; empty where all is shown.
   static constexpr char kHidden = 1, kStart = 2;
   std::vector<char> function_cuts, frame_cuts;

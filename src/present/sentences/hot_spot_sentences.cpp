@@ -300,12 +300,16 @@ std::string sentence_of_selection(const Selection& selection, const CallTree& tr
     text = fmt::format("The selection leaves out {}.", counted(tree.filtered, "sample"));
   if (selection.asked_sizes) text += (text.empty() ? "" : " ") + sentence_of_sizes(*selection.asked_sizes);
   if (!selection.stacks || !whole) return text;
-  const auto listed = [](const std::vector<std::string>& patterns) {
+  const analysis::StackChoice& stacks = *selection.stacks;
+  const auto listed = [&](const std::vector<std::string>& patterns) {
     std::string list;
-    for (const std::string& pattern : patterns) list += (list.empty() ? "" : " or ") + printable(pattern);
+    for (const std::string& pattern : patterns) {
+      list += (list.empty() ? "" : " or ") + printable(pattern);
+      if (const auto shared = stacks.shared_names.find(pattern); shared != stacks.shared_names.end())
+        list += fmt::format(" ({} functions of that name)", shared->second);
+    }
     return list;
   };
-  const analysis::StackChoice& stacks = *selection.stacks;
   std::string cut;
   for (const auto& [words, patterns] :
        {std::pair("without calls of ", &stacks.hidden), std::pair("from ", &stacks.starts)}) {

@@ -293,16 +293,29 @@ class TextReport {
     return tree_.unit == "samples" ? with_commas(number) : analysis::amount_of(tree_, number);
   }
 
+  // The functions that one short name stands for.
+  static std::string all_of(const std::vector<std::string>& names) {
+    constexpr std::size_t kMost = 8;
+    std::string text;
+    for (std::size_t i = 0; i < std::min(kMost, names.size()); ++i)
+      text += (i == 0 ? "" : "; ") + printable(names[i]);
+    return text + (names.size() > kMost ? fmt::format("; and {} more", names.size() - kMost) : "");
+  }
+
   void write_neighbours(const analysis::NeighboursOf& of, bool callers) {
     const analysis::Neighbours& around = of.around;
+    const bool is_one = around.matched.size() == 1;
+    const bool is_expression =
+        of.pattern.size() > 2 && of.pattern.starts_with('/') && of.pattern.ends_with('/');
     const std::string what =
-        around.matched.size() == 1
-            ? printable(around.matched.front())
-            : fmt::format("{} functions that match {}", around.matched.size(), printable(of.pattern));
+        is_one ? printable(around.matched.front())
+               : fmt::format("{} functions {} {}", around.matched.size(),
+                             is_expression ? "that match" : "called", printable(of.pattern));
     const std::string start = callers ? "Callers of " : "Callees of ";
     const std::size_t width = table_width(options_);
     heading(start +
             (width == 0 ? what : shorten_name(what, std::max<std::size_t>(40, width) - start.size())));
+    if (!is_one && !is_expression) out_ += fill("  ", all_of(around.matched), options_.width, 4);
     out_ += fmt::format("  self {} % {}, total {} % {}; the shares of its total add up\n", share(around.self),
                         error(around.self), share(around.total), error(around.total));
     out_ += call_chains_text(report_, of, options_, callers);

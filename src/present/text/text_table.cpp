@@ -135,6 +135,11 @@ std::string shorten_name(const std::string& name, std::size_t width) {
     if (width < words + kLeast) return shorten_name(function, width);
     return std::string(start) + shorten_name(function, width - words) + std::string(end);
   }
+  if (analysis::is_dotted_name(name)) {
+    const std::size_t slash = name.substr(0, name.find_first_of(" (")).rfind('/');
+    const std::string tail = slash == name.npos ? name : std::string(kEllipsis) + name.substr(slash);
+    return display_width(tail) <= width ? tail : keep_both_ends(name, width);
+  }
   std::string shorter = without_arguments(name);
   if (display_width(shorter) <= width) return shorter;
   shorter = analysis::fold_generics(shorter);
@@ -149,14 +154,17 @@ std::string shorten_name(const std::string& name, std::size_t width) {
     last = shorter.substr(start);
     if (tail.empty() && display_width(last) + 3 <= width) tail = std::string(kEllipsis) + "::" + last;
   }
-  // The last part alone says less than the short name, which has what it belongs to, where there is room for that.
+  // The last part alone says less than the short name, which has what it belongs to, where there is room for that. What is left
+  // out of that is marked, so that the text finds its function again.
   if (!starts.empty() && (tail.empty() || tail.size() == last.size() + kEllipsis.size() + 2)) {
     std::string prose = analysis::prose_name(name);
-    for (std::size_t at; tail.empty() && display_width(prose) > width &&
-                         (at = prose.find("::")) != prose.npos && prose.compare(at + 2, 1, "{") != 0 &&
-                         prose.compare(at + 2, 10, "operator()") != 0;)
-      prose.erase(0, at + 2);
     if (display_width(prose) <= width) return prose;
+    for (std::size_t at; tail.empty() && (at = prose.find("::")) != prose.npos &&
+                         prose.compare(at + 2, 1, "{") != 0 &&
+                         prose.compare(at + 2, 10, "operator()") != 0;) {
+      prose.erase(0, at + 2);
+      if (display_width(prose) + 1 <= width) return std::string(kEllipsis) + prose;
+    }
   }
   if (!tail.empty()) return tail;
   // Of a closure the function is what tells it.
@@ -168,6 +176,7 @@ std::string shorten_name(const std::string& name, std::size_t width) {
     return display_width(last) + display_width(mark) <= width ? last + mark : keep_both_ends(last, width);
   }
   if (last.ends_with("(…)")) last.resize(last.size() - std::string_view("(…)").size());
+  if (display_width(last) <= width && last.size() != shorter.size()) return keep_tail(shorter, width);
   return keep_both_ends(last, width);
 }
 

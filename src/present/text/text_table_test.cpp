@@ -18,7 +18,7 @@ TEST(ShortenName, KeepsWhatTellsFunctionsApart) {
 TEST(ShortenName, KeepsWhoseAnOperatorOrAClosureIs) {
   const std::string matcher =
       "bool std::__detail::_AnyMatcher<std::regex_traits<char>, false>::operator()(char) const";
-  EXPECT_EQ(shorten_name(matcher, 26), "_AnyMatcher::operator()");
+  EXPECT_EQ(shorten_name(matcher, 26), "…_AnyMatcher::operator()");
   EXPECT_EQ(shorten_name("anvil::eth::api::EthApi::call::{{closure}}", 16), "call::{…}");
   EXPECT_EQ(shorten_name("anvil::eth::api::call_many::{{closure}}", 16), "call_many::{…}");
   EXPECT_EQ(shorten_name("what backend::do_mine_block::{{closure}} lets go", 32),
