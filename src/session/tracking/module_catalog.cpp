@@ -12,6 +12,7 @@
 #include <memory>
 
 #include "arch/facts.h"
+#include "process/find.h"
 #include "process/perf_map.h"
 #include "process/status.h"
 
@@ -25,6 +26,29 @@ std::string base_name(const std::string& path) {
 
 std::string root_of(std::int32_t pid) {
   return fmt::format("/proc/{}/root", pid);
+}
+
+// The path by which the user knows the program of process `pid`, where the file is what a link of that name leads to: of
+// redis-server, which is a link to redis-check-rdb. The name is that of the process, or the first word of what it calls itself.
+std::string typed_path(std::int32_t pid, const process::MapEntry& mapping) {
+  const auto info = process::read_process(pid);
+  if (!info || info->executable != mapping.path || mapping.inode == 0) return mapping.path;
+  std::vector<std::string> names{info->name};
+  if (!info->arguments.empty()) {
+    const std::string& first = info->arguments.front();
+    names.push_back(base_name(first.substr(0, first.find_first_of(" :"))));
+  }
+  const std::string folder = mapping.path.substr(0, mapping.path.rfind('/') + 1);
+  for (const std::string& name : names) {
+    if (name.empty() || name.find('/') != name.npos || name == base_name(mapping.path)) continue;
+    const std::string link = root_of(pid) + folder + name;
+    struct stat own {
+    }, file{};
+    if (::lstat(link.c_str(), &own) == 0 && S_ISLNK(own.st_mode) && ::stat(link.c_str(), &file) == 0 &&
+        file.st_ino == mapping.inode)
+      return folder + name;
+  }
+  return mapping.path;
 }
 
 // Where the loader looks for a library by default. The exact rules (RPATH, ld.so.cache) do not matter here:
@@ -107,19 +131,19 @@ CodeModule& ModuleCatalog::of_file(std::int32_t pid, const process::MapEntry& ma
     if (fd && (::fstat(fd.get(), &status) != 0 || (mapping.inode != 0 && status.st_ino != mapping.inode)))
       fd = Fd();
   }
-  load(module, std::move(fd), mapping.path, root_of(pid), pid);
+  load(module, std::move(fd), mapping.path, typed_path(pid, mapping), root_of(pid), pid);
   return module;
 }
 
-void ModuleCatalog::load(CodeModule& module, Fd fd, const std::string& path, const std::string& root,
-                         std::int32_t pid) {
+void ModuleCatalog::load(CodeModule& module, Fd fd, const std::string& path, const std::string& typed,
+                         const std::string& root, std::int32_t pid) {
   model::Module row;
   row.kind = module.kind;
   row.path = builder_.string(path);
-  row.name = builder_.string(base_name(path));
+  row.name = builder_.string(base_name(typed));
   symbolize::ModuleSource source;
   source.kind = module.kind;
-  source.path = path;
+  source.path = typed;
   source.root = root;
   source.pid = pid;
   if (fd) {
@@ -252,7 +276,7 @@ void ModuleCatalog::prepare_file(const std::string& path, int depth) {
   if (files_.contains(key)) return;
   auto& module = *(files_[key] = std::make_unique<CodeModule>());
   module.kind = model::ModuleKind::kFile;
-  load(module, Fd(::open(resolved, O_RDONLY | O_CLOEXEC)), resolved, "", 0);
+  load(module, Fd(::open(resolved, O_RDONLY | O_CLOEXEC)), resolved, depth == 0 ? path : resolved, "", 0);
   if (!module.file) return;
   if (const std::string& loader = module.file->elf().interpreter(); !loader.empty())
     prepare_file(loader, depth + 1);

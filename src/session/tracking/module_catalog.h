@@ -82,7 +82,9 @@ class ModuleCatalog {
   CodeModule& of_vdso(const process::MapEntry& mapping);
   CodeModule& of_made_code(std::int32_t pid, const process::MapEntry& mapping);
   void set_table(CodeModule& module, unwind::Table table);
-  void load(CodeModule& module, Fd fd, const std::string& path, const std::string& root, std::int32_t pid);
+  // `typed`: the name of the file for the reader; else `path`, as /proc has it.
+  void load(CodeModule& module, Fd fd, const std::string& path, const std::string& typed,
+            const std::string& root, std::int32_t pid);
   void prepare_file(const std::string& path, int depth);
 
   model::Builder& builder_;

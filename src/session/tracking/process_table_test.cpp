@@ -1,7 +1,10 @@
 #include "session/tracking/process_table.h"
 
 #include <gtest/gtest.h>
+#include <sys/prctl.h>
 #include <unistd.h>
+
+#include <filesystem>
 
 namespace fathom::session {
 namespace {
@@ -217,6 +220,37 @@ TEST_F(ProcessTableTest, ReadsThisProcessFromProc) {
   EXPECT_EQ(mapping->module->kind, model::ModuleKind::kFile);
   EXPECT_FALSE(walker.published[::getpid()].empty());
   EXPECT_FALSE(table.read_from_proc(0x7ffffff0));
+}
+
+// redis-server is a link to redis-check-rdb: its user knows one of these names.
+TEST_F(ProcessTableTest, AProgramIsCalledAsItsUserTypedIt) {
+  const std::filesystem::path own = std::filesystem::read_symlink("/proc/self/exe");
+  const std::filesystem::path link = own.parent_path() / "typed-server";
+  std::filesystem::remove(link);
+  char before[16] = {};
+  ASSERT_EQ(::prctl(PR_GET_NAME, before), 0);
+  ASSERT_EQ(::prctl(PR_SET_NAME, "typed-server"), 0);
+  const auto name_of_program = [&] {
+    model::Profile seen;
+    model::Builder rows{seen};
+    ModuleCatalog catalog{rows, symbols, {}};
+    const std::vector<process::MapEntry> maps = process::read_maps(::getpid()).value();
+    for (const process::MapEntry& entry : maps)
+      if (entry.executable && entry.path == own) {
+        const model::Module& row = seen.modules[catalog.of_mapping(::getpid(), entry).id.value];
+        EXPECT_EQ(seen.strings[row.path], own.string());
+        return std::string(seen.strings[row.name]);
+      }
+    return std::string();
+  };
+  EXPECT_EQ(name_of_program(), own.filename());
+  std::filesystem::create_symlink("/bin/true", link);
+  EXPECT_EQ(name_of_program(), own.filename()) << "a link to another file";
+  std::filesystem::remove(link);
+  std::filesystem::create_symlink(own.filename(), link);
+  EXPECT_EQ(name_of_program(), "typed-server");
+  std::filesystem::remove(link);
+  ASSERT_EQ(::prctl(PR_SET_NAME, before), 0);
 }
 
 }  // namespace
