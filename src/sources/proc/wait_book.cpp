@@ -115,6 +115,9 @@ void WaitBook::switched(const ThreadSwitched& event) {
   if (known == accounts_.end()) return;
   Account& account = known->second;
   if (event.out) {
+    // It ran from its beginning on, as one does that executed a program: nobody saw it come.
+    if (account.first_in_ns == 0 && !account.before)
+      account.first_in_ns = account.in_ns = std::max<std::uint64_t>(account.begin_ns, 1);
     account.ran_ns += static_cast<std::uint64_t>(account.in_ns != 0 ? span(account.in_ns, event.time_ns) : 0);
     account.in_ns = 0;
     account.out_ns = event.time_ns;

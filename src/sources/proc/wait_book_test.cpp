@@ -196,6 +196,21 @@ TEST(WaitBook, AShortLifeIsToldByItsSwitches) {
   EXPECT_EQ(sums[0].waits, 1u);
 }
 
+// A shell that executes a program is running then; its first switch is that to its first wait, which is no time in the queue.
+TEST(WaitBook, AnExecutedProgramRanUntilItWasFirstSwitchedOut) {
+  WaitBook book(true);
+  book.add(kPid, kTid, 10 * kMs, {}, false);
+  book.switched({.time_ns = 12 * kMs, .pid = kPid, .tid = kTid, .out = true});
+  book.switched({.time_ns = 2012 * kMs, .pid = kPid, .tid = kTid, .out = false});
+  std::vector<Event> out;
+  book.ended(kTid, 2013 * kMs, out);
+  const auto sums = only<ThreadWaitTime>(out);
+  ASSERT_EQ(sums.size(), 1u);
+  EXPECT_EQ(sums[0].ran_ns, 3 * kMs);
+  EXPECT_EQ(sums[0].waited_ns, 2000 * kMs);
+  EXPECT_EQ(sums[0].queued_ns, 0u);
+}
+
 TEST(WaitBook, AThreadThatIsNeverSeenBlockedKeepsItsWaitingApart) {
   WaitBook book(false);
   book.add(kPid, kTid, 0, {0, 0, 1}, false);
