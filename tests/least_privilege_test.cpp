@@ -113,12 +113,30 @@ TEST_F(LeastPrivilege, AProgramThatMayNotBeSampledIsNotIdle) {
   const std::string hidden = folder_.program(CPU_SHARES);
   ASSERT_EQ(::chmod(hidden.c_str(), 0711), 0);
   const Outcome outcome = record(nobody_, {}, {hidden, "1.5"});
-  ASSERT_TRUE(outcome.ok()) << outcome.describe();
+  EXPECT_EQ(outcome.exit_status, 4) << outcome.describe();
+  EXPECT_THAT(outcome.errors, HasSubstr("could not be sampled: the kernel does not let this user sample"));
+  EXPECT_THAT(outcome.errors, HasSubstr("try: run as root"));
   EXPECT_EQ(Report(recording_).engine(), "perf");
   EXPECT_THAT(outcome.errors, Not(HasSubstr("of one CPU only")));
   const Outcome report = fathom({"report", recording_, "--all"});
-  EXPECT_THAT(report.output, HasSubstr("could not be sampled: the kernel does not let this user sample"));
+  EXPECT_THAT(report.output, HasSubstr("could not be sampled: the kernel does not let this user"));
   EXPECT_THAT(report.output, Not(HasSubstr("was idle")));
+  EXPECT_THAT(fathom({"report", recording_}).output, HasSubstr("· could not be sampled"));
+}
+
+// The shares of what could be sampled are not those of the program.
+TEST_F(LeastPrivilege, SaysHowMuchOfTheCpuTimeIsNotInTheSamples) {
+  FATHOM_NEEDS_PERF_EVENT();
+  FATHOM_NEEDS_PROGRAM("setpriv");
+  const std::string hidden = folder_.program(CPU_SHARES);
+  ASSERT_EQ(::chmod(hidden.c_str(), 0711), 0);
+  const Outcome outcome =
+      record(nobody_, {}, {"sh", "-c", hidden + " 1.5; for i in 1 2 3; do :; done; exit 0"});
+  ASSERT_TRUE(outcome.ok() || outcome.exit_status == 4) << outcome.describe();
+  EXPECT_THAT(outcome.errors, HasSubstr("could not be sampled"));
+  const Outcome report = fathom({"report", recording_});
+  EXPECT_THAT(report.output, HasSubstr("could not be sampled"));
+  EXPECT_THAT(report.output, Not(HasSubstr("· idle")));
 }
 
 TEST_F(LeastPrivilege, TheLastEngineSaysWhatItCannotRecord) {

@@ -33,6 +33,7 @@
 #include "flight/recording/recorder.h"
 #include "inject/tracer/detach_guardian.h"
 #include "present/sentences/left_sentences.h"
+#include "present/sentences/report_sentences.h"
 #include "process/command_line.h"
 #include "process/group.h"
 #include "session/engine_ladder.h"
@@ -147,7 +148,16 @@ void print_summary(const session::RecordOutcome& outcome, const session::RecordO
                             : of_waits ? fmt::format("{} waits in {:.1f} s, {} lost", quality.waits,
                                                      outcome.duration_s, quality.lost_waits)
                                        : fmt::format("recorded {:.1f} s", outcome.duration_s);
-  say("fathom: {}; {:.1f} KB in {}\n", count, static_cast<double>(outcome.file_bytes) / 1024, outcome.path);
+  const double kilobytes = static_cast<double>(outcome.file_bytes) / 1024;
+  if (outcome.unsampled && outcome.unsampled->all)
+    say("fathom: recorded {:.1f} s without samples; {:.1f} KB in {}\n", outcome.duration_s, kilobytes,
+        outcome.path);
+  else
+    say("fathom: {}; {:.1f} KB in {}\n", count, kilobytes, outcome.path);
+  if (const auto& unsampled = outcome.unsampled) {
+    say("fathom: {}\n", present::unsampled_sentence(*unsampled));
+    if (!unsampled->remedy.empty()) say("try: {}\n", unsampled->remedy);
+  }
   if (const auto idle = idleness(outcome.cpu_s, outcome.duration_s); idle && options.cpu)
     say("fathom: {}{}\n", *idle,
         options.off_cpu ? fmt::format("; what it waited for: fathom report --waits {}", outcome.path) : "");
@@ -341,12 +351,15 @@ Result<int> run_record(RecordArguments& arguments) {
   } else if (!arguments.quiet && arguments.repeat == 0)
     say("next: fathom {} {}\n", arguments.leaks ? "leaks" : "report", outcome->path);
   if (left_changed) return kLeftChanged;
+  const bool saw_nothing =
+      outcome->unsampled && outcome->unsampled->all && !outcome->saw_waits && !outcome->heap;
   // What the program itself has to say comes first.
   if (outcome->target_status && *outcome->target_status != 0 &&
       outcome->stopped_by != session::StopReason::kDuration &&
       outcome->stopped_by != session::StopReason::kEnough &&
       outcome->stopped_by != session::StopReason::kMemory)
     return *outcome->target_status;
+  if (status == kDone && saw_nothing) return kNotPermitted;
   return status;
 }
 

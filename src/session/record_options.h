@@ -9,6 +9,7 @@
 
 #include "model/left_changed.h"
 #include "model/profile.h"
+#include "model/unsampled.h"
 #include "probes/wish.h"
 
 namespace fathom::inject {
@@ -110,6 +111,8 @@ struct RecordOutcome {
   std::uint64_t cut_in_tracer = 0;  // of its samples: in fathom's own code, which reports leave out
   double duration_s = 0;
   std::optional<double> cpu_s;  // of the targets, by the scheduler's clock; nullopt: unknown
+  bool saw_waits = false;       // how long threads ran and waited is known, though they may not have waited
+  std::optional<model::Unsampled> unsampled;  // of that time: what could not be sampled
   std::uint64_t file_bytes = 0;
   std::string engine;
   struct HeapOutcome {

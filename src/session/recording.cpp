@@ -15,6 +15,7 @@
 #include "base/clock.h"
 #include "base/mapped_files.h"
 #include "inject/stop/launch.h"
+#include "model/unsampled.h"
 #include "process/command_line.h"
 #include "process/find.h"
 #include "session/companion.h"
@@ -331,8 +332,12 @@ void Recording::account() {
                     "stacks and names of their code may be missing or wrong",
                     pages));
   for (std::string& note : source_->notes()) note_once(std::move(note));
-  if (std::string why = source_->why_not_sampled(); options_.cpu && !why.empty())
-    profile_.meta.facts["not_sampled"] = std::move(why);
+  if (std::string why = source_->why_not_sampled(); options_.cpu && !why.empty()) {
+    auto& facts = profile_.meta.facts;
+    facts[model::kNotSampledFact] = std::move(why);
+    facts[model::kNotSampledTryFact] = source_->sampling_remedy();
+    facts[model::kNotSampledMsFact] = std::to_string(cpu_times_->unsampled_ns() / 1'000'000);
+  }
   if (options_.cpu && source_->name() != "proc") {  // else the CPU time promises nothing
     const std::uint64_t sampled_ns = cpu_times_->total_ns() - cpu_times_->unsampled_ns();
     quality.expected_samples = static_cast<double>(sampled_ns) * 1e-9 * options_.frequency_hz;
@@ -578,6 +583,12 @@ Result<> Recording::finish(const TargetEnds& targets, RecordOutcome& outcome) {
       outcome.cut_in_tracer += each.count;
   outcome.duration_s = profile_.duration_s();
   outcome.cpu_s = cpu_seconds();
+  outcome.saw_waits = outcome.quality.waits != 0 || model::has_thread_times(profile_);
+  outcome.unsampled = model::find_unsampled(
+      profile_.meta,
+      {.cpu_s = outcome.cpu_s,
+       .samples = outcome.quality.samples,
+       .lost = outcome.quality.lost_ring_full + outcome.quality.lost_stack + outcome.quality.lost_disk});
   outcome.file_bytes = writer_->bytes_written();
   outcome.engine = profile_.meta.engine;
   outcome.obstacles = std::move(obstacles_);

@@ -98,11 +98,27 @@ double ProblemClass::share() const {
   return 0;
 }
 
+// Of the CPU time, the part of threads of which neither run nor wait was booked: programs that the user may not look at.
+// What the others waited for says nothing of them.
+static double share_without_waits(const Report& report) {
+  const Filter filter(*report.profile, report.selection);
+  double all = 0, without = 0;
+  for (std::uint32_t i = 0; i < report.profile->threads.size(); ++i) {
+    const model::Thread& thread = report.profile->threads[i];
+    if (!filter.takes_thread({i})) continue;
+    all += static_cast<double>(thread.cpu_ns);
+    if (thread.ran_ns == 0 && thread.waited_ns == 0 && thread.queued_ns == 0)
+      without += static_cast<double>(thread.cpu_ns);
+  }
+  return all > 0 ? without / all : 0;
+}
+
 static ProblemClass classify_by_time(const Report& report) {
   ProblemClass problem;
   const double length_ns = report.activity.duration_s * 1e9;
   if (length_ns <= 0) return problem;
-  if (!report.waits) {
+  constexpr double kMuch = 0.3;
+  if (!report.waits || (report.unsampled && share_without_waits(report) > kMuch)) {
     const auto used = report.activity.cpus_used();
     if (!used) return problem;
     problem.busy = *used;

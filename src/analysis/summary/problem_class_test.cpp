@@ -5,6 +5,7 @@
 
 #include "analysis/core/hand_made_profile.h"
 #include "analysis/waits/hand_made_waits.h"
+#include "present/sentences/hot_spot_sentences.h"
 #include "present/sentences/problem_sentences.h"
 
 namespace fathom::analysis {
@@ -53,6 +54,54 @@ TEST(ProblemClass, IsWhatTakesTheActiveTime) {
   EXPECT_EQ(judge({.ran_s = 1, .call = "nanosleep"}).kind, ProblemKind::kSleep);
   EXPECT_EQ(judge({.ran_s = 2, .queued_s = 7, .call = "futex"}).kind, ProblemKind::kRunQueue);
   EXPECT_EQ(judge({.ran_s = 5, .queued_s = 4, .call = "futex"}).kind, ProblemKind::kCpuAndRunQueue);
+}
+
+// Two children: one that nobody may look at burns, and the shell waits for it.
+TEST(ProblemClass, OfProgramsWithoutSamplesAndWaitsComesFromTheClock) {
+  HandMade hand;
+  const auto shell = hand.thread(hand.process(1, "sh"), 1, "sh");
+  const auto hidden = hand.thread(hand.process(2, "hidden"), 2, "hidden", 9'000'000'000);
+  model::Thread& row = hand.profile.threads[shell.value];
+  row.cpu_ns = row.ran_ns = 100'000'000;
+  row.waited_ns = 9'900'000'000;
+  const auto main = hand.stack({hand.frame(hand.module("sh"), {"main"})});
+  hand.wait(shell, main, "wait4", 0, 9'900, 0);
+  hand.profile.meta.facts[model::kNotSampledFact] = "the kernel does not let this user sample it";
+  hand.profile.meta.facts[model::kNotSampledMsFact] = "9000";
+  for (const int samples : {0, 10}) {
+    hand.sample(shell, main, samples);
+    hand.profile.quality.samples = samples;
+    ReportOptions options;
+    options.selection.metric = default_metric(hand.profile);
+    const auto report = make_report(hand.profile, options).value();
+    EXPECT_EQ(classify(report).kind, ProblemKind::kCpu) << samples;
+    ASSERT_TRUE(report.unsampled);
+    EXPECT_EQ(report.unsampled->all, samples == 0);
+    EXPECT_NEAR(report.unsampled->cpu_s, samples == 0 ? 9.1 : 9, 1e-6);
+    EXPECT_THAT(present::headline_of(report), HasSubstr("CPU-bound"));
+    EXPECT_EQ(present::headline_of(report).find("could not be sampled") != std::string::npos, samples == 0);
+    if (samples != 0) {
+      EXPECT_THAT(present::sentence_of_hot_spot(report), HasSubstr("of the CPU time that could be sampled"));
+    }
+    ASSERT_FALSE(report.quality.findings.empty());
+    EXPECT_EQ(report.quality.findings.front().kind, FindingKind::kNotSampled);
+  }
+  (void)hidden;
+}
+
+// The clock tells the sum of a recording, and not of a part of it.
+TEST(ProblemClass, OfAPartOfTheTimeIsUnknownWhereProgramsCouldNotBeSampled) {
+  HandMade hand;
+  (void)hand.thread(hand.process(2, "hidden"), 2, "hidden", 9'000'000'000);
+  hand.profile.meta.facts[model::kNotSampledFact] = "the kernel does not let this user sample it";
+  ReportOptions options;
+  options.selection.from_ns = 1'000'000'000;
+  options.selection.to_ns = 2'000'000'000;
+  const auto report = make_report(hand.profile, options).value();
+  EXPECT_FALSE(report.activity.cpu_s);
+  EXPECT_FALSE(report.activity.idle());
+  EXPECT_EQ(classify(report).kind, ProblemKind::kUnknown);
+  EXPECT_THAT(present::sentence_of_hot_spot(report), HasSubstr("is not known"));
 }
 
 TEST(ProblemClass, CountsWaitsForLocksOfDatabasesAsSuch) {

@@ -228,7 +228,8 @@ std::optional<OwnCostView> own_cost_of(const model::Profile& profile) {
 }
 
 QualityView judge_quality(const model::Profile& profile, const CallTree& tree,
-                          const std::vector<ModuleRow>& modules) {
+                          const std::vector<ModuleRow>& modules,
+                          const std::optional<model::Unsampled>& unsampled) {
   const model::Quality& quality = profile.quality;
   QualityView view;
   view.samples = received(profile);
@@ -254,6 +255,9 @@ QualityView judge_quality(const model::Profile& profile, const CallTree& tree,
   judge_names(profile, tree, modules, view);
   judge_cost(profile, tree, view);
   judge_machine(profile, view);
+  if (unsampled)
+    view.findings.push_back(
+        {.kind = FindingKind::kNotSampled, .share = unsampled->share, .seconds = unsampled->cpu_s});
   for (Finding& finding : view.findings) {
     finding.importance = std::clamp(importance_of(finding, profile), 0.0, 1.0);
     finding.is_certain = is_certain(finding, quality, tree, early);

@@ -87,11 +87,26 @@ Activity measure_activity(const model::Profile& profile, const Selection& select
     activity.cpu_s = exact_s;
     activity.exact = true;
   } else if (beats) {
-    activity.cpu_s = sampled_s;
+    // Of a part of the time the clock tells nothing, and samples only where all could be taken.
+    const model::SamplingFigures whole{.cpu_s = static_cast<double>(exact_ns) / 1e9,
+                                       .samples = profile.quality.samples};
+    if (!model::find_unsampled(profile.meta, whole)) activity.cpu_s = sampled_s;
   } else if (selection.metric == model::Metric::kCpu && tree.unit == "ns") {  // imported clock events
     activity.cpu_s = static_cast<double>(tree.total) / 1e9;
   }
   return activity;
+}
+
+std::optional<model::Unsampled> find_unsampled(const model::Profile& profile, const Selection& selection,
+                                               const Activity& activity, const CallTree& tree) {
+  if (model::is_heap(selection.metric) || selection.stacks || !activity.exact) return std::nullopt;
+  const model::Quality& quality = profile.quality;
+  const bool of_cpu = selection.metric == model::Metric::kCpu;  // trees of others hold waits
+  return model::find_unsampled(profile.meta,
+                               {.cpu_s = activity.cpu_s,
+                                .samples = of_cpu ? tree.samples : quality.samples,
+                                .lost = quality.lost_ring_full + quality.lost_stack + quality.lost_disk,
+                                .whole = !selection.thread && !selection.from_ns && !selection.to_ns});
 }
 
 std::uint64_t samples_in(const CallTree& tree) {
@@ -158,8 +173,10 @@ Result<Report> make_report(const model::Profile& profile, const ReportOptions& o
   report.modules = module_table(report.tree);
   report.series = series_table(profile, options.selection);
   report.activity = measure_activity(profile, options.selection, report.tree);
-  report.quality = judge_quality(profile, report.tree, report.modules);
-  if (!profile.all_waits().empty()) report.waits = make_wait_report(profile, options.selection);
+  report.unsampled = find_unsampled(profile, options.selection, report.activity, report.tree);
+  report.quality = judge_quality(profile, report.tree, report.modules, report.unsampled);
+  if (!profile.all_waits().empty() || model::has_thread_times(profile))
+    report.waits = make_wait_report(profile, options.selection);
   report.heap = make_heap_report(profile, options.selection);
   if (options.heap_by && of_heap)
     report.heap_groups = group_heap(profile, {.selection = options.selection,

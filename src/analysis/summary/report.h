@@ -22,6 +22,7 @@
 #include "analysis/summary/sample_count.h"
 #include "analysis/waits/wait_report.h"
 #include "base/result.h"
+#include "model/unsampled.h"
 
 namespace fathom::analysis {
 
@@ -70,6 +71,7 @@ enum class FindingKind : std::uint8_t {
   kUnnamed,       // share of all frames; module, module_kind, symbols: of most of them
   kProfilerCost,  // while it recorded: share of what was measured; seconds; cost: what it is for
   kStolen,        // share of the busy time that the host of a virtual machine took away
+  kNotSampled,    // share of the CPU time; seconds: of it. Report::unsampled says why
 };
 // What is dear in a recording, each with a remedy that helps.
 enum class CostCause : std::uint8_t {
@@ -136,6 +138,8 @@ struct Report {
   SortBy sort = SortBy::kSelf;
   CallTree tree;
   Activity activity;
+  // Of the selection's CPU time: what could not be sampled. Idle is what the clock says, never what samples do not show.
+  std::optional<model::Unsampled> unsampled;
   QualityView quality;
   std::vector<FunctionRow> functions;
   std::vector<ThreadRow> threads;
@@ -178,7 +182,10 @@ std::uint64_t samples_in(const CallTree& tree);
 
 // Parts of make_report.
 Activity measure_activity(const model::Profile& profile, const Selection& selection, const CallTree& tree);
+std::optional<model::Unsampled> find_unsampled(const model::Profile& profile, const Selection& selection,
+                                               const Activity& activity, const CallTree& tree);
 QualityView judge_quality(const model::Profile& profile, const CallTree& tree,
-                          const std::vector<ModuleRow>& modules);
+                          const std::vector<ModuleRow>& modules,
+                          const std::optional<model::Unsampled>& unsampled = {});
 
 }  // namespace fathom::analysis

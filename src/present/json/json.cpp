@@ -386,6 +386,11 @@ std::string to_json(const Report& report, std::size_t top) {
   json["cpu_s_exact"] = report.activity.exact;
   json["cpus_used"] = report.activity.cpus_used() ? Json(*report.activity.cpus_used()) : Json();
   json["idle"] = report.activity.idle();
+  if (const auto& unsampled = report.unsampled)
+    json["could_not_be_sampled"] = {{"cpu_s", unsampled->cpu_s},
+                                    {"percent", 100 * unsampled->share},
+                                    {"why", unsampled->why},
+                                    {"remedy", unsampled->remedy}};
   if (report.allocator_cpu && report.allocator_cpu->inside > 0)
     json["allocator_cpu"] = allocator_cpu_json(*report.allocator_cpu, top);
   json["summary"] = sentences_of(report);

@@ -132,6 +132,7 @@ std::string capitalized(std::string text) {
 // What metric cpu is of: a file may count something else, and then it says what.
 std::string cost_in_words(const Report& report) {
   const std::string& unit = report.tree.unit;
+  if (report.unsampled) return "the CPU time that could be sampled";
   return unit == "samples" || unit == "ns" || unit == "thousandths" ? "CPU time" : "all " + printable(unit);
 }
 
@@ -211,8 +212,10 @@ std::string headline_of(const Report& report) {
     parts.push_back(counted(report.tree.waits, "wait"));
   else if (model::counts_all(*report.profile))
     parts.push_back(fmt::format("{} {}", with_commas(report.tree.total), printable(report.tree.unit)));
-  else if (!model::is_heap(report.tree.metric) && activity.watched)
+  else if (!(report.unsampled && report.unsampled->all) && !model::is_heap(report.tree.metric) &&
+           activity.watched)
     parts.push_back(counted(samples, "sample"));
+  if (report.unsampled && report.unsampled->all) parts.emplace_back("could not be sampled");
   if (std::string kind = short_words(classify(report).kind); !kind.empty()) parts.push_back(kind);
   return fmt::format("{}", fmt::join(parts, " · "));
 }
@@ -228,7 +231,8 @@ std::string sentence_of_little_cpu(const Report& report) {
 std::string sentence_of_hot_spot(const Report& report) {
   const CallTree& tree = report.tree;
   if (tree.metric != model::Metric::kCpu) return "";
-  if (tree.total <= 0) return sentence_of_nothing(report);
+  if (tree.total <= 0)
+    return report.unsampled ? unsampled_sentence(*report.unsampled, false) : sentence_of_nothing(report);
   const auto& spot = report.hot_path.spot;
   const WidestModule module = widest_module(report);
   if (!spot) return sentence_of_module(report, module);
@@ -468,7 +472,7 @@ std::string quality_sentence(const Report& report) {
                           ? counted(report.heap->counters.events, "event") + " of the heap, 0 lost"
                           : "of the heap " + missing);
   }
-  std::string text = parts.empty() ? "nothing was counted" : fmt::format("{}", fmt::join(parts, ", "));
+  std::string text = parts.empty() ? "nothing was sampled" : fmt::format("{}", fmt::join(parts, ", "));
   if (const std::string tracer = tracer_share_text(report.tree); !tracer.empty())
     text += "; the heap tracer took " + tracer + ", left out";
   if (const std::string cost = own_cost_sentence(*report.profile); !cost.empty()) text += "; " + cost;

@@ -11,6 +11,7 @@
 #include "analysis/core/words.h"
 #include "present/sentences/heap_sentences.h"
 #include "present/sentences/hot_spot_sentences.h"
+#include "present/sentences/report_sentences.h"
 #include "present/sentences/symbol_words.h"
 
 namespace fathom::present {
@@ -197,6 +198,9 @@ Complaint complaint_of(const Finding& finding) {
                       "seem to run stood still for so long.",
                       share),
           "recordings made in turn, to compare; or a machine with CPUs of its own"};
+    case FindingKind::kNotSampled:
+      return {fmt::format("{} of the CPU time ({}) could not be sampled.", seconds(finding.seconds), share),
+              ""};
   }
   return {};
 }
@@ -204,7 +208,9 @@ Complaint complaint_of(const Finding& finding) {
 std::vector<Complaint> complaints_of(const Report& report) {
   std::vector<Complaint> complaints;
   for (const Finding& finding : report.quality.findings) {
-    complaints.push_back(complaint_of(finding));
+    complaints.push_back(finding.kind == FindingKind::kNotSampled && report.unsampled
+                             ? Complaint{unsampled_sentence(*report.unsampled), report.unsampled->remedy}
+                             : complaint_of(finding));
     complaints.back().importance = finding.importance;
     complaints.back().is_certain = finding.is_certain;
   }

@@ -139,6 +139,17 @@ std::string threads_in_words(const Report& report) {
   return counted(own, "thread") + (many > 0 ? " and more" : "");
 }
 
+std::string unsampled_sentence(const model::Unsampled& unsampled, bool with_reason) {
+  const std::string why = !with_reason            ? ""
+                          : unsampled.why.empty() ? ": the cause is unknown"
+                                                  : ": " + printable(unsampled.why);
+  if (unsampled.all)
+    return fmt::format("The target used {} of CPU time and could not be sampled{}.", seconds(unsampled.cpu_s),
+                       why);
+  return fmt::format("{} of the target's CPU time ({}) could not be sampled{}.", seconds(unsampled.cpu_s),
+                     percent(unsampled.share), why);
+}
+
 std::string sentence_of_nothing(const Report& report) {
   if (report.tree.metric != model::Metric::kCpu) return "Nothing was sampled.";
   const Activity& activity = report.activity;
@@ -150,12 +161,11 @@ std::string sentence_of_nothing(const Report& report) {
                : "No sample was kept: the file ends before them. How much CPU time it used is not known.";
   if (!activity.watched)
     return "The recording has neither CPU samples nor waits: what the program did is not known.";
+  if (!activity.cpu_s)
+    return "Nothing was sampled, and how much CPU time the target used is not known.";
   if (!activity.exact || !(activity.cpu_s.value_or(0) > 0))
     return "Nothing was sampled: it used no CPU time.";
-  const auto& facts = report.profile->meta.facts;
-  if (const auto why = facts.find("not_sampled"); why != facts.end())
-    return fmt::format("It used {} of CPU time and could not be sampled: {}.", seconds(*activity.cpu_s),
-                       printable(why->second));
+  if (report.unsampled) return unsampled_sentence(*report.unsampled);
   return fmt::format("Nothing was sampled, of {} of CPU time at {} Hz.", seconds(*activity.cpu_s),
                      report.profile->meta.frequency_hz);
 }

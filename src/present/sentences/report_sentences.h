@@ -12,6 +12,9 @@ namespace fathom::present {
 std::string threads_in_words(const analysis::Report& report);
 
 // Why there is no sample: "Nothing was sampled, of 2.1 ms of CPU time at 99 Hz."
+// "The target used 1.30 s of CPU time and could not be sampled: the kernel does not let ...". Without the reason where it stands
+// in the quality block below.
+std::string unsampled_sentence(const model::Unsampled& unsampled, bool with_reason = true);
 std::string sentence_of_nothing(const analysis::Report& report);
 
 std::vector<std::string> sentences_of(const analysis::Report& report);

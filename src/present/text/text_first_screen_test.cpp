@@ -335,7 +335,7 @@ TEST(FirstScreen, OfAFileThatEndsAtOnceSaysThatNothingWasKept) {
   EXPECT_THAT(screen_of(profile), HasSubstr("Nothing was kept: the file ends before its first samples."));
   EXPECT_THAT(screen_of(profile), testing::Not(HasSubstr("no CPU time")));
   profile.quality.truncated = false;
-  EXPECT_THAT(screen_of(profile), HasSubstr("used no CPU time"));
+  EXPECT_THAT(screen_of(profile), HasSubstr("how much CPU time the target used is not known"));
 }
 
 TEST(FirstScreen, HasNoWordForOwnCodeThatTookNothing) {

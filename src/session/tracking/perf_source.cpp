@@ -56,7 +56,7 @@ class PerfSource final : public Source {
       if (opened) continue;
       if (opened.error().kind != ErrorKind::kPermission && opened.error().kind != ErrorKind::kNotFound)
         return opened;
-      if (opened.error().kind == ErrorKind::kPermission) ++refused_;
+      if (opened.error().kind == ErrorKind::kPermission) refused_.insert(pid);
       if (first_refusal) first_refusal = std::move(opened);
     }
     cpus_.begin(monotonic_ns());
@@ -133,13 +133,18 @@ class PerfSource final : public Source {
     for (const auto& sampler : samplers_) quality.kernel_memory_bytes += sampler.ring_memory_bytes();
   }
 
-  std::set<std::int32_t> unsampled() const override { return hidden_; }
+  std::set<std::int32_t> unsampled() const override {
+    std::set<std::int32_t> pids = hidden_;
+    pids.insert(refused_.begin(), refused_.end());
+    return pids;
+  }
   std::string why_not_sampled() const override {
-    return !any_hidden_
+    return !any_hidden_ && refused_.empty()
                ? ""
                : "the kernel does not let this user sample programs that run with rights of their own "
                  "(set-uid, set-group-ID, file capabilities) or whose file this user may not read";
   }
+  std::string sampling_remedy() const override { return sources::remedy_for_rights(false); }
 
   std::vector<std::string> notes() const override {
     std::vector<std::string> notes;
@@ -147,9 +152,10 @@ class PerfSource final : public Source {
     notes.insert(notes.end(), cpus_.notes().begin(), cpus_.notes().end());
     if (any_hidden_)
       notes.push_back(why_not_sampled() + ": their CPU time is known, and not where they spent it");
-    if (refused_ != 0)
-      notes.push_back(fmt::format(
-          "this user may not sample {} of the processes: their CPU time is not in the samples", refused_));
+    if (!refused_.empty())
+      notes.push_back(
+          fmt::format("this user may not sample {} of the processes: their CPU time is not in the samples",
+                      refused_.size()));
     if (!std::ranges::all_of(samplers_, &sources::PerfSampler::sees_kernel))
       notes.emplace_back(
           "this user may not sample the kernel: time inside system calls is not in the samples");
@@ -165,6 +171,7 @@ class PerfSource final : public Source {
     spaces_.erase(pid);
     epochs_.erase(pid);
     hidden_.erase(pid);
+    refused_.erase(pid);
     if (looks_) looks_->forget(pid);
   }
   std::uint32_t epoch_after_exec(std::int32_t pid, std::uint32_t known) override {
@@ -244,7 +251,7 @@ class PerfSource final : public Source {
   RecordOptions options_;
   const ProcessTable* processes_ = nullptr;
   std::int32_t expected_ = 0;
-  std::size_t refused_ = 0;  // processes that may not be sampled
+  std::set<std::int32_t> refused_;  // processes that may not be sampled
   std::vector<sources::PerfSampler> samplers_;
   CpuFollower cpus_;
   std::map<std::int32_t, unwind::AddressSpace> spaces_;

@@ -9,6 +9,7 @@
 #include "session/tracking/process_looks.h"
 #include "session/tracking/source.h"
 #include "session/waits/proc_waits.h"
+#include "sources/perf/event.h"
 
 namespace fathom::session {
 namespace {
@@ -62,8 +63,9 @@ class ProcSource final : public Source {
     return {pids.begin(), pids.end()};
   }
   std::string why_not_sampled() const override {
-    return "this user may use neither BPF nor perf events here (fathom doctor)";
+    return "this user may use neither BPF nor perf events here";
   }
+  std::string sampling_remedy() const override { return sources::remedy_for_rights(true); }
 
   std::vector<std::string> notes() const override {
     std::vector<std::string> notes;

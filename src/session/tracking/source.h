@@ -71,6 +71,8 @@ class Source : public WalkerControl {
   virtual std::set<std::int32_t> unsampled() const { return {}; }
   // Why nothing, or not all, could be sampled: "the kernel does not let ..."; empty: all could.
   virtual std::string why_not_sampled() const { return {}; }
+  // What lets this user sample them.
+  virtual std::string sampling_remedy() const { return {}; }
   // Walks a stack that the walk in the kernel could not, with the mappings of that time: fills in user frames and end. Only the
   // bpf engine delivers such.
   virtual void walk(const sources::StackCopied&, sources::StackSeen&) {}
