@@ -9,6 +9,7 @@
 #include "analysis/core/call_tree.h"
 #include "analysis/core/ending.h"
 #include "analysis/core/words.h"
+#include "analysis/heap/heap_pairing.h"
 
 namespace fathom::analysis {
 namespace {
@@ -151,6 +152,9 @@ class Finder {
       const Heap& heap = profile_.heap.heaps[i];
       const Process& process = profile_.processes[heap.process.value];
       if (options_.selection.pid && process.pid != *options_.selection.pid) continue;
+      const HeapPairing pairing = pairing_of(profile_, process.pid, options_.selection);
+      report_.frees_unseen = report_.frees_unseen || pairing.frees_unseen;
+      report_.partly_hooked = report_.partly_hooked || pairing.partly_hooked;
       report_.ended = report_.ended && process.end_ns != 0;
       report_.from_start = report_.from_start && heap.from_start;
       if (used[i] == 0 || (mapped[i] != 0 && !options_.mappings) || heap.mode == HeapMode::kExact) continue;
@@ -243,9 +247,10 @@ class Finder {
       for (const auto& [heap, blocks] : seen_left_[group]) left[heap] += blocks;
     for (const auto& [heap, blocks] : left)
       report_.sure_blocks += std::max(0.0, blocks - static_cast<double>(exactness_[heap].lost_frees()));
-    const bool sure = report_.losses.complete() || report_.sure_blocks > 0;
-    report_.answer = sure ? LeakAnswer::kLeft : LeakAnswer::kNotKnown;
     if (report_.losses.complete()) report_.sure_blocks = report_.shown.blocks.value;
+    // How many there were is not known.
+    if (report_.frees_unseen || report_.partly_hooked) report_.sure_blocks = 0;
+    report_.answer = report_.sure_blocks > 0 ? LeakAnswer::kLeft : LeakAnswer::kNotKnown;
   }
 
   // Returns the group's place in groups_.

@@ -54,7 +54,7 @@ struct SuppressionUse {
 enum class LeakAnswer : std::uint8_t {
   kNothing,   // there is no group, and no allocator that was not traced
   kLeft,      // something is left, whatever was lost
-  kNotKnown,  // lost events may have freed all that looks left, or what is left was not seen
+  kNotKnown,  // lost or unseen frees may have freed all that looks left, or what is left was not seen
 };
 // "nothing", "left", "not known": for JSON.
 std::string_view to_string(LeakAnswer answer);
@@ -77,6 +77,8 @@ struct LeakReport {
   // them.
   double sure_blocks = 0;
   HeapLosses losses;
+  // Some frees went unseen, of whichever blocks, though no event was lost.
+  bool frees_unseen = false, partly_hooked = false;
   std::vector<LeakGroup> groups;  // most bytes first
   std::vector<Suppression> suppressions;
   std::vector<SuppressionUse> uses;  // those that took something, most bytes first

@@ -321,5 +321,20 @@ TEST(HeapLeaks, OfAnyProfileEveryByteIsShownOrSaidToBeLeftOut) {
   EXPECT_GT(with_leaks, 5);
 }
 
+// A block that was handed out twice was freed by a way that nobody saw; so may others have been.
+TEST(HeapLeaks, AreNotKnownWhereFreesWentUnseen) {
+  for (const std::uint64_t unseen : {0, 1}) {
+    HandMadeHeap hand = small_heap();
+    hand.profile.heap.heaps[0].unseen_frees = unseen;
+    const auto report = find_leaks(hand.profile, {});
+    ASSERT_TRUE(report);
+    EXPECT_EQ(report->answer, unseen == 0 ? LeakAnswer::kLeft : LeakAnswer::kNotKnown);
+    EXPECT_EQ(report->sure_blocks > 0, unseen == 0);
+    EXPECT_EQ(present::sentences_of(*report)[0].find("but some frees were not seen") != std::string::npos,
+              unseen != 0)
+        << present::sentences_of(*report)[0];
+  }
+}
+
 }  // namespace
 }  // namespace fathom::analysis

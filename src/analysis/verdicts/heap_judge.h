@@ -7,6 +7,7 @@
 #include "analysis/core/heap_losses.h"
 #include "analysis/heap/allocator_cpu.h"
 #include "analysis/heap/heap_history.h"
+#include "analysis/heap/heap_pairing.h"
 #include "analysis/verdicts/heap_verdicts.h"
 
 namespace fathom::analysis {
@@ -35,6 +36,7 @@ struct HeapJudge {
   bool chosen_part = false;  // the selection leaves out some blocks: of the process nothing follows from them
   mutable HeapLeaves leaves;
   HeapLosses losses;
+  HeapPairing pairing;
   double rss_per_s = 0, rss_seconds = 0;  // growth of the anonymous memory over so many seconds
   Trend rss;  // of it: the kernel counts every page, so sampling has no part in its error
 
@@ -52,7 +54,8 @@ struct HeapJudge {
   double growth_in_room(const HeapTrack& track) const;
   // Live bytes in the middle of all moments, half above and half below.
   double usual_level(const HeapTrack& track) const;
-  // What every verdict says of what is missing: a doubt, or if it is very little a part of the evidence.
+  // What every verdict says of what is missing: a doubt, or if it is very little a part of the evidence. Where anything is
+  // missing, no verdict is of high confidence.
   void add_losses(HeapVerdict& verdict) const;
 };
 

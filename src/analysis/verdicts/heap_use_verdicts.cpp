@@ -84,10 +84,12 @@ void add_error(const HeapJudge& judge, HeapVerdictKind kind, const std::pair<std
 
 void judge_use(const HeapJudge& judge, std::vector<HeapVerdict>& out) {
   const Uses uses = uses_of(judge);
+  const bool proves_errors = judge.pairing.proves_errors();
   double requested = 0, usable = 0;
   for (const auto& [name, use] : uses) {
-    if (use.foreign.blocks > 0) add_error(judge, HeapVerdictKind::kForeignFree, name, use, use.foreign, out);
-    if (use.wrong_size.blocks > 0)
+    if (proves_errors && use.foreign.blocks > 0)
+      add_error(judge, HeapVerdictKind::kForeignFree, name, use, use.foreign, out);
+    if (proves_errors && use.wrong_size.blocks > 0)
       add_error(judge, HeapVerdictKind::kWrongSize, name, use, use.wrong_size, out);
     requested += use.requested;
     usable += use.usable;

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "analysis/verdicts/testing_server.h"
+#include "model/random_profile.h"
 
 namespace fathom::analysis {
 namespace {
@@ -106,6 +107,68 @@ TEST(HeapVerdicts, ErrorsOfThoseWhoFreeComeFirst) {
   EXPECT_THAT(present::sentence_of(*slack),
               HasSubstr("Of 1.8 MiB that the allocators set aside for what is live at the end, "
                         "900.0 KiB (50.0 %) were not asked for; 100.0 % of that for Shape::clone"));
+}
+
+// What breaks the pairing of allocations and frees, one at a time.
+const std::vector<std::function<void(Server&)>> kGaps = {
+    [](Server& server) { server.profile.heap.heaps[0].lost_ring_full = 1; },
+    [](Server& server) { server.profile.heap.heaps[0].lost_no_ring = 1; },
+    [](Server& server) { server.profile.heap.heaps[0].lost_damaged = 1; },
+    [](Server& server) { server.profile.heap.heaps[0].switched_off = true; },
+    [](Server& server) { server.profile.heap.heaps[0].unseen_frees = 1; },
+    [](Server& server) {
+      const std::uint64_t start = server.profile.meta.start_ns;
+      server.profile.heap.outages.push_back({{0}, start + 1'000'000, start + 2'000'000});
+    },
+    [](Server& server) {
+      const auto glibc = server.allocator("glibc 2.36", server.module("libc.so.6"));
+      server.hook(glibc, "malloc", model::HookKind::kEntry);
+      server.hook(glibc, "realloc", model::HookKind::kNone, "too short for a jump");
+      for (model::HeapSite& site : server.profile.heap.sites) site.allocator = glibc;
+    },
+};
+
+TEST(HeapVerdicts, AccuseNobodyAndAreNotSureAfterALoss) {
+  for (std::size_t gap = 0; gap <= kGaps.size(); ++gap) {
+    SCOPED_TRACE(gap);
+    Server server;
+    const auto wrong = server.function("Shape::clone"), leak = server.function("remember");
+    for (int i = 0; i < 90; ++i) {
+      server.second();
+      server.row(wrong, {10, 10'240}, {10, 10'240});
+      server.row(leak, {100, 102'400});
+    }
+    server.rss([](int second) { return 1e6 + 102'400.0 * second; }, 90);
+    server.profile.heap.uses = {{wrong, 0, {1, 24}, {1, 24}}};
+    if (gap < kGaps.size()) kGaps[gap](server);
+    const auto verdicts = server.verdicts();
+    const bool accuses = find(verdicts, HeapVerdictKind::kWrongSize) != nullptr ||
+                         find(verdicts, HeapVerdictKind::kForeignFree) != nullptr;
+    const bool is_sure = std::ranges::any_of(
+        verdicts, [](const HeapVerdict& verdict) { return verdict.confidence == Confidence::kHigh; });
+    EXPECT_EQ(accuses, gap == kGaps.size());
+    EXPECT_EQ(is_sure, gap == kGaps.size());
+    for (const HeapVerdict& verdict : verdicts)
+      if (verdict.confidence != Confidence::kHigh) {
+        EXPECT_THAT(verdict.doubts, testing::Not(testing::IsEmpty()));
+      }
+  }
+}
+
+// Whatever else is in a recording.
+TEST(HeapVerdicts, OfRandomProfilesWithLossesAreNeverSure) {
+  model::for_each_profile(300, [](const model::Profile& profile) {
+    if (profile.heap.empty()) return;
+    const Selection selection;
+    for (const HeapVerdict& verdict : judge_heap(profile, selection, HeapSums(profile, selection))) {
+      const HeapPairing pairing = pairing_of(profile, verdict.pid, selection);
+      if (pairing.is_whole()) continue;
+      EXPECT_NE(verdict.confidence, Confidence::kHigh) << to_string(verdict.kind);
+      if (pairing.proves_errors()) continue;
+      EXPECT_NE(verdict.kind, HeapVerdictKind::kWrongSize);
+      EXPECT_NE(verdict.kind, HeapVerdictKind::kForeignFree);
+    }
+  });
 }
 
 }  // namespace

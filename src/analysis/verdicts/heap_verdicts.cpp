@@ -6,8 +6,6 @@
 #include <map>
 #include <tuple>
 
-#include "analysis/core/unseen_allocators.h"
-#include "analysis/heap/untraced_processes.h"
 #include "analysis/verdicts/heap_judge.h"
 #include "model/left_changed.h"
 #include "model/steps.h"
@@ -110,8 +108,9 @@ HeapJudge::HeapJudge(const Profile& of_profile, const HeapSums& of_sums, const H
       history(of_history),
       cpu(of_cpu),
       leaves(of_profile, selection, true),
-      losses(heap_losses(of_profile, of_profile.processes[of_history.process.value].pid)) {
-  traced_part = !unseen_allocators(profile).empty() || !untraced_processes(profile, selection).empty();
+      losses(heap_losses(of_profile, of_profile.processes[of_history.process.value].pid)),
+      pairing(pairing_of(of_profile, of_profile.processes[of_history.process.value].pid, selection)) {
+  traced_part = pairing.unseen_allocators || pairing.missed_processes;
   chosen_part = selection.stacks != nullptr || selection.thread.has_value() ||
                 profile.meta.facts.contains("heap blocks");
   whole = find_trend(history.live(history.whole, history.end_of_work));
@@ -298,6 +297,12 @@ void HeapJudge::add_losses(HeapVerdict& verdict) const {
     else
       verdict.doubts.push_back({HeapDoubtKind::kLostEvents});
   }
+  verdict.pairing = pairing;
+  settle(verdict);
+  if (verdict.confidence != Confidence::kHigh || pairing.is_whole()) return;
+  verdict.doubts.push_back({HeapDoubtKind::kNotPaired});
+  std::erase_if(verdict.evidence,
+                [](const HeapEvidence& line) { return line.kind == HeapEvidenceKind::kLostEvents; });
   settle(verdict);
 }
 

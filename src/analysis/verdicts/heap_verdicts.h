@@ -15,6 +15,7 @@
 
 #include "analysis/core/heap.h"
 #include "analysis/core/heap_losses.h"
+#include "analysis/heap/heap_pairing.h"
 #include "analysis/heap/heap_trend.h"
 
 namespace fathom::analysis {
@@ -130,6 +131,7 @@ enum class HeapDoubtKind : std::uint8_t {
   kSharedOut,
   kLostEvents,  // HeapVerdict::losses
   kOutages,     // likewise
+  kNotPaired,   // HeapVerdict::pairing
 };
 struct HeapDoubt {
   HeapDoubtKind kind;
@@ -226,6 +228,7 @@ struct HeapVerdict {
   std::vector<HeapDoubt> doubts;       // what speaks against it: these make the confidence
   HeapAdvice advice;                   // what to look at or to type next
   HeapLosses losses;
+  HeapPairing pairing;
   std::optional<Trend> trend;
   std::vector<HeapShare> shares;                        // most first
   std::vector<std::pair<std::string, double>> numbers;  // by name: docs/report-json.md

@@ -169,6 +169,17 @@ std::string text_of(const HeapEvidence& of, const HeapVerdict& verdict) {
   return "";
 }
 
+// Why blocks and their frees may not belong together.
+std::string unpaired_text(const HeapVerdict& verdict) {
+  const HeapPairing& pairing = verdict.pairing;
+  if (pairing.events_lost) return lost_events_text(verdict.losses);
+  if (pairing.outages) return outages_text(verdict.losses);
+  if (pairing.partly_hooked) return "not every function of its allocator could be hooked";
+  if (pairing.frees_unseen) return "some frees were not seen: their addresses were handed out again";
+  if (pairing.unseen_allocators) return "an allocator of the process was not traced";
+  return "processes that it forked were not traced";
+}
+
 std::string text_of(const HeapDoubt& doubt, const HeapVerdict& verdict) {
   using Kind = HeapDoubtKind;
   switch (doubt.kind) {
@@ -224,6 +235,8 @@ std::string text_of(const HeapDoubt& doubt, const HeapVerdict& verdict) {
       return lost_events_text(verdict.losses);
     case Kind::kOutages:
       return outages_text(verdict.losses);
+    case Kind::kNotPaired:
+      return unpaired_text(verdict);
   }
   return "";
 }

@@ -39,7 +39,11 @@ std::vector<std::string> sentences_of(const LeakReport& report) {
                                           : "live at the end of the recording";
   const HeapLosses& losses = report.losses;
   const model::HeapExactness& lost = losses.exactness;
-  const std::string missing = text_of(losses);
+  const std::string of_events = text_of(losses);
+  const std::string missing = !of_events.empty()     ? of_events
+                              : report.partly_hooked ? "not every function of its allocator could be hooked"
+                              : report.frees_unseen  ? "some frees were not seen"
+                                                     : "";
   const std::string places = counted(report.groups.size(), "place that allocates", "places that allocate");
   if (report.groups.empty() && !report.unseen.empty()) {
     add(fmt::format("{}: not known whether anything is left.", target));
