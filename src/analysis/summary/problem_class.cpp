@@ -150,6 +150,7 @@ static ProblemClass classify_by_time(const Report& report) {
   problem.slept = wall.slept_ns / busy_ns;
   problem.memory = std::max(wall.memory_ns / busy_ns, problem.ran * share_of_pages(report.tree));
   problem.queued = ran + queued > 0 ? queued / (ran + queued) : 0;
+  problem.throttled = ran + queued > 0 ? report.waits->throttled_ns / (ran + queued) : 0;
   problem.contended = share_of_lock_waits(*report.waits, ran + queued);
   problem.kind = kind_of(problem);
   return problem;

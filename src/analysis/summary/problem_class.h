@@ -50,10 +50,13 @@ struct ProblemClass {
   // The part in which pages were waited for, or the CPU time that page faults took, whichever is more.
   double memory = 0;
   double queued = 0;     // of the time that threads could run: without a CPU
+  double throttled = 0;  // the part of that in which the CPU quota of the control group was used up
   double contended = 0;  // see ProblemThresholds
   double share() const;  // that decided it
   // Locks: while some threads got on, more of them waited for one, and it is that which decided.
   bool by_contention() const;
+  // Run queue: it is mostly the quota that takes the CPUs away.
+  bool by_quota() const { return throttled > 0.5 * queued; }
   PressureView pressure = {};
   MemoryProblem memory_problem = {};  // told beside the kind, which is about time
 };

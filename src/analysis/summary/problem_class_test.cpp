@@ -7,6 +7,7 @@
 #include "analysis/waits/hand_made_waits.h"
 #include "present/sentences/hot_spot_sentences.h"
 #include "present/sentences/problem_sentences.h"
+#include "present/sentences/waiting_sentence.h"
 
 namespace fathom::analysis {
 namespace {
@@ -102,6 +103,33 @@ TEST(ProblemClass, OfAPartOfTheTimeIsUnknownWhereProgramsCouldNotBeSampled) {
   EXPECT_FALSE(report.activity.idle());
   EXPECT_EQ(classify(report).kind, ProblemKind::kUnknown);
   EXPECT_THAT(present::sentence_of_hot_spot(report), HasSubstr("is not known"));
+}
+
+// 10 s: 1 s ran, 2 s stood in the run queue, and in 7 s the quota was used up.
+TEST(ProblemClass, TellsTheCpuQuotaFromTheRunQueueAndCountsEachOnce) {
+  HandMade hand;
+  const auto thread = hand.thread(hand.process(1, "app"), 1, "app");
+  model::Thread& row = hand.profile.threads[thread.value];
+  row.cpu_ns = row.ran_ns = 1'000'000'000;
+  row.queued_ns = 9'000'000'000;
+  const auto main = hand.stack({hand.frame(hand.module("app"), {"main"})});
+  hand.sample(thread, main, 100);
+  for (const auto& [from_s, queued_ms, throttled] : {std::tuple{0.5, 2'000, false}, {2.5, 7'000, true}}) {
+    model::Wait& wait = hand.wait(thread, main, "", from_s, 0, queued_ms);
+    wait.state = model::WaitState::kPreempted;
+    wait.throttled = throttled;
+  }
+  const auto report = make_report(hand.profile, {}).value();
+  const ProblemClass problem = classify(report);
+  EXPECT_NEAR(problem.queued, 0.9, 1e-6);
+  EXPECT_NEAR(problem.throttled, 0.7, 1e-6);
+  EXPECT_THAT(present::sentence_of(problem),
+              HasSubstr("limited by its CPU quota. Threads that could run had no CPU for 90 % of that time "
+                        "(threshold: 25 %): 20 % in the run queue, 70 % as the CPU quota"));
+  EXPECT_THAT(
+      present::sentence_of_waiting(report),
+      HasSubstr("Waited 9.00 s (90 % of its threads' time): 7.00 s for CPU quota of the cgroup, 2.00 s for a "
+                "CPU (run queue)."));
 }
 
 TEST(ProblemClass, CountsWaitsForLocksOfDatabasesAsSuch) {

@@ -44,10 +44,17 @@ class Collector {
     report.files = find_files(waits_, selection_, sites_);
     report.chains = find_chains(waits_, sites_);
     report.wall = find_wall_time(waits_, selection_, reasons_, sites_);
+    report.throttled_ns = std::min(report.throttled_ns, queued_of(report.threads));
     return report;
   }
 
  private:
+  static double queued_of(const std::vector<WaitThreadRow>& threads) {
+    double sum = 0;
+    for (const WaitThreadRow& row : threads) sum += row.queued_ns;
+    return sum;
+  }
+
   struct IdleDraft {
     WaitSum sum;
     std::set<std::uint32_t> threads;
@@ -113,6 +120,8 @@ class Collector {
   void add_queued(const SelectedWait& row, WaitReport& report) {
     const std::string& thread = name_of(waits_.wait(row).thread);
     report.queued.add(row.queued_ns, waits_.queue_weight(row));
+    if (row.queue_cause == Cause::kThrottled)
+      report.throttled_ns += static_cast<double>(weighted_ns(row.queued_ns, waits_.queue_weight(row)));
     queued_[thread] += static_cast<double>(weighted_ns(row.queued_ns, waits_.queue_weight(row)));
     causes_[static_cast<std::size_t>(row.queue_cause)].waits.add(row.queued_ns, waits_.queue_weight(row));
     blocked_[{thread, row.queue_cause, "", false, 0u}].sum.add(row.queued_ns, waits_.queue_weight(row));

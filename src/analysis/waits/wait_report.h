@@ -72,6 +72,8 @@ struct WaitReport {
   std::vector<FileRow> files;
   std::vector<ChainRow> chains;
   WallTime wall;
+  // Of the time that threads could run and had no CPU: the quota of their control group was used up. The rest was the run queue.
+  double throttled_ns = 0;
   bool folds_idle = false;  // the waits of idle workers are not in blocked
 };
 

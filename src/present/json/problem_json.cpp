@@ -68,6 +68,7 @@ nlohmann::ordered_json problem_json(const analysis::ProblemClass& problem) {
   json["locks_percent"] = part(problem.locks);
   json["slept_percent"] = part(problem.slept);
   json["queued_percent"] = part(problem.queued);
+  json["throttled_percent"] = part(problem.throttled);
   json["contended_percent"] = part(problem.contended);
   json["memory_kind"] = id_of(problem.memory_problem.kind);
   json["memory_growth_bytes_per_s"] =

@@ -216,7 +216,7 @@ std::string headline_of(const Report& report) {
            activity.watched)
     parts.push_back(counted(samples, "sample"));
   if (report.unsampled && report.unsampled->all) parts.emplace_back("could not be sampled");
-  if (std::string kind = short_words(classify(report).kind); !kind.empty()) parts.push_back(kind);
+  if (std::string kind = short_words(classify(report)); !kind.empty()) parts.push_back(kind);
   return fmt::format("{}", fmt::join(parts, " · "));
 }
 

@@ -11,8 +11,8 @@ namespace fathom::present {
 
 using namespace analysis;  // this folder puts into words what lies there
 
-std::string short_words(ProblemKind kind) {
-  switch (kind) {
+std::string short_words(const ProblemClass& problem) {
+  switch (problem.kind) {
     case ProblemKind::kIdle:
       return "idle";
     case ProblemKind::kCpu:
@@ -28,9 +28,9 @@ std::string short_words(ProblemKind kind) {
     case ProblemKind::kLocks:
       return "waits for locks and other threads";
     case ProblemKind::kRunQueue:
-      return "short of CPUs";
+      return problem.by_quota() ? "limited by its CPU quota" : "short of CPUs";
     case ProblemKind::kCpuAndRunQueue:
-      return "CPU-bound, and short of CPUs";
+      return problem.by_quota() ? "CPU-bound, and limited by its CPU quota" : "CPU-bound, and short of CPUs";
     case ProblemKind::kSleep:
       return "sleeps";
     case ProblemKind::kUnknown:
@@ -132,9 +132,14 @@ static std::string sentence_of_class(const ProblemClass& problem) {
     case ProblemKind::kRunQueue:
     case ProblemKind::kCpuAndRunQueue:
       return fmt::format(
-          "{}. Threads that could run had no CPU for {} of that time{}",
-          problem.kind == ProblemKind::kRunQueue ? "short of CPUs" : "CPU-bound and short of CPUs", share,
-          threshold(from.queued));
+          "{}{}. Threads that could run had no CPU for {} of that time{}{}",
+          problem.kind == ProblemKind::kRunQueue ? "" : "CPU-bound and ",
+          problem.by_quota() ? "limited by its CPU quota" : "short of CPUs", share, threshold(from.queued),
+          problem.throttled < 0.01
+              ? ""
+              : fmt::format(": {} in the run queue, {} as the CPU quota of the control group was used up",
+                            rounded_percent(problem.queued - problem.throttled),
+                            rounded_percent(problem.throttled)));
     case ProblemKind::kSleep:
       return silent("sleeping", "until a timer expired");
   }

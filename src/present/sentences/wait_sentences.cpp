@@ -80,9 +80,10 @@ std::string sentence_of_split(const WaitReport& report) {
   }
   const double wall = ran + waited + queued;
   if (wall <= 0) return "";
-  std::string text = fmt::format("Of {} of thread time ({}), {} ran, {} waited, {} stood in the run queue",
-                                 seconds(wall * 1e-9), counted(threads, "thread"), percent(ran / wall),
-                                 percent(waited / wall), percent(queued / wall));
+  std::string text = fmt::format(
+      "Of {} of thread time ({}), {} ran, {} waited, {} {}", seconds(wall * 1e-9), counted(threads, "thread"),
+      percent(ran / wall), percent(waited / wall), percent(queued / wall),
+      report.throttled_ns > 0 ? "had no CPU (run queue and CPU quota)" : "stood in the run queue");
   if (idle > 0) {
     text += fmt::format("; {} was idle, workers without work{}", percent(idle / wall),
                         report.folds_idle ? ", and is folded" : "");

@@ -148,10 +148,11 @@ std::string sentence_of_waiting(const Report& report) {
     sum.variance += row.sum.variance();
     if (!row.site.empty()) sum.sites[row.site] += static_cast<double>(row.sum.total_ns());
   }
-  double told = times.queued, variance = 0;
+  // Both of them are time without a CPU, which is known in all.
+  const double throttled = report.waits->throttled_ns, run_queue = std::max(0.0, times.queued - throttled);
+  double told = run_queue, variance = 0;
   std::vector<std::pair<double, std::string>> parts;  // ns
-  if (times.queued > 0)
-    parts.emplace_back(times.queued, seconds(times.queued * 1e-9) + " for a CPU (run queue)");
+  if (run_queue > 0) parts.emplace_back(run_queue, seconds(run_queue * 1e-9) + " for a CPU (run queue)");
   for (const auto& [reason, sum] : by_reason) {
     parts.emplace_back(sum.ns, time_of(sum) + " " + words_of(reason) + place_of(sum));
     told += sum.ns;

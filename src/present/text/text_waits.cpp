@@ -267,7 +267,7 @@ class WaitText {
                      {"ran %", Align::kRight},
                      {"waited %", Align::kRight},
                      {"idle %", Align::kRight},
-                     {"run queue %", Align::kRight},
+                     {waits_.throttled_ns > 0 ? "no CPU %" : "run queue %", Align::kRight},
                      {"threads", Align::kRight},
                      {"name", Align::kLeft, true}});
     for (std::size_t i = 0; i < shown(waits_.threads.size()); ++i) {
