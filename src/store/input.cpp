@@ -11,11 +11,21 @@
 
 namespace fathom::store {
 
+// By a writer in another process. Where locks are refused (some network file systems) nobody knows, and it counts as not.
+static bool is_locked(int fd) {
+  struct flock lock {};
+  lock.l_type = F_RDLCK;
+  lock.l_whence = SEEK_SET;
+  return ::fcntl(fd, F_GETLK, &lock) == 0 && lock.l_type == F_WRLCK;
+}
+
 Result<Input> Input::of_file(const std::string& path) {
   Input input;
   input.path_ = path;
   input.fd_ = Fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
   if (!input.fd_) return system_error(path, errno);
+  // Before its size: a writer that finishes in between leaves an end that is seen.
+  input.is_being_written_ = is_locked(input.fd_.get());
   struct stat status {};
   if (::fstat(input.fd_.get(), &status) != 0) return system_error(path, errno);
   if (!S_ISREG(status.st_mode)) return fail(ErrorKind::kUnsupported, path + ": not a regular file");

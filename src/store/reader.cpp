@@ -7,6 +7,7 @@
 #include <map>
 #include <utility>
 
+#include "model/still_recorded.h"
 #include "store/block.h"
 #include "store/heap_selection.h"
 #include "store/input.h"
@@ -247,6 +248,7 @@ class Reader {
     auto& quality = profile.quality;
     const bool whole = ended_ && !loading_.damaged;
     if (!ended_) quality.truncated = true;
+    if (!ended_ && input_.is_being_written()) profile.meta.facts.emplace(model::kStillRecordedFact, "1");
     if (!whole) {
       open_all();
       repair(profile);

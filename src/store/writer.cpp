@@ -1,5 +1,6 @@
 #include "store/writer.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -55,6 +56,14 @@ Result<> check_rows(const Profile& profile) {
   return {};
 }
 
+// A file system without locks is no obstacle: readers then take the recording for one that was cut short.
+void set_lock(int fd, short type) {
+  struct flock lock {};
+  lock.l_type = type;
+  lock.l_whence = SEEK_SET;
+  (void)::fcntl(fd, F_SETLK, &lock);
+}
+
 }  // namespace
 
 Result<Writer> Writer::create(const std::string& path, const WriterOptions& options) {
@@ -68,6 +77,7 @@ Result<Writer> Writer::create(const std::string& path, const WriterOptions& opti
   writer.force_ = options.force;
   writer.pending_ = encode_file_header();
   if (auto written = writer.write_pending(); !written) return tl::make_unexpected(written.error());
+  set_lock(writer.file_.fd(), F_WRLCK);
   return writer;
 }
 
@@ -164,6 +174,7 @@ Result<> Writer::finish(const Profile& profile, const ChangedRows* changed) {
   put_block(kEnd, encode_end(end));
   if (auto written = write_pending(); !written) return written;
   finished_ = true;
+  set_lock(file_.fd(), F_UNLCK);
   return {};
 }
 

@@ -22,6 +22,9 @@ struct WriterOptions {
 
 class Writer {
  public:
+  // Until finish() the writer's process holds a lock on the file, so that readers know that more will come. The lock goes with
+  // the process, however that ends, and is not inherited by its children.
+  //
   // A new file, as base/output_file.h makes it, and the folders that lead to it. It gets its name, and an
   // earlier file is replaced, with the first append that succeeds: a recording that never began leaves
   // nothing.

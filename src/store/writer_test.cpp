@@ -2,11 +2,14 @@
 
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <csignal>
 #include <filesystem>
 #include <fstream>
 
+#include "model/still_recorded.h"
 #include "store/testing.h"
 
 namespace fathom::store {
@@ -26,6 +29,48 @@ TEST(Writer, WritingInRandomSlicesThenReadingGivesTheSameProfile) {
     ASSERT_TRUE(read_back) << read_back.error().message;
     EXPECT_EQ(*read_back, profile);
   });
+}
+
+// A recorder in another process, as it always is for a reader.
+TEST(Writer, ReadersTellARecorderThatLivesFromOneThatWasKilled) {
+  TemporaryFile file;
+  const Profile profile = random_profile(3, {.samples = 2000});
+  for (const bool finishes : {false, true}) {
+    int ready[2], go[2];
+    ASSERT_EQ(::pipe(ready), 0);
+    ASSERT_EQ(::pipe(go), 0);
+    const pid_t recorder = ::fork();
+    ASSERT_GE(recorder, 0);
+    if (recorder == 0) {
+      char byte = 1;
+      auto writer = Writer::create(file.path(), {.overwrite = true});
+      if (!writer || !writer->append(profile)) ::_exit(1);
+      if (::write(ready[1], &byte, 1) != 1 || ::read(go[0], &byte, 1) != 1) ::_exit(1);
+      if (finishes && !writer->finish(profile)) ::_exit(1);
+      (void)!::write(ready[1], &byte, 1);
+      for (;;) ::pause();  // its file stays open
+    }
+    char byte = 1;
+    ASSERT_EQ(::read(ready[0], &byte, 1), 1);
+    auto during = read(file.path());
+    ASSERT_TRUE(during) << during.error().message;
+    EXPECT_TRUE(model::is_still_recorded(*during));
+    ASSERT_EQ(::write(go[1], &byte, 1), 1);
+    ASSERT_EQ(::read(ready[0], &byte, 1), 1);
+    if (finishes) {
+      auto whole = read(file.path());
+      ASSERT_TRUE(whole);
+      EXPECT_FALSE(whole->quality.truncated);
+      EXPECT_FALSE(model::is_still_recorded(*whole));
+    }
+    ::kill(recorder, SIGKILL);
+    ASSERT_EQ(::waitpid(recorder, nullptr, 0), recorder);
+    for (const int fd : {ready[0], ready[1], go[0], go[1]}) ::close(fd);
+    auto after = read(file.path());
+    ASSERT_TRUE(after);
+    EXPECT_EQ(after->quality.truncated, !finishes);
+    EXPECT_FALSE(model::is_still_recorded(*after));
+  }
 }
 
 TEST(Writer, EveryAppendLeavesAReadableFile) {

@@ -9,6 +9,7 @@
 
 #include "analysis/core/source_facts.h"
 #include "analysis/diff/stable_name.h"
+#include "model/still_recorded.h"
 
 namespace fathom::analysis {
 namespace {
@@ -45,6 +46,12 @@ std::string ending(const model::Profile& profile) {
 
 std::string percent_text(double share) {
   return fmt::format("{:.1f} %", 100 * share);
+}
+
+std::string completeness(const model::Profile& profile) {
+  return model::is_still_recorded(profile) ? "still recorded"
+         : profile.quality.truncated       ? "cut short"
+                                           : "whole";
 }
 
 }  // namespace
@@ -101,8 +108,7 @@ std::vector<Doubt> doubts_between(const model::Profile& base, const model::Profi
     doubts.push_back(
         {DoubtKind::kDuration, fmt::format("{:.1f} s", time_base), fmt::format("{:.1f} s", time_fresh)});
   if (base.quality.truncated || fresh.quality.truncated)
-    doubts.push_back({DoubtKind::kTruncated, base.quality.truncated ? "cut short" : "whole",
-                      fresh.quality.truncated ? "cut short" : "whole"});
+    doubts.push_back({DoubtKind::kTruncated, completeness(base), completeness(fresh)});
   differs(DoubtKind::kFailed, ending(base), ending(fresh));
   return doubts;
 }

@@ -10,6 +10,7 @@
 #include "analysis/core/ending.h"
 #include "analysis/core/words.h"
 #include "analysis/heap/heap_pairing.h"
+#include "model/still_recorded.h"
 
 namespace fathom::analysis {
 namespace {
@@ -140,6 +141,7 @@ class Finder {
     report_.duration_s = profile_.duration_s();
     report_.asked_older_s = options_.older_s;
     report_.truncated = profile_.quality.truncated;
+    report_.still_recorded = is_still_recorded(profile_);
     report_.dropped = heap_dropped(profile_, options_.selection.pid);
     report_.traced = traced_allocators(profile_);
     report_.unseen = unseen_allocators(profile_);

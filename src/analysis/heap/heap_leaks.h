@@ -89,8 +89,9 @@ struct LeakReport {
   bool end_not_known = false;
   std::optional<int> ended_by_signal;
   std::vector<Ending>
-      stopped_short;       // of several, that did not end alike: those that did not end by themselves
-  bool truncated = false;  // the recorder was killed
+      stopped_short;            // of several, that did not end alike: those that did not end by themselves
+  bool truncated = false;       // the recorder was killed, or
+  bool still_recorded = false;  // it has not ended yet
   bool empty() const { return groups.empty(); }
 };
 

@@ -6,6 +6,7 @@
 #include "analysis/core/interval.h"
 #include "analysis/core/tracer_frames.h"
 #include "analysis/summary/report.h"
+#include "model/still_recorded.h"
 
 namespace fathom::analysis {
 namespace {
@@ -48,7 +49,9 @@ Finding few_received(const model::Profile& profile, const QualityView& view) {
 
 void judge_loss(const model::Profile& profile, QualityView& view) {
   const model::Quality& quality = profile.quality;
-  if (quality.truncated) view.findings.push_back({.kind = FindingKind::kTruncated});
+  if (quality.truncated)
+    view.findings.push_back(
+        {.kind = FindingKind::kTruncated, .count = model::is_still_recorded(profile) ? 1u : 0u});
   if (view.lost_share > 0.01) {
     const bool disk = quality.lost_disk > quality.lost_ring_full + quality.lost_stack;
     view.findings.push_back(

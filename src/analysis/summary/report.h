@@ -62,7 +62,7 @@ struct EarlyEndRow {
 
 // Something that makes the numbers worth less.
 enum class FindingKind : std::uint8_t {
-  kTruncated,     // the recorder was killed
+  kTruncated,     // the recorder was killed; count 1: it still records
   kLostToDisk,    // share of the samples
   kLostToRing,    // likewise
   kThrottled,     // count: times

@@ -10,6 +10,7 @@
 
 #include "analysis/core/call_tree.h"
 #include "analysis/core/words.h"
+#include "analysis/waits/open_waits.h"
 
 namespace fathom::analysis {
 namespace {
@@ -45,6 +46,7 @@ class Collector {
     report.chains = find_chains(waits_, sites_);
     report.wall = find_wall_time(waits_, selection_, reasons_, sites_);
     report.throttled_ns = std::min(report.throttled_ns, queued_of(report.threads));
+    report.open_ns = find_open_waits(waits_, selection_);
     return report;
   }
 

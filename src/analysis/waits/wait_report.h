@@ -74,6 +74,8 @@ struct WaitReport {
   WallTime wall;
   // Of the time that threads could run and had no CPU: the quota of their control group was used up. The rest was the run queue.
   double throttled_ns = 0;
+  // Of a file without its end: waits that it does not hold yet, as they had not ended when its last block was written.
+  double open_ns = 0;
   bool folds_idle = false;  // the waits of idle workers are not in blocked
 };
 

@@ -100,7 +100,9 @@ std::vector<std::string> sentences_of(const LeakReport& report) {
         "in all is seen with 95 % certainty, one of {} with 10 %).{}",
         bytes(mean), bytes(3 * mean), bytes(0.105 * mean), report.of_dump ? "" : " --heap=exact sees all."));
   }
-  if (report.truncated) add("The recorder was killed: this is as far as it came.");
+  if (report.truncated)
+    add(report.still_recorded ? "The recording is still running: this is as far as it came."
+                              : "The recorder was killed: this is as far as it came.");
   if (report.no_ages && !report.of_dump) add("The recording holds no ages of blocks.");
   if (report.young.blocks.value > 0 || report.asked_older_s > 0)
     add(fmt::format("{} younger than {}{}; ages are kept in powers of two, so --older {} came to this.",

@@ -162,6 +162,12 @@ Complaint complaint_of(const Finding& finding) {
   const std::string share = percent(finding.share);
   switch (finding.kind) {
     case FindingKind::kTruncated:
+      if (finding.count != 0)
+        return {
+            "The recording is still running: this is what was written until now, and waits that have not "
+            "ended "
+            "are not in it yet.",
+            "the same command again after the recording has ended"};
       return {
           "The recording ended without its last block: the recorder was killed, and the last second "
           "may be missing.",

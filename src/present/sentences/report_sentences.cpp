@@ -11,6 +11,7 @@
 #include "analysis/core/rounding.h"
 #include "analysis/core/words.h"
 #include "analysis/diff/load_evenness.h"
+#include "model/still_recorded.h"
 #include "present/sentences/heap_sentences.h"
 #include "present/sentences/memory_sentences.h"
 #include "present/sentences/wait_sentences.h"
@@ -154,6 +155,8 @@ std::string sentence_of_nothing(const Report& report) {
   if (report.tree.metric != model::Metric::kCpu) return "Nothing was sampled.";
   const Activity& activity = report.activity;
   // A recorder that was killed at once kept neither samples nor how much CPU time there was.
+  if (model::is_still_recorded(*report.profile) && !activity.exact)
+    return "The recording is still running, and its file has no samples yet.";
   if (report.profile->quality.truncated && !activity.exact)
     return report.profile->threads.empty()
                ? "Nothing was kept: the file ends before its first samples. What the program did is not "

@@ -161,7 +161,9 @@ std::string sentence_of_waiting(const Report& report) {
   // Times are exact, and what was waited for is known of the waits that were walked: a long one may be among the others.
   const double rest = waited - told;
   if (!report.selection.stacks && rest >= kMuch * waited && rest > 2 * 1.96 * std::sqrt(variance))
-    parts.emplace_back(rest, seconds(rest * 1e-9) + " for what is not known");
+    parts.emplace_back(
+        rest, seconds(rest * 1e-9) + (report.waits->open_ns >= 0.5 * rest ? " in waits that had not ended yet"
+                                                                          : " for what is not known"));
   std::stable_sort(parts.begin(), parts.end(),
                    [](const auto& a, const auto& b) { return a.first > b.first; });
   constexpr std::size_t kMost = 3;
