@@ -7,6 +7,7 @@
 
 #include "analysis/core/words.h"
 #include "base/clock.h"
+#include "session/own_cost.h"
 
 namespace fathom::cli {
 namespace {
@@ -101,6 +102,7 @@ CostEstimate estimate_cost(const session::RecordOptions& options, const TargetAc
   if (options.cpu) {
     const double samples = options.frequency_hz * activity.busy_cpus;
     cost.samples = {samples * kSample.low, samples * kSample.high};
+    cost.is_bounded = options.frequency_hz <= session::kMeasuredFrequencyHz;
   }
   if (options.off_cpu) {
     const double switches = activity.switches_per_s;
@@ -114,7 +116,16 @@ CostEstimate estimate_cost(const session::RecordOptions& options, const TargetAc
 std::string cost_line(const session::RecordOptions& options, const std::optional<TargetActivity>& activity) {
   std::vector<std::string> parts;
   const CostEstimate cost = estimate_cost(options, activity.value_or(TargetActivity{0, 1, 1000}));
-  if (options.cpu)
+  const std::string not_known = fmt::format("; how much more is not known above {} Hz",
+                                            analysis::with_commas(session::kMeasuredFrequencyHz));
+  if (options.cpu && !cost.is_bounded)
+    parts.push_back(activity
+                        ? fmt::format("samples at least {} ({:.2f} CPUs busy, {} Hz{})",
+                                      analysis::percent(cost.samples.low), activity->busy_cpus,
+                                      options.frequency_hz, not_known)
+                        : fmt::format("samples at least {} for each busy CPU ({} Hz{})",
+                                      analysis::percent(cost.samples.low), options.frequency_hz, not_known));
+  else if (options.cpu)
     parts.push_back(activity ? fmt::format("samples {} ({:.2f} CPUs busy, {} Hz)", range_text(cost.samples),
                                            activity->busy_cpus, options.frequency_hz)
                              : fmt::format("samples {} for each busy CPU ({} Hz)", range_text(cost.samples),
@@ -128,8 +139,10 @@ std::string cost_line(const session::RecordOptions& options, const std::optional
   parts.push_back("fathom itself " + range_text(cost.recorder));
   if (std::string heap = heap_text(options); !heap.empty()) parts.push_back(std::move(heap));
   if (!activity) return fmt::format("expected cost, of one CPU: {}", fmt::join(parts, ", "));
-  return fmt::format("expected cost: {} of one CPU as it runs now: {}", range_text(cost.all()),
-                     fmt::join(parts, ", "));
+  return fmt::format(
+      "expected cost: {} of one CPU as it runs now: {}",
+      cost.is_bounded ? range_text(cost.all()) : "at least " + analysis::percent(cost.all().low),
+      fmt::join(parts, ", "));
 }
 
 }  // namespace fathom::cli

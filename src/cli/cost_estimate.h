@@ -43,6 +43,7 @@ struct CostRange {
 struct CostEstimate {
   CostRange samples, waits;  // in the target's own time
   CostRange recorder;        // of fathom's process, once it has started
+  bool is_bounded = true;  // false: at such a rate nobody measured how much more than `samples.low` they cost
   CostRange all() const {
     return {samples.low + waits.low + recorder.low, samples.high + waits.high + recorder.high};
   }

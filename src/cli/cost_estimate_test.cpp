@@ -59,6 +59,21 @@ TEST(CostEstimate, TheLineSaysFromWhatItIs) {
                 "1.0 % for 1,000 switches/s, "));
 }
 
+TEST(CostEstimate, NoUpperBoundIsToldOfARateThatWasNotMeasured) {
+  session::RecordOptions options;
+  options.frequency_hz = 20'000;
+  const std::string attached = cost_line(options, TargetActivity{5, 1, 1234.5}),
+                    launched = cost_line(options, std::nullopt);
+  EXPECT_THAT(attached,
+              HasSubstr("expected cost: at least 3.2 % of one CPU as it runs now: samples at least 2.8 % "
+                        "(1.00 CPUs busy, 20000 Hz; how much more is not known above 1,000 Hz), "));
+  EXPECT_THAT(launched,
+              HasSubstr("samples at least 2.8 % for each busy CPU (20000 Hz; how much more is not known "
+                        "above 1,000 Hz), "));
+  options.frequency_hz = 999;
+  EXPECT_THAT(cost_line(options, std::nullopt), Not(HasSubstr("not known")));
+}
+
 TEST(CostEstimate, ActivityIsWhatChangedBetweenTwoReadings) {
   EXPECT_EQ(activity_between({}, {.time_ns = 1'000'000'000, .processes = {}}), std::nullopt)
       << "it has ended";

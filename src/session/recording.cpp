@@ -128,6 +128,11 @@ void Recording::describe() {
   if (options_.cpu) {  // else nothing is sampled, and a rate would say that nothing ran
     profile_.meta.event = options_.event;
     profile_.meta.frequency_hz = options_.frequency_hz;
+    if (options_.frequency_hz > kMeasuredFrequencyHz)
+      note_once(fmt::format(
+          "at {} Hz the interrupts alone slow the target down: by how much is not in fathom's own cost, and "
+          "not known (--baseline measures it)",
+          options_.frequency_hz));
   }
   profile_.meta.start_unix_ns = wall_clock_ns();
   profile_.meta.start_ns = profile_.meta.end_ns = now;
