@@ -4,9 +4,11 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <iterator>
 
 #include "analysis/core/words.h"
 #include "base/clock.h"
+#include "process/descendants.h"
 #include "session/own_cost.h"
 
 namespace fathom::cli {
@@ -51,6 +53,13 @@ std::size_t ActivityReading::threads() const {
   std::size_t sum = 0;
   for (const auto& [pid, process] : processes) sum += process.threads;
   return sum;
+}
+
+std::vector<std::int32_t> recorded_processes(const session::RecordOptions& options) {
+  std::vector<std::int32_t> pids = options.pids;
+  if (options.follow_children && !options.pids_are_members)
+    std::ranges::copy(process::living_children(options.pids), std::back_inserter(pids));
+  return pids;
 }
 
 ActivityReading read_activity(const std::vector<std::int32_t>& pids) {

@@ -25,6 +25,9 @@ struct ActivityReading {
 };
 ActivityReading read_activity(const std::vector<std::int32_t>& pids);
 
+// The processes that a recording begins with: those to attach to, and what they have started.
+std::vector<std::int32_t> recorded_processes(const session::RecordOptions& options);
+
 // What it did between two readings. Of a process of which not all threads were read, those that were read twice stand for the
 // others: what a thread did in its life before is nobody's rate.
 struct TargetActivity {

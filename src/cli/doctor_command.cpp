@@ -37,7 +37,11 @@ struct DoctorArguments {
 
 // The process that the user named; 0 for none.
 Result<int> find_target(const DoctorArguments& arguments) {
-  if (arguments.name.empty()) return arguments.pid;
+  if (arguments.name.empty()) {
+    if (auto whole = is_process(arguments.pid, "fathom doctor"); !whole)
+      return tl::unexpected<Error>(whole.error());
+    return arguments.pid;
+  }
   return the_one_named(arguments.name, "fathom doctor");
 }
 

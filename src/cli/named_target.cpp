@@ -2,7 +2,11 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
+#include "process/descendants.h"
 #include "process/find.h"
+#include "process/status.h"
 
 namespace fathom::cli {
 
@@ -11,11 +15,32 @@ Result<std::int32_t> the_one_named(const std::string& name, const std::string& c
   if (!found) return tl::unexpected<Error>(found.error());
   if (found->empty()) return tl::unexpected<Error>(process::no_process_named(name));
   if (found->size() == 1) return found->front().pid;
+  for (const auto& process : *found) {
+    const auto started = process::descendants(process.pid);
+    const auto is_its_own = [&](const process::ProcessInfo& other) {
+      return other.pid == process.pid || std::ranges::find(started, other.pid) != started.end();
+    };
+    if (std::ranges::all_of(*found, is_its_own)) return process.pid;
+  }
   std::string candidates;
   for (const auto& process : *found) candidates += "\n  " + process::describe(process);
   return fail(ErrorKind::kUsage,
               fmt::format("{} processes are named '{}':{}", found->size(), name, candidates),
               fmt::format("{} -p {}", command, found->front().pid));
+}
+
+Result<> is_process(std::int32_t pid, const std::string& command) {
+  const auto status = process::read_status(pid);
+  if (!status || status->pid == pid) return {};
+  const auto process = process::read_process(status->pid);
+  return fail(
+      ErrorKind::kUsage,
+      fmt::format("{} is a thread of process {}{}, and not a process", pid, status->pid,
+                  process ? " (" + process->name + ")" : ""),
+      fmt::format("{} -p {}{}", command, status->pid,
+                  command == "fathom record"
+                      ? fmt::format(", then fathom report --thread {}; or fathom record -t {}", pid, pid)
+                      : ""));
 }
 
 }  // namespace fathom::cli

@@ -105,7 +105,7 @@ Progress::Progress(bool quiet, const session::RecordOptions& options)
     : quiet_(quiet),
       launched_(!options.command.empty()),
       of_seconds_(options.duration_s),
-      pids_(options.pids) {
+      pids_(recorded_processes(options)) {
   options_.command = options.command;
   options_.target = options.target;
   options_.frequency_hz = options.frequency_hz;

@@ -13,6 +13,7 @@
 #include "cli/seconds_word.h"
 #include "cli/until_stable.h"
 #include "process/command_line.h"
+#include "process/descendants.h"
 #include "process/find.h"
 #include "process/status.h"
 
@@ -58,6 +59,22 @@ Result<> choose_group(RecordArguments& arguments) {
   return {};
 }
 
+// Servers whose master only waits: the work is done by processes that live already.
+void count_children(RecordArguments& arguments) {
+  session::RecordOptions& options = arguments.options;
+  const std::size_t count = process::living_children(options.pids).size();
+  if (count == 0) return;
+  const std::string children = count == 1 ? "1 child process" : fmt::format("{} child processes", count);
+  if (!arguments.no_children) options.target += " and " + children;
+  if (arguments.quiet) return;
+  if (arguments.no_children)
+    say("fathom: {} of the target {} left out (--no-children)\n", children, count == 1 ? "is" : "are");
+  else
+    say("fathom: {} of the target {} recorded too (--no-children leaves {} out){}\n", children,
+        count == 1 ? "is" : "are", count == 1 ? "it" : "them",
+        arguments.heap.empty() ? "" : ", without their heaps");
+}
+
 // The processes to attach to, and what to call them.
 Result<> choose_target(RecordArguments& arguments) {
   session::RecordOptions& options = arguments.options;
@@ -79,6 +96,7 @@ Result<> choose_target(RecordArguments& arguments) {
     arguments.pids = {*found};
   }
   for (const std::int32_t pid : arguments.pids) {
+    if (auto whole = is_process(pid, "fathom record"); !whole) return whole;
     auto process = process::read_process(pid);
     if (!process)
       return fail(ErrorKind::kNotFound, fmt::format("process {}: there is none", pid),
@@ -88,6 +106,7 @@ Result<> choose_target(RecordArguments& arguments) {
     options.target += fmt::format("{}{} (pid {})", options.target.empty() ? "" : ", ", process->name, pid);
   }
   options.pids = arguments.pids;
+  count_children(arguments);
   return {};
 }
 
@@ -282,7 +301,7 @@ void add_rare(CLI::App& app, RecordArguments& arguments) {
                "-o may replace any regular file, also in a folder that belongs to somebody else");
   app.add_flag("--no-off-cpu", arguments.no_off_cpu, "do not record waits");
   app.add_flag("--no-memory", arguments.no_memory, "do not record memory over time");
-  app.add_flag("--no-children", arguments.no_children, "do not follow forked processes");
+  app.add_flag("--no-children", arguments.no_children, "do not record processes that the target forks or has forked");
   app.add_option("-e,--event", options.event, "event that drives sampling")
       ->capture_default_str()
       ->check(CLI::IsMember({"cpu-clock", "cycles"}));

@@ -193,9 +193,10 @@ Result<int> run_dry(const RecordArguments& arguments) {
   const session::RecordOptions& options = arguments.options;
   std::optional<TargetActivity> activity;
   if (options.command.empty()) {
-    const ActivityReading before = read_activity(options.pids);
+    const auto pids = recorded_processes(options);
+    const ActivityReading before = read_activity(pids);
     std::this_thread::sleep_for(std::chrono::milliseconds(500));
-    activity = activity_between(before, read_activity(options.pids));
+    activity = activity_between(before, read_activity(pids));
   }
   const auto engine = engine_line(options);
   if (!engine) return tl::unexpected<Error>(engine.error());

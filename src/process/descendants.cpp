@@ -1,5 +1,7 @@
 #include "process/descendants.h"
 
+#include <unistd.h>
+
 #include <map>
 #include <set>
 
@@ -23,13 +25,35 @@ std::vector<int> descendants_in(const std::vector<std::pair<int, int>>& parents,
   return found;
 }
 
-std::vector<int> descendants(int pid) {
-  const auto all = numbers_in("/proc");
-  if (!all) return {};
+static std::vector<std::pair<int, int>> read_parents() {
   std::vector<std::pair<int, int>> parents;
-  for (const int process : *all)
-    if (const auto stat = read_stat(process)) parents.emplace_back(process, stat->parent_pid);
-  return descendants_in(parents, pid);
+  const auto all = numbers_in("/proc");
+  if (!all) return parents;
+  for (const int process : *all) {
+    const auto stat = read_stat(process);
+    if (stat && stat->state != 'Z') parents.emplace_back(process, stat->parent_pid);
+  }
+  return parents;
+}
+
+std::vector<int> descendants(int pid) {
+  return descendants_in(read_parents(), pid);
+}
+
+std::vector<int> living_children_in(const std::vector<std::pair<int, int>>& parents,
+                                    const std::vector<int>& pids, int caller) {
+  std::set<int> left_out(pids.begin(), pids.end());
+  left_out.insert(caller);
+  for (const int own : descendants_in(parents, caller)) left_out.insert(own);
+  std::vector<int> children;
+  for (const int pid : pids)
+    for (const int child : descendants_in(parents, pid))
+      if (left_out.insert(child).second) children.push_back(child);
+  return children;
+}
+
+std::vector<int> living_children(const std::vector<int>& pids) {
+  return living_children_in(read_parents(), pids, ::getpid());
 }
 
 }  // namespace fathom::process

@@ -23,6 +23,15 @@ TEST(Descendants, ACircleOfReusedNumbersEnds) {
   EXPECT_THAT(descendants_in({{10, 11}, {11, 10}}, 10), ElementsAre(11));
 }
 
+TEST(Descendants, LivingChildrenAreNeitherTheTargetsNorTheCallerAndWhatItStarted) {
+  // A shell 10 with a server 20, its workers, and fathom 30 with a helper.
+  const std::vector<std::pair<int, int>> parents = {{10, 1},  {20, 10}, {21, 20},
+                                                    {22, 20}, {30, 10}, {31, 30}};
+  EXPECT_THAT(living_children_in(parents, {10}, 30), UnorderedElementsAre(20, 21, 22));
+  EXPECT_THAT(living_children_in(parents, {20, 21}, 30), ElementsAre(22));
+  EXPECT_THAT(living_children_in(parents, {22}, 30), IsEmpty());
+}
+
 TEST(Descendants, OfAProcessThatRuns) {
   const pid_t child = ::fork();
   if (child == 0)

@@ -18,6 +18,7 @@
 #include "model/unsampled.h"
 #include "process/command_line.h"
 #include "process/find.h"
+#include "process/status.h"
 #include "session/companion.h"
 #include "session/privileges.h"
 #include "session/tracking/host_facts.h"
@@ -152,6 +153,12 @@ Result<> Recording::begin(const std::vector<std::int32_t>& pids, const std::vect
   for (const std::int32_t pid : pids) {
     if (!processes_->read_from_proc(pid)) {
       if (options_.pids_are_members) continue;
+      // A child may have ended since, or belong to another user.
+      if (std::ranges::find(targets, pid) == targets.end()) {
+        if (process::read_stat(pid))
+          note_once("some children of the target are missing: this user may not read them");
+        continue;
+      }
       return tl::unexpected<Error>(process::unreadable_process(pid));
     }
     cpu_times_->begin(pid);

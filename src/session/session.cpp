@@ -151,9 +151,9 @@ Result<> Session::let_go() {
 Result<> Session::begin_recording() {
   if (launched_ && !launched_->released()) return recording_->begin(*launched_);
   std::vector<std::int32_t> pids = targets_;
-  // What a command has started during the delay belongs to it.
-  if (launched_ && options_.follow_children)
-    std::ranges::copy(process::descendants(launched_->pid()), std::back_inserter(pids));
+  // What a target has started belongs to it: the workers of a server, and what a command has started during the delay.
+  if (options_.follow_children && !options_.pids_are_members)
+    std::ranges::copy(process::living_children(targets_), std::back_inserter(pids));
   return recording_->begin(pids, targets_);
 }
 

@@ -18,7 +18,7 @@ UntracedProcesses untraced_processes(const Profile& profile, const Selection& se
   for (std::size_t i = 0; i < profile.processes.size(); ++i) {
     const Process& process = profile.processes[i];
     if (family.contains(process.pid) && !pids.contains(process.pid)) continue;  // it is traced
-    if (!family.contains(process.parent_pid) || process.start_ns == 0) continue;
+    if (!family.contains(process.parent_pid)) continue;
     family.insert(process.pid);
     pids.insert(process.pid);
     rows.push_back(i);

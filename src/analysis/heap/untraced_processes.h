@@ -1,4 +1,4 @@
-// Processes that a process whose heap was traced forked, and theirs, of which there is no heap.
+// Processes that a process whose heap was traced has forked, whenever, and theirs, of which there is no heap.
 #pragma once
 
 #include <string>
