@@ -115,6 +115,10 @@ n1: 3000 (heap allocation functions) malloc/new/new[], --alloc-fns, etc.
   EXPECT_THAT(report.out, HasSubstr("2.9 KiB"));
   EXPECT_THAT(report.out, testing::Not(HasSubstr("prof_accum")));
   EXPECT_THAT(report.out, testing::Not(HasSubstr("Nothing was allocated")));
+  EXPECT_THAT(run({"report", massif, "--metric", "heap-growth"}).out,
+              HasSubstr("Heap growth (heap-growth) by function"));
+  EXPECT_THAT(run({"report", massif, "--metric", "heap-live"}).out,
+              testing::Not(HasSubstr("(heap-live) by function")));
   EXPECT_THAT(run({"report", massif, "--metric", "heap-short-lived"}).error,
               HasSubstr("the file does not tell how long blocks lived"));
   EXPECT_THAT(run({"report", massif, "--metric", "heap-allocated"}).error,

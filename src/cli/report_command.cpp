@@ -183,6 +183,14 @@ Result<int> report_statistics(const std::string& text, const ReportArguments& ar
   return kDone;
 }
 
+// No table but that of functions is asked for: a bare order, metric or number of rows.
+bool asks_for_functions(const ReportArguments& arguments) {
+  return !arguments.waits && !arguments.locks && !arguments.files && !arguments.memory &&
+         !arguments.threads && !arguments.modules && !arguments.heap && !arguments.blocks &&
+         !arguments.series && arguments.tree.empty() && arguments.report.callers.empty() &&
+         arguments.report.callees.empty();
+}
+
 Result<int> run_report(const ReportArguments& given) {
   ReportArguments arguments = given;
   if (arguments.file.empty()) {
@@ -237,6 +245,13 @@ Result<int> run_report(const ReportArguments& given) {
                   "--metric heap-live, heap-allocated, ...; other metrics: --by crate, module, thread, file");
     options.heap_by = analysis::heap_grouping_from(arguments.by);
   }
+  // The table of the heap has what is live first. Who names another metric wants to see where that comes from.
+  const bool other_heap_metric = !arguments.selection.metric.empty() &&
+                                 model::is_heap(options.selection.metric) &&
+                                 options.selection.metric != model::Metric::kHeapLive;
+  if (other_heap_metric && !arguments.all && asks_for_functions(arguments) && !options.group_by &&
+      !options.heap_by && !profile->heap.empty())
+    options.heap_by = analysis::HeapGrouping::kFunction;
   const bool by_total = arguments.sort.empty() ? waiting : arguments.sort == "total";
   options.sort = by_total ? analysis::SortBy::kTotal : analysis::SortBy::kSelf;
   if (!arguments.tree.empty())
@@ -281,11 +296,7 @@ Result<int> run_report(const ReportArguments& given) {
     // Times off the CPU that were imported have no waits to tell of, and their functions are the answer.
     if (waiting && profile->waits.empty() && style.layout == present::Layout::kFirstScreen)
       style.layout = present::Layout::kAsked;
-    // A bare order, metric or number of rows asks for the functions.
-    style.functions = !arguments.waits && !arguments.locks && !arguments.files && !arguments.memory &&
-                      !arguments.threads && !arguments.modules && !arguments.heap && !arguments.blocks &&
-                      !arguments.series && !options.group_by && arguments.tree.empty() &&
-                      arguments.report.callers.empty() && arguments.report.callees.empty();
+    style.functions = asks_for_functions(arguments) && !options.group_by;
     text = present::report_text(*report, style);
     if (arguments.memory || arguments.all) text += components_text(*profile, style);
   }
