@@ -122,6 +122,24 @@ TEST(CallTruth, AttachedInTheMidstOfACallItSeesThoseThatBeginLater) {
     EXPECT_NE(row.at("name"), "known_long") << "it was called before, and its end alone is no call";
 }
 
+// The breakpoints of several processes are taken out one after the other, those at the ends of functions among the first.
+TEST(CallTruth, OfSeveralProcessesThatRunOnEveryReturnIsSeen) {
+  FATHOM_NEEDS_BPF();
+  const TempDir folder;
+  Running first({KNOWN_CALLS, "4000", folder / "go"}), second({KNOWN_CALLS, "4000", folder / "go"});
+  std::ofstream(folder / "go") << "\n";
+  const Outcome recorded =
+      fathom(with_probes({"record", "-d", "1.5", "--probe-limit", "10000000", "-o", folder / "x.fathom", "-p",
+                          std::to_string(first.pid()), "-p", std::to_string(second.pid())},
+                         {"known_recursion", "known_switch"}));
+  ASSERT_TRUE(recorded.ok()) << recorded.describe();
+  const json calls = calls_in(folder / "x.fathom");
+  EXPECT_GT(function(calls, "known_recursion").at("calls"), 100);
+  // Of each process one may have been going on, with all calls inside of it.
+  EXPECT_LE(function(calls, "known_recursion").at("not_returned"), 20);
+  EXPECT_LE(function(calls, "known_switch").at("not_returned"), 2);
+}
+
 TEST(CallTruth, AKilledRecorderLeavesAProgramThatRunsOnAndAFileWithTheCallsSoFar) {
   FATHOM_NEEDS_BPF();
   const TempDir folder;

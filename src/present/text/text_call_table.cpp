@@ -104,9 +104,9 @@ std::string remarks(const CallTable& table, const TextOptions& options) {
                       function.name, number(function.sums.counted_only), number(function.sums.calls)));
     if (const auto left = function.not_returned(); left && *left != 0)
       say(fmt::format(
-          "Of {}, {} calls did not return: they were going on at the end, or were left by an exception, by "
-          "longjmp or with their thread.",
-          function.name, number(*left)));
+          "Of {}, the return of {} was not reported: they were still running at the end, or were left by an "
+          "exception, by longjmp or with their thread.",
+          function.name, *left == 1 ? "1 call" : number(*left) + " calls"));
   }
   for (const std::string& note : table.notes) say("Note: " + note + ".");
   if (table.breakpoints && *table.breakpoints != 0 && table.own_ns)

@@ -80,6 +80,7 @@ Result<> BpfEngine::rehearse() {
 }
 
 Result<> BpfEngine::start_on(const std::vector<int>& cpus, const std::function<int(int cpu)>& output_fd) {
+  __atomic_store_n(&skeleton_->bss->probes_ended, 0, __ATOMIC_SEQ_CST);  // a rehearsal ended, too
   std::vector<bpf_program*> programs = {skeleton_->progs.process_forked, skeleton_->progs.process_execed,
                                         skeleton_->progs.thread_exited};
   if (options_.off_cpu) {
@@ -144,6 +145,7 @@ void BpfEngine::watch_results() {
 }
 
 void BpfEngine::stop() {
+  if (skeleton_ != nullptr) __atomic_store_n(&skeleton_->bss->probes_ended, 1, __ATOMIC_SEQ_CST);
   if (results_ != nullptr) bpf_link__destroy(std::exchange(results_, nullptr));
   for (void* link : links_) bpf_link__destroy(static_cast<bpf_link*>(link));
   links_.clear();
