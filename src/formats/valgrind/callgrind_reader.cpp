@@ -128,9 +128,11 @@ class CallgrindReader {
       in_call_ = true;
       return number_in(take_word(value)).has_value();
     }
-    // "cfn": of a call; "jfn": of a jump, which costs nothing, and may be the first to say what a number stands for.
-    const bool of_call = key.starts_with('c') && key.size() == 3, of_jump = key.starts_with('j');
-    const std::string_view what = key.size() == 3 ? key.substr(1) : key;
+    // "cfn": of a call; "jfn": of a jump, and "frfn": of who called, which cost nothing here, and may be the first to say what a
+    // number stands for.
+    const bool of_call = key.starts_with('c') && key.size() == 3,
+               is_aside = key.starts_with('j') || key == "frfn";
+    const std::string_view what = key == "frfn" ? key.substr(2) : key.size() == 3 ? key.substr(1) : key;
     Names* const names = what == "fn"                                   ? &functions_named_
                          : what == "fl" || what == "fi" || what == "fe" ? &files_named_
                          : what == "ob"                                 ? &objects_named_
@@ -138,22 +140,22 @@ class CallgrindReader {
     if (names == nullptr) return true;  // jumps and what newer versions add cost nothing
     const std::optional<std::string_view> name = names->of(value);
     if (!name) return false;
-    if (of_jump) return true;
+    if (is_aside) return true;
     if (what == "fn") {
       if (of_call) {
-        callee_ = function_of(*name, callee_file_.value_or(file_), callee_object_.value_or(object_));
+        callee_ = function_of(*name, callee_file_.value_or(last_file_), callee_object_.value_or(object_));
         callee_file_.reset();
         callee_object_.reset();
       } else {
-        function_ = function_of(*name, file_, object_);
-        place_ = file_;
+        function_ = function_of(*name, last_file_, object_);
+        place_ = last_file_;
       }
     } else if (what == "ob") {
       (of_call ? callee_object_.emplace() : object_) = *name;
     } else if (of_call) {
       callee_file_ = name;
     } else {
-      if (what == "fl") file_ = *name;
+      if (what == "fl") last_file_ = *name;
       place_ = *name;  // "fi" and "fe": of files that are included into the function
     }
     return true;
@@ -170,7 +172,10 @@ class CallgrindReader {
     if (call && !callee_) return false;
     std::uint64_t& sum = call ? costs_.of_calls[{*function_, *callee_}] : costs_.self[*function_];
     sum = std::min(kMostCost, sum + *cost);
-    if (!call) add_to_place(*function_, *cost);
+    if (!call) {
+      add_to_place(*function_, *cost);
+      last_file_ = place_;
+    }
     return true;
   }
 
@@ -260,7 +265,10 @@ class CallgrindReader {
   std::size_t positions_ = 1;
   std::int32_t pid_ = 0;
   Names functions_named_, files_named_, objects_named_;
-  std::string_view file_, object_, place_;  // place_: the file that lines of costs are of
+  std::string_view object_, place_;  // place_: the file that lines of costs are of
+  // The file of the last cost, or of "fl=" since then. callgrind leaves "fl=" and "cfi=" out where they would say this one, also
+  // when it came from "fi=" of an included file; a "fi=" before a call that has no cost in front of it does not count.
+  std::string_view last_file_;
   std::optional<std::string_view> callee_file_, callee_object_;
   std::optional<std::uint32_t> function_, callee_;
   bool in_call_ = false;  // the next cost is what a call took

@@ -65,6 +65,30 @@ TEST(Callgrind, CostsOfFunctionsAreExactAndPathsInProportion) {
   EXPECT_THAT(profile.quality.notes, Contains(HasSubstr("Of the events Ir Dr the first one is shown")));
 }
 
+// Which file a function is of where no line says so: that of the last cost, also one that was included.
+TEST(Callgrind, FilesThatAreLeftOutAreThoseOfTheLastCost) {
+  const std::string begin = "events: Ir\nfl=main.c\nfn=main\n1 10\n";
+  const std::string call = "calls=1 5\n2 70\n", callee = "fl=table.h\nfn=find\n5 70\n";
+  const std::vector<std::pair<const char*, std::string>> texts = {
+      {"explicit", begin + "cfi=table.h\ncfn=find\n" + call + callee},
+      {"after a cost in it", begin + "fi=table.h\n7 0\ncfn=find\n" + call + callee},
+      {"after the cost of a jump in it",
+       begin + "fi=table.h\n7 0\njcnd=3/9 +2\n*\ncfn=find\n" + call + callee},
+      {"the function itself", begin + "cfi=table.h\ncfn=find\n" + call + "fi=table.h\n8 0\nfn=find\n5 70\n"},
+      {"named by a jump", "events: Ir\nfl=main.c\nfn=main\n1 10\njfi=(9) table.h\njfn=(4) find\njump=1 3\n1\n"
+                          "cfi=(9)\ncfn=(4)\n" + call + "fl=(9)\nfn=(4)\n5 70\n"},
+      {"named as a caller", "events: Ir\nfrfn=(4) find\nfl=main.c\nfn=main\n1 10\ncfi=table.h\ncfn=(4)\n" +
+                                call + "frfn=(7) main\nfl=table.h\nfn=(4)\n5 70\n"}};
+  for (const auto& [how, text] : texts) {
+    const model::Profile profile = read_callgrind(text, "x").value();
+    EXPECT_THAT(stacks_of(profile), ElementsAre("[thread 0];main 10", "[thread 0];main;find 70")) << how;
+  }
+  // The call stands in an included file without a cost: the callee is of the file of the cost before.
+  const model::Profile profile =
+      read_callgrind(begin + "fi=table.h\ncfn=step\n" + call + "fl=main.c\nfn=step\n5 70\n", "x").value();
+  EXPECT_THAT(stacks_of(profile), ElementsAre("[thread 0];main 10", "[thread 0];main;step 70"));
+}
+
 TEST(Callgrind, RecursionEndsAndLosesNothing) {
   const model::Profile profile = read_callgrind(R"(events: Ir
 fn=main
