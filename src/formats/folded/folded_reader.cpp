@@ -16,6 +16,7 @@
 #include "base/row_index.h"
 #include "formats/folded/folded.h"
 #include "formats/folded/source_frame.h"
+#include "formats/import/idle_cpus.h"
 #include "formats/import/left_out_lines.h"
 #include "model/exact_count.h"
 
@@ -436,6 +437,7 @@ Result<model::Profile> FoldedReader::finish() {
     profile.meta.facts[model::kCountedFact] = "all";
     note("The values are units of wall-clock time and no CPU time.");
   }
+  leave_out_idle_cpus(profile);
   profile.quality.samples = profile.samples.size();
   return std::move(profile);
 }

@@ -229,5 +229,13 @@ TEST(Folded, EveryPrefixOfAFileIsReadOrRefused) {
   }
 }
 
+TEST(Folded, IdleCpusAreCountedAndLeftOut) {
+  const model::Profile profile =
+      read_folded("app;main 100\nswapper;do_idle_[k];default_idle_[k] 290\nswapper/3;do_idle 10\n", "x")
+          .value();
+  EXPECT_EQ(profile.samples.size(), 1u);
+  EXPECT_THAT(profile.quality.notes, testing::Contains(testing::HasSubstr("300 of 400 samples (75.0 %)")));
+}
+
 }  // namespace
 }  // namespace fathom::formats

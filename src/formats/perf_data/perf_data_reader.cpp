@@ -12,6 +12,7 @@
 #include "abi/walk.h"
 #include "arch/perf_registers.h"
 #include "base/cursor.h"
+#include "formats/import/idle_cpus.h"
 #include "formats/import/import.h"
 #include "formats/perf_data/code_maps.h"
 #include "formats/perf_data/event_choice.h"
@@ -187,7 +188,8 @@ class Reader {
       model::Thread row;
       row.process = row_of(thread.pid, process(thread.pid));
       row.tid = tid;
-      row.name = import_.builder.string(thread.name);
+      // The kernel gives task 0 no name of its own in the file; its tools call it so.
+      row.name = import_.builder.string(tid == 0 && thread.name.empty() ? "swapper" : thread.name);
       row.start_ns = thread.start_ns;
       thread.row = {static_cast<std::uint32_t>(import_.profile.threads.size())};
       import_.profile.threads.push_back(row);
@@ -482,6 +484,7 @@ class Reader {
     if (profile.samples.empty() && profile.waits.empty())
       return fail(ErrorKind::kMalformed, fmt::format("{}: perf.data without a sample", name_),
                   "perf record -g -- COMMAND");
+    leave_out_idle_cpus(profile);
     for (const auto& [key, count] : early_)
       profile.quality.early_ends.push_back({key.first, key.second, count});
     add_notes();

@@ -289,6 +289,19 @@ TEST(PerfData, CutAnywhereItIsReadOrRefusedInOneLine) {
   }
 }
 
+TEST(PerfData, IdleCpusAreCountedAndLeftOut) {
+  const auto read_of = [](std::int32_t tid) {
+    return read(perf_file({attributes(PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CPU_CLOCK)},
+                          comm(7, 7, "a") + mapped(7, kCode, 0x1000, 0, "/no/such/a") +
+                              sample({.ip = kCode + 5}) + sample({.ip = kCode + 6, .pid = tid, .tid = tid})));
+  };
+  EXPECT_EQ(read_of(7).samples.size(), 2u);
+  const model::Profile profile = read_of(0);
+  EXPECT_EQ(profile.samples.size(), 1u);
+  EXPECT_THAT(profile.quality.notes,
+              ::testing::Contains(HasSubstr("1 of 2 samples (50.0 %) found a CPU idle")));
+}
+
 TEST(PerfData, DamageIsSaid) {
   EXPECT_THAT(read_perf_data("PERFILE2........", "x").error().message, HasSubstr("damaged head"));
   EXPECT_THAT(read_perf_data(perf_file(clock_with_chains(), ""), "x").error().message,

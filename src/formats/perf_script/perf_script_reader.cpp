@@ -6,6 +6,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "formats/import/idle_cpus.h"
 #include "formats/perf_script/perf_script.h"
 #include "formats/perf_script/perf_script_lines.h"
 
@@ -274,6 +275,7 @@ class Reader {
                                                    unread_ == 1 ? "1 line" : fmt::format("{} lines", unread_),
                                                    first_unread_));
     }
+    leave_out_idle_cpus(profile_);
     profile_.quality.samples = profile_.samples.size();
   }
 

@@ -1,9 +1,11 @@
 #include "formats/perf_script/perf_script.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "analysis/core/call_tree.h"
+#include "model/idle_samples.h"
 #include "present/exports/folded_writer.h"
 
 namespace fathom::formats {
@@ -156,6 +158,35 @@ TEST(PerfScript, IndentedSamplesWithoutStacksAreSamples) {
   ASSERT_TRUE(profile) << profile.error().message;
   EXPECT_EQ(profile->samples.size(), 2u);
   EXPECT_EQ(profile->threads.size(), 2u);
+}
+
+// What perf record -a finds of CPUs without work is nobody's work; an interrupt that comes meanwhile is.
+TEST(PerfScript, IdleCpusAreCountedAndLeftOut) {
+  const auto sample = [](std::string_view comm, int tid, int cpu,
+                         std::initializer_list<std::string_view> frames) {
+    std::string text = fmt::format("{} {}/{} [{:03}] 5.1: 1000000 cpu-clock:pppH: \n", comm, tid, tid, cpu);
+    for (const std::string_view frame : frames)
+      text += fmt::format("\tffffffff81000000 {}+0x1 ([kernel.kallsyms])\n", frame);
+    return text + "\n";
+  };
+  const std::string text =
+      sample("worker", 7, 0, {"crunch"}) + sample("swapper", 0, 1, {"default_idle", "do_idle"}) +
+      sample("swapper", 0, 2, {"intel_idle_irq", "cpuidle_enter_state", "do_idle"}) +
+      sample("swapper", 0, 3, {"[unknown]"}) + sample("swapper", 0, 3, {}) +
+      sample("swapper", 0, 1, {"net_rx_action", "__do_softirq", "irq_exit_rcu", "do_idle"}) +
+      sample("swapper-like", 9, 2, {"default_idle"});
+  const model::Profile profile = read_perf_script(text, "x").value();
+  EXPECT_EQ(folded(profile),
+            "swapper-like;default_idle_[k] 1000000\n"
+            "swapper;do_idle_[k];irq_exit_rcu_[k];__do_softirq_[k];net_rx_action_[k] 1000000\n"
+            "worker;crunch_[k] 1000000\n");
+  EXPECT_EQ(profile.meta.facts.at(model::kIdleSamplesFact), "4");
+  EXPECT_EQ(profile.meta.facts.at("cpus"), "4");
+  EXPECT_EQ(profile.quality.samples, 3u);
+  EXPECT_THAT(profile.quality.notes, ElementsAre(HasSubstr("4 of 7 samples (57.1 %) found a CPU idle")));
+  const auto all_idle = read_perf_script(sample("swapper", 0, 1, {"default_idle"}), "x");
+  ASSERT_TRUE(all_idle) << all_idle.error().message;
+  EXPECT_TRUE(all_idle->samples.empty());
 }
 
 }  // namespace

@@ -17,6 +17,7 @@
 #include "analysis/core/rounding.h"
 #include "analysis/core/words.h"
 #include "model/exact_count.h"
+#include "model/idle_samples.h"
 #include "model/steps.h"
 #include "present/sentences/activity_words.h"
 #include "present/sentences/amount_words.h"
@@ -461,6 +462,9 @@ std::string quality_sentence(const Report& report) {
   const bool sampled = quality.expected_samples > 0;
   if (view.samples != 0 || sampled) {
     parts.push_back(counted(view.samples, "sample"));
+    if (const auto idle = report.profile->meta.facts.find(model::kIdleSamplesFact);
+        idle != report.profile->meta.facts.end())
+      parts.push_back(idle->second + " more of idle CPUs left out");
     parts.push_back(number(view.lost) + " lost");
   }
   if (view.complete_share) parts.push_back(percent(*view.complete_share) + " of stacks complete");
