@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "formats/folded/folded.h"
+
 namespace fathom::open {
 namespace {
 
@@ -36,6 +38,8 @@ constexpr Beginning kBeginnings[] = {
     {"\xfd"
      "7zXZ"sv,
      {"packed with xz", "xz -dk {}, and the file that it writes"}},
+    {"\xff\xfe"sv, {"text in UTF-16", "iconv -f UTF-16 -t UTF-8 {} | fathom report -"}},
+    {"\xfe\xff"sv, {"text in UTF-16", "iconv -f UTF-16 -t UTF-8 {} | fathom report -"}},
     {"BZh"sv, {"packed with bzip2", "bzip2 -dk {}, and the file that it writes"}},
     {"\x04\x22\x4d\x18"sv, {"packed with lz4", "lz4 -d {}, and the file that it writes"}},
     {"PK\x03\x04"sv, {"a zip archive", "unzip {}, and a file of it"}},
@@ -166,6 +170,7 @@ std::optional<Stranger> stranger_of(std::string_view content) {
                           (content[next] == '{' || content[next] == '[' || content[next] == '"');
     if (!is_value) return text_stranger(head);
   }
+  if (formats::is_folded(head)) return std::nullopt;  // a line of a log in front of it
   return Stranger{"JSON of no format that is read", kSource};
 }
 

@@ -60,18 +60,45 @@ std::optional<Count> parse_count(std::string_view text) {
   return count;
 }
 
+// "300,0,-10": what austin writes with --full, of which the first is the time.
+std::optional<Count> parse_first_of_three(std::string_view text) {
+  const std::size_t first = text.find(','), second = text.find(',', first + 1);
+  if (first == text.npos || second == text.npos) return std::nullopt;
+  std::string_view memory = text.substr(second + 1);
+  if (memory.starts_with('-')) memory.remove_prefix(1);
+  if (!parse_count(text.substr(first + 1, second - first - 1)) || !parse_count(memory)) return std::nullopt;
+  return parse_count(text.substr(0, first));
+}
+
 // Cuts the last word off when it is a count.
-std::optional<Count> take_count(std::string_view& line) {
+std::optional<Count> take_count(std::string_view& line, bool* of_three = nullptr) {
   std::size_t begin = line.size();
   while (begin > 0 && line[begin - 1] != ' ' && line[begin - 1] != '\t') --begin;
   if (begin == 0) return std::nullopt;
-  const std::optional<Count> count = parse_count(line.substr(begin));
+  std::optional<Count> count = parse_count(line.substr(begin));
+  if (!count && (count = parse_first_of_three(line.substr(begin))) && of_three != nullptr) *of_three = true;
   if (count) line = line.substr(0, begin - 1);
   return count;
 }
 
-// "# mode: wall", "#!..." and lines of '#' alone. A thread's name may begin so, and has a stack behind it.
+bool is_blank(char c) {
+  return c == ' ' || c == '\t';
+}
+
+// A message between stacks, which may end in a number: "  File "a.py", line 10", "WARNING: lost 12", "[INFO] took 5".
+// Stacks with a single frame look like it, so this is asked only where others have several. `line`: without its count.
+bool is_message(std::string_view line) {
+  if (line.empty() || is_blank(line.front())) return true;
+  if (line.find(';') != std::string_view::npos) return false;
+  if (line.front() == '[' && line.find("] ") != std::string_view::npos) return true;
+  const std::size_t colon = line.find(": ");
+  return line.back() == ':' || (colon != std::string_view::npos && line.find('(') > colon);
+}
+
+// "# mode: wall", "#!..." and lines of '#' alone. A thread's name may begin so, and has a stack behind it. "// ...", as speedscope
+// and others allow.
 bool is_comment(std::string_view line) {
+  if (line.starts_with("//") && line.find(';') == std::string_view::npos) return true;
   if (!line.starts_with('#')) return false;
   const char next = line.size() > 1 ? line[1] : ' ';
   return next == ' ' || next == '#' || next == '!' || next == '\t' ||
@@ -82,6 +109,11 @@ std::string_view without_end(std::string_view line) {
   while (!line.empty() && (line.back() == '\r' || line.back() == ' ' || line.back() == '\t'))
     line.remove_suffix(1);
   return line;
+}
+
+// Windows' editors put it in front of text.
+std::string_view without_byte_order_mark(std::string_view text) {
+  return text.starts_with("\xef\xbb\xbf") ? text.substr(3) : text;
 }
 
 // Every whole line of `text` that is not empty: visit(line). What is behind the last line's end comes back.
@@ -278,24 +310,36 @@ class Threads {
   std::map<std::int32_t, model::ProcessId> processes_;
 };
 
-}  // namespace
-
-bool is_folded(std::string_view text) {
-  const bool whole = text.size() <= kLookedAt;
-  text = text.substr(0, kLookedAt);
-  if (text.find('\0') != std::string_view::npos) return false;
-  std::size_t stacks = 0, deep = 0, others = 0;
+// How many lines of the beginning of a text are of which kind.
+struct Lines {
+  std::size_t stacks = 0, deep = 0;  // deep: of several frames
+  std::size_t cut = 0, others = 0;   // cut: frames and no count
+};
+Lines lines_of(std::string_view text, bool whole) {
+  Lines lines;
   const auto look = [&](std::string_view line) {
     line = without_end(line);
     if (line.empty() || is_comment(line)) return;
     const bool is_stack = take_count(line).has_value() && !line.empty();
-    ++(is_stack ? stacks : others);
-    if (is_stack && line.find(';') != std::string_view::npos) ++deep;
+    const bool is_deep = line.find(';') != std::string_view::npos && !is_message(line);
+    if (is_stack && is_deep) ++lines.deep;
+    ++(is_stack ? lines.stacks : is_deep ? lines.cut : lines.others);
   };
   const std::string_view last = for_each_line(text, look);
   if (whole) look(last);
+  return lines;
+}
+
+}  // namespace
+
+bool is_folded(std::string_view text) {
+  const bool whole = text.size() <= kLookedAt;
+  text = without_byte_order_mark(text.substr(0, kLookedAt));
+  if (text.find('\0') != std::string_view::npos) return false;
+  const Lines lines = lines_of(text, whole);
+  if (lines.deep == 0) return lines.stacks != 0 && lines.others + lines.cut == 0;
   // Of stacks most have a second frame; a log has a line here and there that ends in a number.
-  return stacks != 0 && (deep != 0 ? stacks >= others && deep * 4 >= stacks : others == 0);
+  return lines.stacks >= lines.others && lines.deep * 4 >= lines.stacks + lines.cut;
 }
 
 struct FoldedReader::State {
@@ -309,6 +353,8 @@ struct FoldedReader::State {
   // ("thread 12").
   void decide() {
     decided = true;
+    head = without_byte_order_mark(head);
+    has_deep = lines_of(head, head.size() < kLookedAt).deep != 0;
     bool any = false;
     difference = true;
     const auto look = [&](std::string_view line) {
@@ -335,8 +381,8 @@ struct FoldedReader::State {
     if (line.empty()) return;
     if (is_comment(line)) return take_comment(line);
     std::string_view stack = line;
-    const std::optional<Count> count = take_count(stack);
-    if (!count) return left_out.add(lines, line);
+    const std::optional<Count> count = take_count(stack, &of_three);
+    if (!count || (has_deep && is_message(stack))) return left_out.add(lines, line);
     if (profile.samples.size() == kMostLines || stacks.full()) return void(++too_many);
     if (difference) (void)take_count(stack);
     parts.clear();
@@ -378,7 +424,7 @@ struct FoldedReader::State {
 
   std::string name, head,
       pending;  // of the text: what was not looked at yet, and a line whose end has not come
-  bool decided = false, difference = false;
+  bool decided = false, difference = false, has_deep = false, of_three = false;
   std::uint64_t lines = 0, too_many = 0;
   model::Profile profile;
   model::Builder builder;
@@ -416,7 +462,9 @@ Result<model::Profile> FoldedReader::finish() {
     return fail(ErrorKind::kMalformed, fmt::format("{}: no stack with a count in it", state.name));
   const auto note = [&](std::string text) { profile.quality.notes.push_back(std::move(text)); };
   if (state.difference) note("The file has two counts per line; the second is taken.");
-  if (state.left_out.count() != 0) note(state.left_out.note(state.lines, "without a count at the end"));
+  if (state.of_three)
+    note("The file has three counts per line (time, idle time, memory); the first is taken.");
+  if (state.left_out.count() != 0) note(state.left_out.note(state.lines, "no stack with a count at the end"));
   if (!state.facts.empty()) note(fmt::format("The file's comments: {}.", fmt::join(state.facts, ", ")));
   if (state.too_many != 0)
     note(fmt::format("The last {} lines are left out: the file has more stacks than are read.",

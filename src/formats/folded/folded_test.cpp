@@ -127,10 +127,10 @@ TEST(FoldedReader, ALineWithoutACountCostsItself) {
     const auto profile = read_folded("a;b 1\n" + std::string(bad) + "\na;c 2\n", "in.folded");
     ASSERT_TRUE(profile) << bad;
     EXPECT_EQ(write_folded(build_call_tree(*profile, {})), "a;b 1\na;c 2\n") << bad;
-    EXPECT_THAT(
-        profile->quality.notes,
-        testing::ElementsAre("1 of 3 lines is without a count at the end and is left out; it is line 2: '" +
-                             std::string(bad) + "'."));
+    EXPECT_THAT(profile->quality.notes,
+                testing::ElementsAre(
+                    "1 of 3 lines is no stack with a count at the end and is left out; it is line 2: '" +
+                    std::string(bad) + "'."));
   }
   EXPECT_EQ(rewritten("a;b 1\na;c 2\na;d"), "a;b 1\na;c 2\n") << "a file that was cut short";
 }
@@ -171,6 +171,43 @@ TEST(FoldedReader, IsKnownByItsFirstLines) {
        {"", "hello world\n", "5\n6\n", "Chapter 1\nIt was late.\n", "a;b 1\nx\ny\n", "# a;b 1\n"})
     EXPECT_FALSE(is_folded(text)) << text;
   EXPECT_FALSE(is_folded(std::string_view("a;\0 5\n", 7))) << "no text";
+}
+
+// Whatever stands between stacks costs itself, also where it ends in a number.
+TEST(FoldedReader, WhatIsNoStackIsLeftOut) {
+  for (const char* line :
+       {"WARNING: some banner", "WARNING: lost 12", "lost samples: 12", "[INFO] wrote 3",
+        "[perf record: Woken up 1 times]", "  File \"a.py\", line 10", "\tat Foo.bar 7", "app;main;wo",
+        "app;main;work -3", "app;main;work 12abc", "{\"level\": \"info\", \"n\": 4}",
+        "Traceback (most recent call last):", "// a comment 5", "# a comment 5", "app;main;work 1e3"}) {
+    for (const std::string& text : {std::string(line) + "\napp;main;work 900\napp;main;idle 100\n",
+                                    "app;main;work 900\n" + std::string(line) + "\napp;main;idle 100\n",
+                                    "app;main;work 900\napp;main;idle 100\n" + std::string(line)}) {
+      EXPECT_TRUE(is_folded(text)) << text;
+      EXPECT_EQ(write_folded(build_call_tree(read_folded(text, "x").value(), {})),
+                "app;main;idle 100\napp;main;work 900\n")
+          << text;
+    }
+  }
+  // Stacks of one frame are none of these.
+  for (const char* line : {"[unknown]", "tokio worker 3", "main", "std::run", "f (a: b)"})
+    EXPECT_EQ(read_folded(std::string("app;main 2\n") + line + " 5\n", "x").value().samples.size(), 2U)
+        << line;
+}
+
+TEST(FoldedReader, AByteOrderMarkIsNoName) {
+  for (const char* text :
+       {"\xef\xbb\xbfmain;a 1\r\nmain;b 2\r\n", "\xef\xbb\xbf# comment\nmain;a 1\nmain;b 2\n"}) {
+    EXPECT_TRUE(is_folded(text));
+    EXPECT_EQ(write_folded(build_call_tree(read_folded(text, "x").value(), {})), "main;a 1\nmain;b 2\n");
+  }
+}
+
+TEST(FoldedReader, OfThreeCountsTheFirstIsTheTime) {
+  const model::Profile profile =
+      read_folded("# mode: full\nP1;T1;main;a 100,1,2048\nP1;T1;main;b 300,0,-10\n", "x").value();
+  EXPECT_EQ(build_call_tree(profile, {}).total, 400);
+  EXPECT_THAT(profile.quality.notes, testing::Contains(testing::HasSubstr("three counts per line")));
 }
 
 TEST(FoldedReader, AFileWithoutStacksIsAnError) {
