@@ -31,6 +31,7 @@ struct step_walk {
   u32 mapping_index; /* of that mapping */
   u32 exact;         /* pc is an instruction pointer, no return address */
   u32 first;         /* the first frame: all registers are known */
+  u32 resumed;       /* below a signal handler: the sampled registers are those of the handler */
   u32 wild;          /* the first frame is in no mapping that is known, and a caller was found nevertheless */
 };
 

@@ -109,7 +109,9 @@ TEST(Unwinder, RealignedFrameFindsItsCallerThroughMemory) {
   EXPECT_THAT(process.addresses(), ElementsAre(at(0x510), at(0x110), at(0x210)));
 }
 
-TEST(Unwinder, OtherRegistersAreKnownInTheFirstFrameOnly) {
+// A caller that counts from a register which calls may change, as AES-GCM of OpenSSL does: what was sampled holds as long as it
+// leads to a frame.
+TEST(Unwinder, OtherRegistersAreDoubtedFurtherOut) {
   Process process(functions());
   process.put(kStack + 0x80 - 8, at(0x210));
   RegisterValues registers;
@@ -118,6 +120,27 @@ TEST(Unwinder, OtherRegistersAreKnownInTheFirstFrameOnly) {
   registers.known = 1u << 10;
   EXPECT_EQ(process.walk(at(0x410), kStack, 0, &registers), WALK_ROOT);
   process.put(kStack + 16, at(0x410));
+  EXPECT_EQ(process.walk(at(0x10), kStack, 0, &registers), WALK_ROOT);
+  EXPECT_THAT(process.addresses(), ElementsAre(at(0x10), at(0x410), at(0x210)));
+  const auto no_call = [](ProcessAddress) { return std::optional<std::uint64_t>(0); };
+  EXPECT_EQ(process.walk(at(0x10), kStack, 0, &registers, no_call), WALK_UNSUPPORTED);
+  for (const std::uint64_t elsewhere :
+       {std::uint64_t{0}, kStack, kStack + 0x84, kStack + 0x90, kStack + (std::uint64_t{2} << 20), ~std::uint64_t{7}}) {
+    registers.values[10] = elsewhere;
+    EXPECT_EQ(process.walk(at(0x10), kStack, 0, &registers), WALK_UNSUPPORTED) << std::hex << elsewhere;
+    EXPECT_THAT(process.addresses(), ElementsAre(at(0x10), at(0x410)));
+  }
+}
+
+TEST(Unwinder, BelowASignalHandlerOtherRegistersAreItsOwn) {
+  Process process(functions());
+  process.put(kStack + 16, at(0x301));
+  process.put(kStack + 24 + 168, at(0x410));       // what was interrupted counts from r10
+  process.put(kStack + 24 + 160, kStack + 0x200);  // rsp
+  process.put(kStack + 0x280 - 8, at(0x210));
+  RegisterValues registers;
+  registers.values[10] = kStack + 0x280;
+  registers.known = 1u << 10;
   EXPECT_EQ(process.walk(at(0x10), kStack, 0, &registers), WALK_UNSUPPORTED);
 }
 

@@ -73,6 +73,7 @@ STEP_FN int step_signal_frame(struct step_walk* w) {
   w->fp = fp;
   w->exact = 1;
   w->first = 0;
+  w->resumed = 1;
   return 0;
 }
 
@@ -155,8 +156,16 @@ STEP_INLINE int step_by_rule(struct step_walk* w, const struct unwind_rule* rule
       cfa += (u64)(s64)rule->add;
       break;
     case CFA_REGISTER:
-      if (!w->first || step_read_register(w, rule->reg, &cfa)) return WALK_UNSUPPORTED;
+      /* Further out the register is as it was sampled unless a frame within has changed it, which no row of ours says.
+       * Hand-written code relies on it (AES-GCM of OpenSSL keeps sp in rax while it calls helpers): what follows from
+       * it is believed if it looks like a frame. */
+      if (w->resumed || step_read_register(w, rule->reg, &cfa)) return WALK_UNSUPPORTED;
       cfa += (u64)(s64)rule->cfa_offset;
+      if (!w->first) {
+        if (cfa - w->sp > STEP_FP_REACH || (cfa & 7) || step_read_u64(w, cfa - 8, &ra) ||
+            !step_plausible_return(w, ra))
+          return WALK_UNSUPPORTED;
+      }
       break;
     case CFA_BINDING:
       if (w->first && step_read_register(w, rule->reg, &cfa) == 0)
