@@ -7,6 +7,7 @@
 #include "process/find.h"
 #include "process/status.h"
 #include "process/threads.h"
+#include "session/tracking/moved_text.h"
 
 namespace fathom::session {
 
@@ -76,6 +77,7 @@ void ProcessTable::add_thread(std::int32_t pid, std::int32_t tid, std::uint64_t 
 
 bool ProcessTable::read_from_proc(std::int32_t pid) {
   auto maps = process::read_maps(pid);
+  if (maps) name_moved_text(pid, *maps);
   auto threads = process::read_threads(pid);
   now_ns_ = std::max(now_ns_, monotonic_ns());
   if (!threads) end_missing(pid, {});

@@ -1,0 +1,29 @@
+// Programs that copy their code to huge pages (node --use-largepages, iodlr and others) leave no file behind it in their map:
+// anonymous memory stands where the file's code was, at the same addresses and with the same bytes.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <vector>
+
+#include "elf/module_file.h"
+#include "process/maps.h"
+
+namespace fathom::session {
+
+// How the caller looks at the process: the file behind one of its mappings, and `into.size()` bytes of its memory.
+struct MovedTextAccess {
+  std::function<Result<elf::ModuleFile>(const process::MapEntry&)> file_of;
+  std::function<bool(std::uint64_t address, std::span<std::byte> into)> read;
+};
+
+// Gives executable mappings without a file, which lie where a file of the map has its code and hold what it holds there, that
+// file and its offset. A mapping that reaches further is split. What differs from the file is left as it is.
+void name_moved_text(std::vector<process::MapEntry>& maps, const MovedTextAccess& access);
+
+// The same with what /proc knows of process `pid`.
+void name_moved_text(std::int32_t pid, std::vector<process::MapEntry>& maps);
+
+}  // namespace fathom::session
