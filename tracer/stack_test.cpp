@@ -191,6 +191,29 @@ TEST(Stack, ChangedTablesVoidWhatWasRemembered) {
   comparison.compare();
 }
 
+// A plugin in the place of one that was unloaded: the same addresses, and another stack.
+TEST(Stack, IsSentAgainWhereOtherCodeLies) {
+  Target target;
+  const auto numbers_of_call = [&] {
+    std::vector<std::uint32_t> numbers;
+    target.hook(TRACER_MALLOC, &witness)(8);
+    for (const Event& event : target.drain())
+      if (event.kind == TRACER_EVENT_STACK) numbers.push_back(event.stack);
+    return numbers;
+  };
+  std::size_t first = 0, again = 0, changed = 0, replaced = 0;
+  for (int round = 0; round < 4; ++round) {
+    if (round == 2) ++target.shared().table_epoch;
+    if (round == 3) target.shared().table_epoch += 1u << TRACER_EPOCH_CODE_SHIFT;
+    const std::size_t count = numbers_of_call().size();
+    (round == 0 ? first : round == 1 ? again : round == 2 ? changed : replaced) = count;
+  }
+  EXPECT_EQ(first, 1u);
+  EXPECT_EQ(again, 0u);
+  EXPECT_EQ(changed, 0u) << "more code, and none in the place of other code";
+  EXPECT_EQ(replaced, 1u);
+}
+
 TEST(Stack, RunOfMappingsOutsideOfTheirArrayIsNone) {
   Target target;
   target.shared().mapping_run = 5 | std::uint64_t{0xffffffff} << 32;

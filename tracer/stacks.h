@@ -70,7 +70,9 @@ static NO_INLINE u32 enter_stack(struct state* s, struct tracer_shared* shared, 
 /* The number of the stack that the thread walked last. 0: it has none. */
 INLINE u32 stack_number(struct state* s, struct tracer_shared* shared, struct slot* slot, int may_wait) {
   struct thread* t = thread_of(s, slot);
-  u64 hash = t->hashes[t->walked_count - 1];
+  /* The same addresses are another stack once other code lies there: a plugin in the place of one that was unloaded. */
+  u64 hash = t->hashes[t->walked_count - 1] ^
+             (u64)(t->table_epoch >> TRACER_EPOCH_CODE_SHIFT) * 0x9e3779b97f4a7c15ull;
   u32 number = number_in(set_of(s, hash, load_relaxed(&s->seen_growth)), hash, first_way(hash));
   if (UNLIKELY(!number)) number = enter_stack(s, shared, slot, may_wait, hash);
   t->number = number; /* for the next walk that finds this stack */

@@ -151,6 +151,9 @@ struct tracer_own_mapping {
 };
 #define TRACER_OWN_MAPPINGS 32
 
+/* table_epoch: above these bits, how often code was replaced by other code at the same addresses. */
+#define TRACER_EPOCH_CODE_SHIFT 20
+
 /* The head of the shared memory, at offset 0. Offsets are from its start. */
 struct tracer_shared {
   u64 magic;
@@ -179,7 +182,9 @@ struct tracer_shared {
   u64 mappings_offset, pages_offset, rows_offset, rules_offset;
   u32 mappings_count, pages_count, rows_count, rules_count; /* room, in elements */
   u64 mapping_run; /* first mapping | number of mappings << 32: one word, exchanged as a whole */
-  u32 table_epoch; /* grows after each change of mapping_run: what a thread remembers of walks is void then */
+  /* grows after each change of mapping_run: what a thread remembers of walks is void then. Its high bits grow when an
+   * address means other code than before (TRACER_EPOCH_CODE_SHIFT): then stacks are sent again under new numbers. */
+  u32 table_epoch;
 
   /* the rings */
   u32 ring_count;

@@ -63,6 +63,11 @@ std::vector<std::string> TracerTables::update(std::int32_t pid, std::span<const 
     }
     rows.push_back(row);
   }
+  // A stack is known by its addresses: where they mean other code now, it is another one.
+  bool replaced = false;
+  for (const CodeMapping& mapping : mappings)
+    replaced = history_.add(mapping.start, mapping.end, mapping.module, mapping.bias) || replaced;
+  if (replaced) epoch_ += 1u << TRACER_EPOCH_CODE_SHIFT;
   if (space_.set_mappings(static_cast<std::uint32_t>(pid), rows, 0))
     known_ = std::move(now);
   else

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "abi/heap_tracer.h"
+#include "session/heap/code_history.h"
 #include "session/tracking/process_table.h"
 #include "sources/bpf/table_space.h"
 
@@ -36,6 +37,7 @@ class TracerTables {
   std::optional<sources::TableSlot> slot_of(const CodeModule& module);
 
   std::uint32_t epoch_ = 0;
+  CodeHistory history_;
   sources::TableSpace space_;
   std::map<const CodeModule*, std::optional<sources::TableSlot>> slots_;
   std::vector<Known> known_;
