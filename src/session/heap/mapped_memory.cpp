@@ -10,6 +10,8 @@ namespace fathom::session {
 namespace {
 
 constexpr std::uint32_t kSummaryEvery = 10;  // slices
+// As the slices of allocators: a slice of a second would be a line from its start to its end.
+constexpr std::uint64_t kFirstSliceNs = 50'000'000;
 // The number of allocators of which no more is known, and of all beyond what the tables can tell apart.
 constexpr std::uint32_t kOtherAllocator = TRACER_ALLOCATORS - 1;
 
@@ -33,7 +35,7 @@ MappedMemory::MappedMemory(model::Profile& profile, model::Builder& builder, Pro
               heap.each_block = false;  // mappings are split and joined: none of them has one life
               return heap;
             }()),
-      collector_(heap.start_ns) {
+      collector_(heap.start_ns, kFirstSliceNs) {
   const model::HeapAllocatorId number{static_cast<std::uint32_t>(profile.heap.allocators.size())};
   profile.heap.allocators.push_back({builder.string(model::kMappedByProgram), {}});
   rows_.allocator(0, number);
@@ -101,6 +103,8 @@ void MappedMemory::take(const EventSink::MemoryCall& event, std::span<const trac
     if (is_new) rows_.stack(known->second, stack, event.stack.end);
     call.stack_id = known->second;
   }
+  if (const auto slice = collector_.settled_slice(call.time_ns)) add(*slice);
+  if (const auto slice = collector_.slice(call.time_ns)) add(*slice);
   const auto tid = static_cast<std::uint32_t>(call.tid);
   threads_[tid] = processes_.thread_row(pid_, call.tid);  // the number may have been another one's before
   collector_.take(call, allocator.value_or(0));
@@ -118,13 +122,18 @@ void MappedMemory::end_image(std::uint64_t now_ns) {
   rows_.end_image(dropped);
 }
 
-void MappedMemory::write_slice(std::uint64_t now_ns, bool last) {
-  const auto slice = collector_.slice(now_ns, last);
-  if (!slice) return;
-  rows_.add(*slice, [this](std::uint32_t tid) {
+void MappedMemory::add(const sources::heap::Slice& slice) {
+  rows_.add(slice, [this](std::uint32_t tid) {
     const auto known = threads_.find(tid);
     return known == threads_.end() ? model::kNoThread : known->second;
   });
+}
+
+void MappedMemory::write_slice(std::uint64_t now_ns, bool last) {
+  if (const auto calls = collector_.settled_slice(now_ns)) add(*calls);
+  const auto slice = collector_.slice(now_ns, last);
+  if (!slice) return;
+  add(*slice);
   if (last || slices_++ % kSummaryEvery == 0) rows_.finish(collector_.summary(), {});
 }
 

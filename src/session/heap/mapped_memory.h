@@ -43,6 +43,8 @@ class MappedMemory {
   std::uint64_t allocators_bytes() const { return allocators_bytes_; }
 
  private:
+  void add(const sources::heap::Slice& slice);
+
   // Which allocator makes the call, by its number in rows_; nothing: the program does.
   std::optional<std::uint32_t> allocator_of(model::StackId stack) const;
   // It is made by code of a module that holds an allocator which is not traced: nobody can tell whether that

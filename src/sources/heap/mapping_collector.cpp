@@ -33,6 +33,7 @@ void MappingCollector::give_back(const MemoryCall& call, std::uint32_t caller) {
 }
 
 void MappingCollector::take(const MemoryCall& call, std::uint32_t caller) {
+  last_call_ns_ = call.time_ns;
   if (call.number == SYS_madvise) {
     give_back(call, caller);
     return;
@@ -67,6 +68,12 @@ std::optional<Slice> MappingCollector::slice(std::uint64_t now_ns, bool last) {
   start_ns_ = slice.end_ns;
   if (++slices_ % kMappingSlicesPerLength == 0) slice_ns_ *= 2;
   return slice;
+}
+
+std::optional<Slice> MappingCollector::settled_slice(std::uint64_t now_ns) {
+  const std::uint64_t end = std::max(last_call_ns_ + 1, start_ns_ + slice_ns_);
+  if (last_call_ns_ < start_ns_ || end >= now_ns) return std::nullopt;
+  return slice(end);
 }
 
 Summary MappingCollector::summary() const {

@@ -24,6 +24,9 @@ class MappingCollector {
   void take(const MemoryCall& call, std::uint32_t caller = 0);
   // As Collector::slice(): the slice that lasts until `now_ns`, if it is long enough or the last one.
   std::optional<Slice> slice(std::uint64_t now_ns, bool last = false);
+  // The slice with the calls since the last one, if nothing was called after it until `now_ns`. Who reads slices takes it that
+  // things happened at any time in one, so silence must not be part of it. nullopt: it lasts until `now_ns`.
+  std::optional<Slice> settled_slice(std::uint64_t now_ns);
   Summary summary() const;
   const MappingBook& book() const { return book_; }
   const Sum& live() const { return sites_.live(); }
@@ -36,7 +39,7 @@ class MappingCollector {
   Sites sites_;
   std::vector<MappingBook::Change> changes_;
   std::vector<Sum> given_back_;  // by site; it may be shorter
-  std::uint64_t start_ns_, slice_ns_;
+  std::uint64_t start_ns_, slice_ns_, last_call_ns_ = 0;
   std::uint32_t slices_ = 0, sites_told_ = 0;
 };
 

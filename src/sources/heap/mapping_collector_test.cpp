@@ -49,6 +49,26 @@ TEST(MappingCollector, WhatIsGivenBackLaterIsInThatSlice) {
   EXPECT_EQ(collector.live(), Sum{});
 }
 
+// A program that maps much at once and then nothing does not grow all the time.
+TEST(MappingCollector, SilenceIsNoPartOfTheSliceWithTheCalls) {
+  constexpr std::uint64_t kLength = kSecond / 20, kStart = 10 * kSecond;
+  MappingCollector collector(kStart, kLength);
+  EXPECT_FALSE(collector.settled_slice(kStart + kSecond)) << "nothing was called";
+  collector.take(mapped(kStart + 10, 5, 0x10000, 4));
+  EXPECT_FALSE(collector.settled_slice(kStart + kLength)) << "it is not long enough yet";
+  const auto calls = collector.settled_slice(kStart + kSecond);
+  ASSERT_TRUE(calls);
+  EXPECT_EQ(calls->end_ns, kStart + kLength);
+  EXPECT_EQ(calls->live, (Sum{1, 4 * kPage}));
+  EXPECT_FALSE(collector.settled_slice(kStart + 2 * kSecond)) << "nothing since";
+  const auto silence = collector.slice(kStart + kSecond);
+  ASSERT_TRUE(silence);
+  EXPECT_EQ(silence->start_ns, kStart + kLength);
+  EXPECT_TRUE(silence->rows.empty());
+  collector.take(mapped(kStart + kSecond + 9 * kLength, 5, 0x50000, 4));
+  EXPECT_EQ(collector.settled_slice(kStart + 2 * kSecond)->end_ns, kStart + kSecond + 9 * kLength + 1);
+}
+
 TEST(MappingCollector, WhatStaysMappedIsGivenBackByWhoMadeTheCallAndStaysLive) {
   MappingCollector collector(0);
   collector.take(mapped(1, 5, 0x10000, 4));
