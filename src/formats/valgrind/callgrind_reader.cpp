@@ -246,10 +246,12 @@ class CallgrindReader {
       profile.meta.facts["unit"] =
           event_ == "Ir" ? "instructions" : std::string(sampled ? own->second : event_);
     if (!sampled) profile.meta.facts[model::kCountedFact] = "all";
-    import_.note(
-        "callgrind knows who called whom by pairs: the costs of functions themselves are exact, and how they "
-        "are shared "
-        "among longer paths is in proportion.");
+    if (!costs_.of_calls.empty())
+      import_.note(
+          "callgrind knows who called whom by pairs: the costs of functions themselves are exact, and how "
+          "they "
+          "are shared "
+          "among longer paths is in proportion.");
     if (left_out_.count() != 0) import_.note(left_out_.note(line_, "none of callgrind's"));
     if (events_ != event_) import_.note(fmt::format("Of the events {} the first one is shown.", events_));
     return import_.finish(name_);
@@ -283,8 +285,11 @@ class CallgrindReader {
 
 bool is_callgrind(std::string_view text) {
   if (text.starts_with("# callgrind format")) return true;
-  if (!text.starts_with("version:") && !text.starts_with("creator:") && !text.starts_with("events:") &&
-      !text.starts_with("positions:"))
+  // cachegrind writes the same without calls; "desc:" of massif has no functions behind it.
+  const bool of_cachegrind =
+      text.starts_with("desc:") && text.substr(0, 64 * 1024).find("\nfn=") != text.npos;
+  if (!of_cachegrind && !text.starts_with("version:") && !text.starts_with("creator:") &&
+      !text.starts_with("events:") && !text.starts_with("positions:"))
     return false;
   const std::string_view head = text.substr(0, 64 * 1024);
   return text.starts_with("events:") || head.find("\nevents:") != std::string_view::npos;

@@ -75,8 +75,10 @@ TEST(Callgrind, FilesThatAreLeftOutAreThoseOfTheLastCost) {
       {"after the cost of a jump in it",
        begin + "fi=table.h\n7 0\njcnd=3/9 +2\n*\ncfn=find\n" + call + callee},
       {"the function itself", begin + "cfi=table.h\ncfn=find\n" + call + "fi=table.h\n8 0\nfn=find\n5 70\n"},
-      {"named by a jump", "events: Ir\nfl=main.c\nfn=main\n1 10\njfi=(9) table.h\njfn=(4) find\njump=1 3\n1\n"
-                          "cfi=(9)\ncfn=(4)\n" + call + "fl=(9)\nfn=(4)\n5 70\n"},
+      {"named by a jump",
+       "events: Ir\nfl=main.c\nfn=main\n1 10\njfi=(9) table.h\njfn=(4) find\njump=1 3\n1\n"
+       "cfi=(9)\ncfn=(4)\n" +
+           call + "fl=(9)\nfn=(4)\n5 70\n"},
       {"named as a caller", "events: Ir\nfrfn=(4) find\nfl=main.c\nfn=main\n1 10\ncfi=table.h\ncfn=(4)\n" +
                                 call + "frfn=(7) main\nfl=table.h\nfn=(4)\n5 70\n"}};
   for (const auto& [how, text] : texts) {
@@ -87,6 +89,17 @@ TEST(Callgrind, FilesThatAreLeftOutAreThoseOfTheLastCost) {
   const model::Profile profile =
       read_callgrind(begin + "fi=table.h\ncfn=step\n" + call + "fl=main.c\nfn=step\n5 70\n", "x").value();
   EXPECT_THAT(stacks_of(profile), ElementsAre("[thread 0];main 10", "[thread 0];main;step 70"));
+}
+
+TEST(Callgrind, WhatCachegrindWritesHasFunctionsAndNoCalls) {
+  constexpr std::string_view kText =
+      "desc: I1 cache: 32768 B, 64 B, 8-way associative\ncmd: ./book 1\nevents: Ir I1mr\n"
+      "fl=book.c\nfn=main\n1 5 0\n2 7 1\nfl=list.h\nfn=find\n9 30 0\nsummary: 42 1\n";
+  ASSERT_TRUE(is_callgrind(kText));
+  const model::Profile profile = read_callgrind(kText, "x").value();
+  EXPECT_THAT(stacks_of(profile), ElementsAre("book;find 30", "book;main 12"));
+  EXPECT_THAT(profile.quality.notes, ElementsAre(HasSubstr("Of the events Ir I1mr the first one is shown")));
+  EXPECT_FALSE(is_callgrind("desc: (none)\ncmd: ./book\ntime_unit: i\n#-----------\nsnapshot=0\n"));
 }
 
 TEST(Callgrind, RecursionEndsAndLosesNothing) {
