@@ -158,7 +158,23 @@ TEST_F(OpenProfile, ARefusalNamesTheNearestFormat) {
       {"Attaching 1 probe...\n@[\n    f+1\n, app]: 12\n", "a map that bpftrace printed"},
       {"Thread 1 (Thread 0x7f):\n#0  0x0001 in read ()\n#1  0x0002 in main ()\n", "a backtrace of gdb"},
       {"2026-03-05 10:11:12\nFull thread dump OpenJDK\n", "a thread dump of Java"},
-      {"==7== Memcheck, a memory error detector\n==7== 5\n", "a log of valgrind's memcheck"}};
+      {"==7== Memcheck, a memory error detector\n==7== 5\n", "a log of valgrind's memcheck"},
+      {"==7== HEAP SUMMARY:\n==7==     in use at exit: 3 bytes\n", "a log of valgrind's memcheck"},
+      {"execve(\"/bin/ls\", [\"ls\"], 0x7 /* 3 vars */) = 0\nopenat(3, \"a;b\") = 3\n", "a trace of strace"},
+      {"TRACE START [2026-01-01]\nVersion: 3.1\n    0.1   300   -> {main}() x.php:0\n", "a trace of Xdebug"},
+      {"samples  %        image name               symbol name\n100      50.0     a.out  main\n",
+       "a table of OProfile"},
+      {"Total: 5 samples\n   3  60.0%  60.0%  3 60.0% main\n", "a table that pprof printed"},
+      {"v8-version,12,4,1\ntick,0x1,5\n", "a log of V8"},
+      {"Thread 1 (LWP 5):\n#0  read () at x.c:1\n#1  main () at y.c:3\n", "a backtrace of gdb"},
+      {"{\"resourceProfiles\":[]}", "a profile of OpenTelemetry"},
+      {"{\"main()==>f\": {\"ct\": 1, \"wt\": 5}}", "a profile of XHProf"},
+      {std::string_view("go 1.21 trace\0\0\0\1\2", 18), "an execution trace of Go"},
+      {std::string_view("\x7f"
+                        "ELF\2\1\1\0\0\0\0\0\0\0\0\0\4\0",
+                        18),
+       "a core dump"},
+      {"\xff\xfem\0a\0", "text in UTF-16"}};
   for (const auto& [content, what] : files) {
     const Result<model::Profile> read = opened(file(content));
     ASSERT_FALSE(read) << content;

@@ -71,6 +71,8 @@ constexpr Words kJsonWords[] = {
      "\"pausedRanges\"",
      {"a raw profile of Gecko", "open it in profiler.firefox.com and save it there: that file is read"}},
     {"\"stack_traces\"", "", {"a result of fathom or another tool", kSource}},
+    {"\"resourceProfiles\"", "", {"a profile of OpenTelemetry", "the pprof file of the same profiler"}},
+    {"\"ct\"", "\"wt\"", {"a profile of XHProf", "xdebug.mode=profile, whose cachegrind.out is read"}},
     {"\"nodes\"", "\"snapshot\"", {"a heap snapshot of V8", "node --heap-prof, whose .heapprofile is read"}},
 };
 // Of text that is no JSON: the beginning of a line, and that of another line.
@@ -121,9 +123,18 @@ constexpr Words kLines[] = {
     {"MOST CALLS TO ALLOCATION FUNCTIONS",
      "",
      {"a text of heaptrack_print", "the heaptrack.NAME.PID.zst that it was made from"}},
+    {"execve(", ") = 0", {"a trace of strace", "fathom record --off-cpu"}},
+    {"TRACE START [",
+     "Version: 3",
+     {"a trace of Xdebug", "xdebug.mode=profile, whose cachegrind.out is read"}},
+    {"samples  %", "symbol name", {"a table of OProfile", "perf record -g, and its perf.data"}},
+    {"Total: ", " samples\n", {"a table that pprof printed", "the profile that it was made from"}},
+    {"v8-version,", "tick,", {"a log of V8", "node --cpu-prof, whose .cpuprofile is read"}},
     {"[Thread debugging using", "", kGdb},
+    {"Thread 1 (", "#0  ", kGdb},
     {"#0  0x", "#1  0x", kGdb},
     {"#0  ", "#1  0x", kGdb},
+    {"==", "== HEAP SUMMARY:", {"a log of valgrind's memcheck", "fathom record --heap, fathom leaks"}},
     {"==",
      "Memcheck, a memory error detector",
      {"a log of valgrind's memcheck", "fathom record --heap, fathom leaks"}},
@@ -154,6 +165,17 @@ std::optional<Stranger> text_stranger(std::string_view head) {
 }  // namespace
 
 std::optional<Stranger> stranger_of(std::string_view content) {
+  // "go 1.21 trace", 16 bytes with zeros at their end.
+  if (content.starts_with("go 1.") && content.substr(0, 16).find(" trace\0"sv) != std::string_view::npos)
+    return Stranger{"an execution trace of Go", "/debug/pprof/profile, whose file is read"};
+  constexpr std::size_t kTarMagic = 257;
+  if (content.size() > kTarMagic && content.substr(kTarMagic).starts_with("ustar"))
+    return Stranger{"a tar archive", "tar -xf {}, and a file of it"};
+  // ELF, type ET_CORE.
+  if (content.starts_with("\x7f"
+                          "ELF") &&
+      content.size() > 17 && content[16] == 4)
+    return Stranger{"a core dump", "gdb -c {}"};
   for (const Beginning& beginning : kBeginnings)
     if (content.starts_with(beginning.magic)) return beginning.stranger;
   const std::string_view head = content.substr(0, kLookedAt);
