@@ -4,6 +4,7 @@
 #include <charconv>
 #include <cstdint>
 #include <cstring>
+#include <deque>
 #include <functional>
 #include <map>
 #include <optional>
@@ -16,6 +17,7 @@
 #include "base/row_index.h"
 #include "formats/folded/folded.h"
 #include "formats/folded/source_frame.h"
+#include "formats/import/addresses.h"
 #include "formats/import/idle_cpus.h"
 #include "formats/import/left_out_lines.h"
 #include "model/exact_count.h"
@@ -207,6 +209,7 @@ class Stacks {
   // The frame of parts[first], with what was inlined into it behind.
   model::FrameId make(const std::vector<std::string_view>& parts, std::size_t first, std::size_t end) {
     std::vector<model::Builder::NamedLine> lines;
+    std::deque<std::string> places;  // that lines speak of
     const auto add = [&](std::string_view name) {
       for (const std::string_view suffix : {kInlined, kKernel, kJit}) {
         if (!name.ends_with(suffix)) continue;
@@ -215,6 +218,8 @@ class Stacks {
       }
       if (const std::optional<SourceFrame> source = source_frame(name))
         lines.push_back({source->function, source->file, source->line});
+      else if (is_address(name))
+        lines.push_back({places.emplace_back(place_of_address(name, "")), "", 0});
       else
         lines.push_back({name.empty() ? "[unknown]" : name, "", 0});
     };

@@ -203,6 +203,13 @@ TEST(FoldedReader, AByteOrderMarkIsNoName) {
   }
 }
 
+TEST(FoldedReader, AddressesAreNoNames) {
+  const model::Profile profile =
+      read_folded("a;0x1234 3\na;00007f00aabbccdd 4\na;deadbeef 5\na;0xyz 6\na;12345 7\n", "x").value();
+  EXPECT_EQ(write_folded(build_call_tree(profile, {})),
+            "a;0xyz 6\na;12345 7\na;[0x00007f00aabbccdd] 4\na;[0x1234] 3\na;deadbeef 5\n");
+}
+
 TEST(FoldedReader, OfThreeCountsTheFirstIsTheTime) {
   const model::Profile profile =
       read_folded("# mode: full\nP1;T1;main;a 100,1,2048\nP1;T1;main;b 300,0,-10\n", "x").value();

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "abi/walk.h"
+#include "formats/import/addresses.h"
 
 namespace fathom::formats {
 
@@ -60,9 +61,13 @@ model::FrameId Import::frame(model::ModuleId module, std::string_view function, 
   std::string key = fmt::format("{} {} ", module.value, line);
   key.append(function).append(1, '\0').append(file);
   const auto [known, added] = frames_.try_emplace(std::move(key));
-  if (added)
+  if (added) {
+    std::string place;
+    if (is_address(function))
+      function = place = place_of_address(function, profile.strings[profile.modules[module.value].name]);
     known->second =
         builder.frame_with_lines(module, {}, {{function.empty() ? "[unknown]" : function, file, line}});
+  }
   return known->second;
 }
 

@@ -7,6 +7,7 @@
 #include <map>
 #include <optional>
 
+#include "formats/import/addresses.h"
 #include "formats/import/import.h"
 #include "formats/pprof/meanings.h"
 #include "formats/pprof/pprof.h"
@@ -50,8 +51,8 @@ class Reader {
       columns_.try_emplace(meaning_of(type, unit), i);
     }
     columns_.erase(Meaning::kOther);
-    if (const Result<> left_out = leave_changes_out(); !left_out) return tl::unexpected(left_out.error());
     choose();
+    take_differences();
     begin();
     PprofMessage::Sample sample;
     for (std::size_t i = 0; i < message_.samples.size(); ++i) {
@@ -72,7 +73,7 @@ class Reader {
  private:
   std::int64_t value_of(const PprofMessage::Sample& sample, Meaning meaning) const {
     const auto column = columns_.find(meaning);
-    return column == columns_.end() ? 0 : sample.values[column->second];
+    return column == columns_.end() ? 0 : shown(sample, column->second);
   }
   bool has(Meaning meaning) const { return columns_.contains(meaning); }
   std::int64_t ns_per_value(Meaning meaning) const {
@@ -84,53 +85,68 @@ class Reader {
     return column == columns_.end() ? 1 : bytes_in(message_.types[column->second].unit).value_or(1);
   }
 
-  // Go's /debug/pprof/heap?seconds=30 has by how much live amounts changed, which may be less than nothing, beside what was
-  // allocated in that time, which is not. A change has no place in a heap: it is said in all, and what was allocated is shown.
-  Result<> leave_changes_out() {
-    std::map<Meaning, bool> negative;
-    std::map<Meaning, std::int64_t> sums;
+  // Go's /debug/pprof/heap?seconds=30 and pprof -diff_base write differences, of which some amounts are less than nothing. Such an
+  // amount has no share of anything: what grew is shown, and what fell is said.
+  void take_differences() {
+    struct Change {
+      std::int64_t grew = 0, fell = 0;
+    };
+    std::vector<Change> changes(message_.types.size());
     PprofMessage::Sample sample;
     for (const std::string_view bytes : message_.samples) {
       if (!message_.sample_of(bytes, sample) || sample.values.size() != message_.types.size()) continue;
-      for (const auto& [meaning, column] : columns_) {
-        if (!is_heap(meaning)) continue;
-        const std::int64_t value = sample.values[column];
-        negative[meaning] = negative[meaning] || value < 0;
-        if (__builtin_add_overflow(sums[meaning], value, &sums[meaning]))
-          sums[meaning] = value < 0 ? INT64_MIN : INT64_MAX;
+      for (std::size_t i = 0; i < changes.size(); ++i) {
+        const std::int64_t value = sample.values[i];
+        std::int64_t& sum = value < 0 ? changes[i].fell : changes[i].grew;
+        if (__builtin_add_overflow(sum, value, &sum)) sum = value < 0 ? INT64_MIN : INT64_MAX;
       }
     }
+    for (const Change& change : changes) fell_.push_back(change.fell != 0);
+    const auto fell = [&](Meaning meaning) { return has(meaning) && fell_[columns_.at(meaning)]; };
     using enum PprofMeaning;
-    for (const Meaning meaning : {kAllocatedObjects, kAllocatedBytes, kPeakObjects, kPeakBytes})
-      if (negative[meaning]) return difference(meaning);
-    if (!negative[kLiveObjects] && !negative[kLiveBytes]) return {};
-    if (!has(kAllocatedObjects) && !has(kAllocatedBytes))
-      return difference(negative[kLiveBytes] ? kLiveBytes : kLiveObjects);
-    const auto change = [&](Meaning meaning, std::string_view what) {
-      return has(meaning) ? fmt::format("{}{} {}", sums[meaning] > 0 ? "+" : "", sums[meaning], what) : "";
-    };
-    const std::string objects = change(kLiveObjects, "objects");
-    const std::string bytes =
-        change(kLiveBytes, message_.types[has(kLiveBytes) ? columns_.at(kLiveBytes) : 0].unit);
-    import_.note(fmt::format(
-        "What was live changed by {}{}{} in all: the file is the difference of two moments, and what was "
-        "allocated in between is shown.",
-        bytes, bytes.empty() || objects.empty() ? "" : " in ", objects));
-    columns_.erase(kLiveObjects);
-    columns_.erase(kLiveBytes);
-    return {};
+    const bool allocated = has(kAllocatedBytes) && !fell(kAllocatedBytes) && !fell(kAllocatedObjects);
+    if (allocated && (fell(kLiveObjects) || fell(kLiveBytes))) {
+      // Beside what was allocated in that time: a heap with both would have freed what is not there.
+      const auto change = [&](Meaning meaning, std::string_view what) {
+        if (!has(meaning)) return std::string();
+        const Change& all = changes[columns_.at(meaning)];
+        std::int64_t sum = 0;
+        if (__builtin_add_overflow(all.grew, all.fell, &sum)) sum = INT64_MAX;
+        return fmt::format("{}{} {}", sum > 0 ? "+" : "", sum, what);
+      };
+      const std::string objects = change(kLiveObjects, "objects");
+      const std::string bytes =
+          change(kLiveBytes, message_.types[has(kLiveBytes) ? columns_.at(kLiveBytes) : 0].unit);
+      import_.note(fmt::format(
+          "What was live changed by {}{}{} in all: the file is the difference of two moments, and what was "
+          "allocated in between is shown.",
+          bytes, bytes.empty() || objects.empty() ? "" : " in ", objects));
+      columns_.erase(kLiveObjects);
+      columns_.erase(kLiveBytes);
+    }
+    for (std::size_t i = 0; i < changes.size(); ++i) {
+      const bool is_shown = counted_ == i || std::ranges::any_of(columns_, [&](const auto& column) {
+                              return column.second == i;
+                            });
+      if (!fell_[i] || !is_shown) continue;
+      import_.note(
+          fmt::format("The file is the difference of two profiles: {} grew by {} {} in some places, which is "
+                      "shown, and fell by "
+                      "{} in others, which is left out.",
+                      message_.types[i].type, changes[i].grew, message_.types[i].unit,
+                      changes[i].fell == INT64_MIN ? INT64_MAX : -changes[i].fell));
+    }
   }
-  Result<> difference(Meaning meaning) const {
-    return fail(
-        ErrorKind::kUnsupported,
-        fmt::format("{}: the difference of two heap profiles ({} is less than nothing), which is not read",
-                    name_, message_.types[columns_.at(meaning)].type),
-        "fathom diff BASE NEW, with the two profiles");
+  std::int64_t shown(const PprofMessage::Sample& sample, std::size_t column) const {
+    const std::int64_t value = sample.values[column];
+    return fell_[column] ? std::max<std::int64_t>(value, 0) : value;
   }
 
   // Which columns become what.
   void choose() {
-    has_heap_ = std::ranges::any_of(columns_, [](const auto& column) { return is_heap(column.first); });
+    has_heap_ = has(Meaning::kAllocatedBytes) || has(Meaning::kLiveBytes) || has(Meaning::kPeakBytes);
+    // Numbers of objects alone are of no size: they are shown as what they are.
+    if (!has_heap_) std::erase_if(columns_, [](const auto& column) { return is_heap(column.first); });
     if (has(Meaning::kCpuTime) || has(Meaning::kSamples) || has(Meaning::kWallTime) ||
         has(Meaning::kOffCpuTime) || has_heap_)
       return;
@@ -238,9 +254,11 @@ class Reader {
     for (const auto& [objects, bytes] : {std::pair(Meaning::kAllocatedObjects, Meaning::kAllocatedBytes),
                                          std::pair(Meaning::kLiveObjects, Meaning::kLiveBytes),
                                          std::pair(Meaning::kPeakObjects, Meaning::kPeakBytes)})
-      if (has(bytes) && !has(objects))
+      if (has(bytes) && !has(objects)) {
+        meta.facts["heap block counts"] = "not counted";
         import_.note(fmt::format("Of how many blocks {} was is not in the file: each place stands as one.",
                                  message_.types[columns_.at(bytes)].type));
+      }
   }
 
   Result<> take(const PprofMessage::Sample& sample) {
@@ -259,7 +277,7 @@ class Reader {
       return {};
     };
     Result<> added;
-    if (counted_) added = add(Metric::kCpu, sample.values[*counted_], 1);
+    if (counted_) added = add(Metric::kCpu, shown(sample, *counted_), 1);
     const std::int64_t count = value_of(sample, Meaning::kSamples);
     if (count > 0) samples_ += static_cast<std::uint64_t>(std::min(count, INT64_MAX / 2));
     if (has(Meaning::kCpuTime)) {
@@ -396,9 +414,9 @@ class Reader {
       if (function == message_.functions.end()) continue;
       const auto number =
           line.line > 0 && line.line <= UINT32_MAX ? static_cast<std::uint32_t>(line.line) : 0;
-      named = named || !function->second.name.empty();
-      lines.push_back(
-          {function->second.name.empty() ? place : function->second.name, function->second.file, number});
+      const bool has_name = !function->second.name.empty() && !is_address(function->second.name);
+      named = named || has_name;
+      lines.push_back({has_name ? function->second.name : place, function->second.file, number});
     }
     if (lines.empty()) lines.push_back({place, "", 0});
     if (!named) ++nameless_;
@@ -459,6 +477,7 @@ class Reader {
   const std::string& name_;
   Import import_{"pprof"};
   std::map<Meaning, std::size_t> columns_;
+  std::vector<bool> fell_;              // columns with amounts of less than nothing
   std::optional<std::size_t> counted_;  // the column that is shown where none has a meaning
   std::unordered_map<std::uint64_t, model::FrameId> frames_;
   std::map<std::pair<std::uint32_t, std::uint8_t>, model::HeapSum> sizes_;
