@@ -10,6 +10,7 @@
 #include "analysis/heap/heap_history.h"
 #include "analysis/heap/untraced_processes.h"
 #include "analysis/memory/rss_breakdown.h"
+#include "model/steps.h"
 
 namespace fathom::analysis {
 namespace {
@@ -199,6 +200,9 @@ std::optional<HeapReport> make_heap_report(const Profile& profile, const Selecti
   });
   report.of_dumps = report.of_dump && source->second == "dumps";
   report.allocated_known = !facts.contains("heap allocated");
+  report.live_known = !facts.contains("heap live");
+  report.blocks_known = !facts.contains("heap block counts");
+  if (const auto steps = facts.find(model::kStepsFact); steps != facts.end()) report.steps = steps->second;
   report.temporary_is_short_lived = report.sampled;
   report.window_s = sums.window_s();
   report.total = sums.total();

@@ -74,7 +74,9 @@ struct HeapReport {
   bool of_dump = false, of_dumps = false;
   bool by_probes =
       false;  // told by static probes of the program's own, which samples by itself; and by nothing else
-  bool allocated_known = true;  // what was allocated was counted, and not only what is live
+  // What was counted: what was allocated, what is live, and of how many blocks that was.
+  bool allocated_known = true, live_known = true, blocks_known = true;
+  std::string steps;  // what stands for a second where there are no times: "snapshot"; else empty
   double window_s = 0;
   HeapSiteSums total;
   HeapAmounts peak;

@@ -246,6 +246,7 @@ class MassifReader {
     model::Meta& meta = profile.meta;
     meta.facts["heap allocated"] = "not counted";
     meta.facts["heap lives"] = "not known";
+    meta.facts["heap block counts"] = "not counted";
     if (!command_.empty()) meta.facts["command"] = command_;
     meta.start_ns = kImportStart;
     meta.end_ns = last_ns_;

@@ -226,8 +226,9 @@ std::vector<std::string> sentences_of(const HeapReport& report) {
   if (!report.allocated_known)
     add("What was allocated was not counted: what follows is what is live.");
   else if (report.of_dump && !report.of_dumps)
-    add(fmt::format("Since the profile was switched on it has allocated {} in {} calls.",
-                    bytes_of(total.allocated.bytes), blocks_of(total.allocated.blocks)));
+    add(fmt::format(
+        "Since the profile was switched on it has allocated {}{}.", bytes_of(total.allocated.bytes),
+        report.blocks_known ? fmt::format(" in {} calls", blocks_of(total.allocated.blocks)) : ""));
   else
     add(fmt::format("It allocated {} in {} calls{}{}.", bytes_of(total.allocated.bytes),
                     blocks_of(total.allocated.blocks),
@@ -236,18 +237,21 @@ std::vector<std::string> sentences_of(const HeapReport& report) {
       !top.empty() && report.allocated_known)
     add("Most of that was asked for by " + top + ".");
 
+  const auto in_blocks = [&](const HeapAmount& blocks) {
+    return report.blocks_known ? " in " + blocks_in_words(blocks) : "";
+  };
   const double live = total.live.bytes.value;
   if (live <= 0 && report.of_dump) {
     add(fmt::format("{} were allocated; what is live is not in the file.", bytes_of(total.allocated.bytes)));
   } else if (live > 0) {
     const double growth = total.growth.bytes.value;
     if (report.of_dump && !report.of_dumps)
-      add(fmt::format("{} are live in {}; most of it by {}.", bytes_of(total.live.bytes),
-                      blocks_in_words(total.live.blocks),
+      add(fmt::format("{} are live{}; most of it by {}.", bytes_of(total.live.bytes),
+                      in_blocks(total.live.blocks),
                       top_of(report, [](const auto& row) { return row.live.bytes; })));
     else
-      add(fmt::format("At the end {} are live in {}, {} {} than at the start of this time; most of it by {}.",
-                      bytes_of(total.live.bytes), blocks_in_words(total.live.blocks),
+      add(fmt::format("At the end {} are live{}, {} {} than at the start of this time; most of it by {}.",
+                      bytes_of(total.live.bytes), in_blocks(total.live.blocks),
                       bytes_of({std::fabs(growth), total.growth.bytes.variance}),
                       growth < 0 ? "less" : "more",
                       top_of(report, [](const auto& row) { return row.live.bytes; })));
@@ -257,12 +261,14 @@ std::vector<std::string> sentences_of(const HeapReport& report) {
     add("At the end nothing of it is live.");
   }
   if (report.peak.bytes.value > 0 && !(report.of_dump && !report.of_dumps)) {
-    add(fmt::format("Most was live {} after the start{}: {} in {}, of which {}.",
-                    seconds(std::max(0.0, report.peak_at_s)),
+    add(fmt::format("Most was live {}{}: {}{}, of which {}.",
+                    report.steps == "snapshot"
+                        ? fmt::format("in snapshot {:.0f}", report.peak_at_s)
+                        : seconds(std::max(0.0, report.peak_at_s)) + " after the start",
                     report.peak_exact          ? ""
                     : report.peak_to_slice_end ? " (to the end of a slice)"
                                                : " (as far as it was recorded)",
-                    bytes_of(report.peak.bytes), blocks_in_words(report.peak.blocks),
+                    bytes_of(report.peak.bytes), in_blocks(report.peak.blocks),
                     top_of(report, [](const auto& row) { return row.peak.bytes; })));
   }
   const model::HeapSum& temporary = report.temporary_is_short_lived ? total.short_lived : total.temporary;

@@ -199,10 +199,9 @@ std::string headline_of(const Report& report) {
   const auto steps = report.profile->meta.facts.find(model::kStepsFact);
   if (activity.duration_s > 0)
     parts.push_back(
-        seconds(activity.duration_s) +
-        (steps == report.profile->meta.facts.end()
-             ? ""
-             : fmt::format(" (a second for each {}: when it was is not known)", printable(steps->second))));
+        steps == report.profile->meta.facts.end()
+            ? seconds(activity.duration_s)
+            : fmt::format("{:.0f} {}s, times unknown", activity.duration_s, printable(steps->second)));
   std::string busy = activity.watched ? threads_in_words(report) : "";
   if (const auto used = activity.cpus_used())
     busy += fmt::format("{}{:.2f}{} CPUs", busy.empty() ? "" : ", ", *used,

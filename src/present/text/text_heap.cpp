@@ -72,15 +72,19 @@ std::string heap_functions_text(const analysis::HeapReport& heap, const TextOpti
       options.top == 0 ? heap.functions.size() : std::min(heap.functions.size(), options.top);
   std::string cut;
   if (shown < heap.functions.size()) cut = fmt::format(", {} of {}", shown, heap.functions.size());
-  std::string out = heading("Heap by the function that asked for it, most live first" + cut, options);
-  std::vector<TextTable::Column> columns{{"live", Align::kRight}};
-  if (heap.sampled) columns.push_back({"±", Align::kRight});
+  std::string out = heading(std::string("Heap by the function that asked for it, most ") +
+                                (heap.live_known ? "live" : "allocated") + " first" + cut,
+                            options);
+  std::vector<TextTable::Column> columns;
+  if (heap.live_known) columns.push_back({"live", Align::kRight});
+  if (heap.live_known && heap.sampled) columns.push_back({"±", Align::kRight});
   // A heap dump is of one moment, and lives of blocks are in none.
   const bool has_peak = !heap.of_dump || heap.of_dumps;
   if (has_peak) columns.push_back({"at peak", Align::kRight});
-  if (heap.allocated_known)
-    columns.insert(columns.end(), {{"allocated", Align::kRight}, {"calls", Align::kRight}});
-  if (!heap.of_dump)
+  if (heap.allocated_known) columns.push_back({"allocated", Align::kRight});
+  if (heap.allocated_known && heap.blocks_known) columns.push_back({"calls", Align::kRight});
+  const bool has_lives = !heap.of_dump && heap.blocks_known;
+  if (has_lives)
     columns.push_back({heap.temporary_is_short_lived ? "< 1 ms %" : "temporary %", Align::kRight});
   columns.insert(columns.end(), {{"function", Align::kLeft, true}, {"module"}});
   TextTable table(std::move(columns));
@@ -90,12 +94,13 @@ std::string heap_functions_text(const analysis::HeapReport& heap, const TextOpti
     const double temporary = heap.temporary_is_short_lived ? row.short_lived.blocks : row.temporary.blocks;
     const bool faint = row.live.bytes.value > 0 && row.live.bytes.error() > row.live.bytes.value / 2;
     const EstimateCells live = bytes_cells(row.live.bytes);
-    std::vector<std::string> cells{live.value};
-    if (heap.sampled) cells.push_back(live.error + (faint ? " ~" : "  "));
+    std::vector<std::string> cells;
+    if (heap.live_known) cells.push_back(live.value);
+    if (heap.live_known && heap.sampled) cells.push_back(live.error + (faint ? " ~" : "  "));
     if (has_peak) cells.push_back(bytes_cells(row.peak.bytes).value);
-    if (heap.allocated_known)
-      cells.insert(cells.end(), {bytes_cells(row.allocated.bytes).value, count_cell(row.allocated.blocks)});
-    if (!heap.of_dump)
+    if (heap.allocated_known) cells.push_back(bytes_cells(row.allocated.bytes).value);
+    if (heap.allocated_known && heap.blocks_known) cells.push_back(count_cell(row.allocated.blocks));
+    if (has_lives)
       cells.push_back(calls > 0 ? analysis::percent_number(std::min(1.0, temporary / calls)) : "");
     cells.insert(cells.end(), {printable(row.name), keep_tail(printable(row.module), 28)});
     table.add(std::move(cells), faint);
