@@ -1,11 +1,17 @@
 // fathom symbolize: names for a recording that was made without them, kept in it.
 #include <fmt/format.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
+#include <array>
+#include <cerrno>
 #include <filesystem>
 #include <memory>
 
 #include "analysis/core/functions.h"
 #include "analysis/core/words.h"
+#include "base/fd.h"
+#include "base/files.h"
 #include "cli/command.h"
 #include "cli/notices.h"
 #include "cli/option_groups.h"
@@ -32,9 +38,39 @@ std::uint64_t named_frames(const model::Profile& profile) {
   return named;
 }
 
+// The input is opened twice. What comes through a pipe is kept in memory, in the place of standard input, for the second time.
+Result<> make_standard_input_seekable() {
+  if (::lseek(STDIN_FILENO, 0, SEEK_CUR) >= 0) return {};
+  const Fd kept(::memfd_create("standard input", MFD_CLOEXEC));
+  if (!kept) return system_error("standard input", errno);
+  std::array<char, 1 << 16> piece;
+  for (;;) {
+    const ssize_t count = ::read(STDIN_FILENO, piece.data(), piece.size());
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0) return system_error("standard input", errno);
+    if (count == 0) break;
+    for (ssize_t done = 0; done < count;) {
+      const ssize_t written =
+          ::write(kept.get(), piece.data() + done, static_cast<std::size_t>(count - done));
+      if (written < 0 && errno == EINTR) continue;
+      if (written < 0) return system_error("standard input", errno);
+      done += written;
+    }
+  }
+  if (::lseek(kept.get(), 0, SEEK_SET) < 0 || ::dup2(kept.get(), STDIN_FILENO) < 0)
+    return system_error("standard input", errno);
+  return {};
+}
+
 Result<int> run_symbolize(const SymbolizeArguments& arguments) {
+  off_t start = 0;
+  if (arguments.file == "-") {
+    if (const Result<> kept = make_standard_input_seekable(); !kept) return tl::unexpected(kept.error());
+    start = ::lseek(STDIN_FILENO, 0, SEEK_CUR);
+  }
   const Result<model::Profile> before = open_with_names(arguments.file, {}, {}, arguments.dumps);
   if (!before) return tl::unexpected(before.error());
+  if (arguments.file == "-") (void)::lseek(STDIN_FILENO, start, SEEK_SET);
   const Result<model::Profile> after =
       open_with_names(arguments.file, {}, arguments.symbols, arguments.dumps);
   if (!after) return tl::unexpected(after.error());
