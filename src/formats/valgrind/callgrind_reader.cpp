@@ -147,15 +147,15 @@ class CallgrindReader {
         callee_file_.reset();
         callee_object_.reset();
       } else {
-        function_ = function_of(*name, last_file_, object_);
-        place_ = last_file_;
+        function_ = function_of(*name, file_, object_);
+        place_ = last_file_ = file_;
       }
     } else if (what == "ob") {
       (of_call ? callee_object_.emplace() : object_) = *name;
     } else if (of_call) {
       callee_file_ = name;
     } else {
-      if (what == "fl") last_file_ = *name;
+      if (what == "fl") file_ = last_file_ = *name;
       place_ = *name;  // "fi" and "fe": of files that are included into the function
     }
     return true;
@@ -267,9 +267,9 @@ class CallgrindReader {
   std::size_t positions_ = 1;
   std::int32_t pid_ = 0;
   Names functions_named_, files_named_, objects_named_;
-  std::string_view object_, place_;  // place_: the file that lines of costs are of
-  // The file of the last cost, or of "fl=" since then. callgrind leaves "fl=" and "cfi=" out where they would say this one, also
-  // when it came from "fi=" of an included file; a "fi=" before a call that has no cost in front of it does not count.
+  std::string_view file_, object_, place_;  // place_: the file that lines of costs are of
+  // The file of the function's last cost, at first its own. callgrind leaves "cfi=" out where it would say this one, also when
+  // it came from "fi=" of an included file; a "fi=" before a call that has no cost in front of it does not count.
   std::string_view last_file_;
   std::optional<std::string_view> callee_file_, callee_object_;
   std::optional<std::uint32_t> function_, callee_;

@@ -74,7 +74,12 @@ TEST(Callgrind, FilesThatAreLeftOutAreThoseOfTheLastCost) {
       {"after a cost in it", begin + "fi=table.h\n7 0\ncfn=find\n" + call + callee},
       {"after the cost of a jump in it",
        begin + "fi=table.h\n7 0\njcnd=3/9 +2\n*\ncfn=find\n" + call + callee},
-      {"the function itself", begin + "cfi=table.h\ncfn=find\n" + call + "fi=table.h\n8 0\nfn=find\n5 70\n"},
+      // "fe=" goes back to the function's file at its end, and the next one is of it without saying so.
+      {"the next function of the file",
+       "events: Ir\nfl=table.h\nfn=walk\nfi=main.c\n3 0\nfe=table.h\nfn=find\n5 70\nfl=main.c\nfn=main\n1 "
+       "10\n"
+       "cfi=table.h\ncfn=find\n" +
+           call},
       {"named by a jump",
        "events: Ir\nfl=main.c\nfn=main\n1 10\njfi=(9) table.h\njfn=(4) find\njump=1 3\n1\n"
        "cfi=(9)\ncfn=(4)\n" +
