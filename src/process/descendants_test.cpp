@@ -24,7 +24,7 @@ TEST(Descendants, ACircleOfReusedNumbersEnds) {
 }
 
 TEST(Descendants, LivingChildrenAreNeitherTheTargetsNorTheCallerAndWhatItStarted) {
-  // A shell 10 with a server 20, its workers, and fathom 30 with a helper.
+  // A shell 10 with a server 20, its workers, and fathom 30 with a child.
   const std::vector<std::pair<int, int>> parents = {{10, 1},  {20, 10}, {21, 20},
                                                     {22, 20}, {30, 10}, {31, 30}};
   EXPECT_THAT(living_children_in(parents, {10}, 30), UnorderedElementsAre(20, 21, 22));

@@ -164,8 +164,7 @@ std::string sentence_of_nothing(const Report& report) {
                : "No sample was kept: the file ends before them. How much CPU time it used is not known.";
   if (!activity.watched)
     return "The recording has neither CPU samples nor waits: what the program did is not known.";
-  if (!activity.cpu_s)
-    return "Nothing was sampled, and how much CPU time the target used is not known.";
+  if (!activity.cpu_s) return "Nothing was sampled, and how much CPU time the target used is not known.";
   if (!activity.exact || !(activity.cpu_s.value_or(0) > 0))
     return "Nothing was sampled: it used no CPU time.";
   if (report.unsampled) return unsampled_sentence(*report.unsampled);
