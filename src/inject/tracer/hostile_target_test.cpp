@@ -5,11 +5,14 @@
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <fstream>
 #include <memory>
 #include <optional>
 #include <random>
+#include <thread>
 
 #include "inject/stop/target.h"
 #include "inject/tracer/stale_tracer.h"
@@ -259,8 +262,17 @@ TEST_P(HostileLeftover, NothingIsWrittenWhereOnlyTheJournalSaysSo) {
 }
 
 TEST_P(HostileLeftover, NothingIsUnmappedThatIsNotTheTracers) {
-  const auto maps = process::read_maps(target_->pid());
-  // A stack or an arena: the largest, as small ones come and go with the program's blocks.
+  auto maps = process::read_maps(target_->pid());
+  // A stack or an arena: the largest of those that stay, as others come and go with the program's blocks.
+  for (int look = 0; look < 20; ++look) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    const auto now = process::read_maps(target_->pid());
+    std::erase_if(*maps, [&](const process::MapEntry& entry) {
+      return std::ranges::none_of(*now, [&](const auto& other) {
+        return other.start == entry.start && other.end == entry.end;
+      });
+    });
+  }
   const auto state_end = head_start().value - kApart;
   const auto heap = std::max_element(maps->begin(), maps->end(), [&](const auto& a, const auto& b) {
     const auto size = [&](const process::MapEntry& entry) {
