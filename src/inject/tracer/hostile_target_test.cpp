@@ -268,9 +268,8 @@ TEST_P(HostileLeftover, NothingIsUnmappedThatIsNotTheTracers) {
     std::this_thread::sleep_for(std::chrono::milliseconds(10));
     const auto now = process::read_maps(target_->pid());
     std::erase_if(*maps, [&](const process::MapEntry& entry) {
-      return std::ranges::none_of(*now, [&](const auto& other) {
-        return other.start == entry.start && other.end == entry.end;
-      });
+      return std::ranges::none_of(
+          *now, [&](const auto& other) { return other.start == entry.start && other.end == entry.end; });
     });
   }
   const auto state_end = head_start().value - kApart;
