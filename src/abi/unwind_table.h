@@ -32,7 +32,7 @@ enum unwind_cfa {
   CFA_PLT = 3,         /* sp + offset + ((pc & 15) >= reg ? 8 : 0): procedure linkage table stubs */
   CFA_DEREF_SP = 4,    /* *(sp + offset) + add: re-aligned frames */
   CFA_DEREF_FP = 5,    /* *(fp + offset) + add */
-  CFA_REGISTER = 6,    /* DWARF register `reg` + offset, as it was sampled: in other frames than the first it is doubted */
+  CFA_REGISTER = 6,    /* DWARF register `reg` + offset, as sampled: doubted in all frames but the first */
   CFA_SIGNAL = 7,      /* a signal frame: the registers are in the kernel's ucontext above sp */
   CFA_END = 8,         /* the return address is undefined: the start of the thread */
   CFA_UNSUPPORTED = 9, /* there is a rule and we cannot express it */
