@@ -124,8 +124,8 @@ TEST(Unwinder, OtherRegistersAreDoubtedFurtherOut) {
   EXPECT_THAT(process.addresses(), ElementsAre(at(0x10), at(0x410), at(0x210)));
   const auto no_call = [](ProcessAddress) { return std::optional<std::uint64_t>(0); };
   EXPECT_EQ(process.walk(at(0x10), kStack, 0, &registers, no_call), WALK_UNSUPPORTED);
-  for (const std::uint64_t elsewhere :
-       {std::uint64_t{0}, kStack, kStack + 0x84, kStack + 0x90, kStack + (std::uint64_t{2} << 20), ~std::uint64_t{7}}) {
+  for (const std::uint64_t elsewhere : {std::uint64_t{0}, kStack, kStack + 0x84, kStack + 0x90,
+                                        kStack + (std::uint64_t{2} << 20), ~std::uint64_t{7}}) {
     registers.values[10] = elsewhere;
     EXPECT_EQ(process.walk(at(0x10), kStack, 0, &registers), WALK_UNSUPPORTED) << std::hex << elsewhere;
     EXPECT_THAT(process.addresses(), ElementsAre(at(0x10), at(0x410)));
