@@ -89,8 +89,6 @@ Result<Fits> find_fits(const Profile& profile, const std::vector<std::string>& t
   Fits fits{
       std::vector<char>(profile.frames.size()), std::vector<char>(profile.functions.size()), {}, {}, {}};
   std::vector<char>& functions = fits.functions;
-  std::set<std::uint32_t> named;  // rows of the strings: what a text is the short name of
-  bool is_exact = false;
   fits.idle_rules.resize(built_in_idle_rules().rules.size());
   for (const std::string& text : texts) {
     const Result<std::optional<bool>> group = mark_named_group(profile, text, fits);
@@ -103,17 +101,17 @@ Result<Fits> find_fits(const Profile& profile, const std::vector<std::string>& t
     const Result<NamePattern> pattern = NamePattern::parse(text);
     if (!pattern) return tl::unexpected(pattern.error());
     bool found = mark_waits(profile, *pattern, fits);
-    named.clear();
-    is_exact = pattern->is_expression();
+    std::set<std::uint32_t> fitting;  // rows of the strings
+    std::size_t named = 0;            // of these: what the text is the short name of
     for (std::size_t i = 0; i < functions.size(); ++i) {
       const std::string name(profile.strings[profile.functions[i].name]);
       if (!pattern->matches(name)) continue;
       functions[i] = 1;
       found = true;
-      is_exact = is_exact || name == text;
-      if (!is_exact && pattern->fit(name) >= NameFit::kLike) named.insert(profile.functions[i].name.value);
+      if (!fitting.insert(profile.functions[i].name.value).second) continue;
+      named += !pattern->is_expression() && pattern->fit(name) == NameFit::kName ? 1 : 0;
     }
-    if (!is_exact && named.size() > 1) fits.shared_names.emplace(text, named.size());
+    if (named > 1) fits.shared_names.emplace(text, fitting.size());
     for (std::size_t i = 0; i < fits.frames.size(); ++i) {
       const Frame& frame = profile.frames[i];
       if (frame.line_count != 0 || !pattern->matches(profile.pseudo_name(frame))) continue;

@@ -27,7 +27,7 @@ struct StackCuts {
 struct StackChoice {
   static constexpr char kWanted = 1, kUnwanted = 2;  // bits of marks: what fits one of `focus`, of `ignore`
   std::vector<std::string> focus, ignore;            // patterns, as they were typed
-  // Short names, as a view prints them, that stand for several functions: how many, by pattern.
+  // Texts that are the short name of several functions, as a view prints it: how many they take, by text.
   std::map<std::string, std::size_t> shared_names;
   std::vector<char> marks;                   // by row of the stacks
   std::array<char, kCauseCount> of_cause{};  // of the frame of a cause, and of its name in tables

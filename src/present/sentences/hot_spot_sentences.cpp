@@ -310,7 +310,7 @@ std::string sentence_of_selection(const Selection& selection, const CallTree& tr
     for (const std::string& pattern : patterns) {
       list += (list.empty() ? "" : " or ") + printable(pattern);
       if (const auto shared = stacks.shared_names.find(pattern); shared != stacks.shared_names.end())
-        list += fmt::format(" ({} functions of that name)", shared->second);
+        list += fmt::format(" ({} functions)", shared->second);
     }
     return list;
   };
