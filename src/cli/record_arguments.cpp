@@ -301,7 +301,8 @@ void add_rare(CLI::App& app, RecordArguments& arguments) {
                "-o may replace any regular file, also in a folder that belongs to somebody else");
   app.add_flag("--no-off-cpu", arguments.no_off_cpu, "do not record waits");
   app.add_flag("--no-memory", arguments.no_memory, "do not record memory over time");
-  app.add_flag("--no-children", arguments.no_children, "do not record processes that the target forks or has forked");
+  app.add_flag("--no-children", arguments.no_children,
+               "do not record processes that the target forks or has forked");
   app.add_option("-e,--event", options.event, "event that drives sampling")
       ->capture_default_str()
       ->check(CLI::IsMember({"cpu-clock", "cycles"}));
