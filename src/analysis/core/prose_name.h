@@ -26,7 +26,7 @@ std::string without_arguments(std::string_view name);
 // and a lambda of C++ "a lambda in Shop::serve".
 std::string spoken_name(std::string_view name);
 
-// "libstdc++.so.6.0.30" -> "libstdc++", "_json.cpython-311-x86_64-linux-gnu.so" -> "_json".
+// "libstdc++.so.6.0.30" -> "libstdc++", "_json.cpython-311-linux-gnu.so" -> "_json".
 std::string short_module(std::string_view module);
 
 }  // namespace fathom::analysis

@@ -110,8 +110,9 @@ TEST(PerfScript, RecordsOfMappingsAreNoSamplesEither) {
       "a 7/7 1.0: PERF_RECORD_MMAP2 7/7: [0x55881736b000(0x1000) @ 0x1000 fe:00 11051638 2923330095]: r-xp "
       "/opt/a\n";
   EXPECT_TRUE(is_perf_script(kMapping));
-  const auto profile =
-      read_perf_script(std::string(kMapping) + "a 7/7 1.0: 1 cycles:\n\t1 f (m)\n", "x").value();
+  std::string text(kMapping);
+  text += "a 7/7 1.0: 1 cycles:\n\t1 f (m)\n";
+  const auto profile = read_perf_script(text, "x").value();
   EXPECT_EQ(profile.samples.size(), 1u);
   EXPECT_EQ(profile.meta.event, "cycles");
   EXPECT_EQ(folded(profile), "a;f 1\n");
