@@ -202,7 +202,7 @@ TEST(CallTruth, OtherEnginesRefuseProbes) {
   const Outcome said =
       fathom({"record", "--engine", "perf", "--probe", "main", "-o", folder / "x.fathom", "--", "true"});
   EXPECT_EQ(said.exit_status, 2) << said.describe();
-  EXPECT_THAT(said.errors, testing::HasSubstr("engine bpf alone"));
+  EXPECT_THAT(said.errors, testing::HasSubstr("needs the engine bpf"));
 }
 
 }  // namespace

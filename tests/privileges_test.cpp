@@ -88,6 +88,17 @@ TEST_F(Privileges, NoThreadOfARunningRecordingMayMoreThanItNeeds) {
   FATHOM_NEEDS_BPF();
   const Running target({CPU_SHARES, "30"});
   Running recorder = attach(target);
+  // The file is there a moment before the privileges are gone.
+  const std::string own_status = "/proc/" + std::to_string(recorder.pid()) + "/task";
+  wait_until(
+      [&] {
+        std::error_code error;
+        for (const auto& task : fs::directory_iterator(own_status, error))
+          if ((set_of(content(task.path().string() + "/status"), "CapEff") & bit(CAP_SYS_ADMIN)) != 0)
+            return false;
+        return true;
+      },
+      std::chrono::milliseconds(5'000));
   std::size_t threads = 0;
   for (const auto& task : fs::directory_iterator("/proc/" + std::to_string(recorder.pid()) + "/task")) {
     const std::string status = content(task.path().string() + "/status");

@@ -4,7 +4,6 @@
 #include <functional>
 #include <map>
 #include <optional>
-#include <ranges>
 #include <utility>
 
 namespace fathom::analysis {
@@ -201,7 +200,8 @@ class SubjectFinder {
     std::vector<std::int64_t> calls(functions_.size());
     walk([&](std::size_t i, std::uint32_t function, bool is_first, const auto& open_count, const auto& path) {
       if (!is_first || function == from || open_count[from] == 0 || !takes(functions_[function].rank)) return;
-      for (const std::uint32_t each : path | std::views::reverse) {
+      for (std::size_t at = path.size(); at-- > 0;) {
+        const std::uint32_t each = path[at];
         if (each == kNoFunction || !takes(functions_[each].rank)) continue;
         if (each == from) calls[function] += weights_[i];
         return;
@@ -210,9 +210,9 @@ class SubjectFinder {
     constexpr std::size_t kNamed = 3;
     std::ranges::sort(calls, std::ranges::greater());
     double sum = 0;
-    for (const std::int64_t each : calls | std::views::take(kNamed))
-      if (static_cast<double>(each) >= kFurtherShare * static_cast<double>(tree_.total))
-        sum += static_cast<double>(each);
+    for (std::size_t i = 0; i < std::min(kNamed, calls.size()); ++i)
+      if (static_cast<double>(calls[i]) >= kFurtherShare * static_cast<double>(tree_.total))
+        sum += static_cast<double>(calls[i]);
     return sum;
   }
 

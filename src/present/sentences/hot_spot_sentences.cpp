@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
-#include <ranges>
 #include <string>
 #include <utility>
 #include <vector>
@@ -68,8 +67,9 @@ std::string inside_of(const HotSpot& spot) {
   if (parts[0].second >= 0.9) return ", almost all of it " + parts[0].first;
   if (parts[0].second >= 0.66) return ", most of it " + parts[0].first;
   std::string text;
-  for (const auto& [what, share] : parts | std::views::take(3))
-    if (share >= 0.1)
+  constexpr std::size_t kNamed = 3;
+  for (std::size_t i = 0; i < std::min(kNamed, parts.size()); ++i)
+    if (const auto& [what, share] = parts[i]; share >= 0.1)
       text += fmt::format("{}{}{} {}", text.empty() ? ": " : ", ", rounded_percent(share),
                           text.empty() ? " of it" : "", what);
   return text;
