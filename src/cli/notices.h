@@ -35,7 +35,10 @@ Shown<Argument> shown(const Argument& argument) {
 // A line of ours with texts of anybody. Text of several lines that is clean already goes to notice().
 template <class... Arguments>
 void say(fmt::format_string<Shown<Arguments>...> format, const Arguments&... arguments) {
-  notice(fmt::vformat(format, fmt::make_format_args(shown(arguments)...)));
+  // By name, as newer fmt takes no temporaries.
+  [&](const auto&... texts) {
+    notice(fmt::vformat(format, fmt::make_format_args(texts...)));
+  }(shown(arguments)...);
 }
 
 // A person is looking at standard error, and we are in front there.
