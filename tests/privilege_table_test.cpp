@@ -78,7 +78,7 @@ class PrivilegeTable : public ::testing::TestWithParam<bool> {
     }
     EXPECT_TRUE(answer.ok()) << answer.describe();
     ASSERT_TRUE(recorded.ok()) << recorded.describe() << answer.output;
-    EXPECT_EQ(Report(recording).engine(), diagnosis["engine"]) << recorded.describe();
+    EXPECT_EQ(Report(recording).engine(), diagnosis["engine"].get<std::string>()) << recorded.describe();
     ++recorded_;
   }
 
