@@ -51,14 +51,17 @@ bool above_zero(const CLI::App* command, const std::string& option) {
   return found != nullptr && found->get_type_name().find("POSITIVE") != std::string::npos;
 }
 
-// "--duration: Value abc not in range 0.000000 to 1797.000000"; "--pid = abc"; "--until-rss: abc unit not recognized".
+// "--duration: Value abc not in range 0.000000 to 1797.000000", of newer versions "[0 - 1797]"; "--pid = abc"; "--until-rss:
+// abc unit not recognized".
 std::string refused_value(std::string_view text, const CLI::App* command) {
   const std::string name(text.substr(0, text.find(':')));
   if (const auto value = between(text, ": Value ", " not in range ")) {
-    const std::string limits = between(text, " not in range ", "").value_or("");
-    const std::size_t to = limits.find(" to ");
+    std::string limits = between(text, " not in range ", "").value_or("");
+    std::erase_if(limits, [](char c) { return c == '[' || c == ']'; });
+    const std::string_view apart = limits.find(" to ") != limits.npos ? " to " : " - ";
+    const std::size_t to = limits.find(apart);
     const auto low = number(limits.substr(0, to));
-    const auto high = to == limits.npos ? std::nullopt : number(limits.substr(to + 4));
+    const auto high = to == limits.npos ? std::nullopt : number(limits.substr(to + apart.size()));
     if (low && high)
       return fmt::format("{} '{}': {} is wanted", name, shown(*value),
                          range_text(*low, *high, above_zero(command, name)));

@@ -166,7 +166,8 @@ TEST_P(AgainstAddr2line, NamesInlinedCallsFilesAndLinesAreTheSame) {
 class AgainstLlvmSymbolizer : public ::testing::TestWithParam<const char*> {};
 
 TEST_P(AgainstLlvmSymbolizer, NamesInlinedCallsFilesAndLinesAreTheSame) {
-  const std::string tool = run("command -v llvm-symbolizer || command -v llvm-symbolizer-14");
+  const std::string tool =
+      run("command -v llvm-symbolizer || command -v llvm-symbolizer-14 || command -v llvm-symbolizer-19");
   ASSERT_NE(tool, "");
   compare(tool.substr(0, tool.find('\n')) + " --output-style=GNU", GetParam());
 }

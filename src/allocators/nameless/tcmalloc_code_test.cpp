@@ -63,7 +63,7 @@ TEST(TcmallocCode, AStrippedProgramIsKnownToHaveIt) {
     const Found found = find(stripped->elf(), nullptr);
     ASSERT_EQ(found.unseen.size(), 1u);
     EXPECT_EQ(found.unseen.front().kind, Kind::kTcmalloc);
-    EXPECT_EQ(found.unseen.front().label, "tcmalloc 2.10");
+    EXPECT_TRUE(found.unseen.front().label.starts_with("tcmalloc 2.")) << found.unseen.front().label;
   }
 }
 
