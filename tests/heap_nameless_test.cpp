@@ -39,7 +39,7 @@ class NamelessHeap : public testing::Test {
   }
   void expect_equal(const Outcome& program, const std::set<std::string>& without = {}) {
     const HeapAnswer answer = named();
-    EXPECT_THAT(answer.allocators(), Contains(label_));
+    EXPECT_THAT(answer.allocators(), Contains(testing::StartsWith(label_)));
     const auto calls = answer_of(program, "calls"), bytes = answer_of(program, "bytes"),
                live = answer_of(program, "live_bytes");
     for (const auto& [site, count] : calls) {
@@ -125,7 +125,7 @@ TEST(HeapNamelessMimalloc, ACommandToTheByte) {
 #ifdef NAMED_TCMALLOC_HEAP
 class HeapNamelessTcmalloc : public NamelessHeap {
  protected:
-  HeapNamelessTcmalloc() : NamelessHeap(NAMED_TCMALLOC_HEAP, "tcmalloc 2.10") {}
+  HeapNamelessTcmalloc() : NamelessHeap(NAMED_TCMALLOC_HEAP, "tcmalloc 2.") {}
 };
 TEST_F(HeapNamelessTcmalloc, ACommandToTheByte) {
   expect_a_command_to_the_byte();
@@ -292,7 +292,7 @@ class HeapNamelessAtWork : public NamelessHeap {
     // After a trial a busy machine may leave too little time to see enough.
     EXPECT_THAT(recorded.errors, HasSubstr("at work in the process ("));
     const HeapAnswer answer = named();
-    EXPECT_THAT(answer.allocators(), Contains(label_));
+    EXPECT_THAT(answer.allocators(), Contains(testing::StartsWith(label_)));
     const auto calls = answer_of(outcome, "calls"), bytes = answer_of(outcome, "bytes");
     const auto live = answer_of(outcome, "live_bytes");
     EXPECT_EQ(calls.size(), 5u);
