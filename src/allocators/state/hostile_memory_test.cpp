@@ -158,6 +158,18 @@ TEST(JemallocState, ChainOfMetadataThatGoesInCirclesEnds) {
   EXPECT_EQ(states.allocators[0].bytes(HeldKind::kMetadata), 3u << 20);
 }
 
+// One of another version, or one that was loaded and is not used.
+TEST(JemallocState, WithoutATreeIsSaidToBeUnknown) {
+  HandMadeMemory memory;
+  memory.map(0x7f0000000000, 0x10000, "/usr/lib/libjemalloc.so.2");
+  const AllocatorStates states = memory.states();
+  ASSERT_EQ(states.allocators.size(), 1u);
+  EXPECT_EQ(states.allocators[0].name, "jemalloc");
+  EXPECT_EQ(states.allocators[0].certainty, Certainty::kUnknown);
+  EXPECT_EQ(states.allocators[0].reason,
+            "it was never used, or its records are of a version that is not known");
+}
+
 TEST(GlibcState, MainArenaIsReadToTheByte) {
   HandMadeMemory memory;
   HandMadeGlibc glibc(memory);

@@ -100,16 +100,21 @@ AllocatorStates read_allocator_states(const std::vector<process::MapEntry>& maps
   if (auto glibc = read_glibc(memory, map)) states.allocators.push_back(std::move(*glibc));
   states.cut = memory.used_up();
   // These are seen and not understood: no number is better than a wrong one.
+  const bool knows_jemalloc = std::ranges::any_of(
+      states.allocators, [](const AllocatorState& state) { return state.name == "jemalloc"; });
   std::string last;
   for (const process::MapEntry& entry : maps)
-    for (const std::string_view name : {"mimalloc", "tcmalloc"}) {
+    for (const std::string_view name : {"mimalloc", "tcmalloc", "jemalloc"}) {
+      if (name == "jemalloc" && knows_jemalloc) continue;
       const std::string file = entry.path.substr(entry.path.rfind('/') + 1);
       if (!entry.is_file() || entry.path == last || !file.starts_with(fmt::format("lib{}", name))) continue;
       last = entry.path;
       AllocatorState state;
       state.name = name;
       state.module = entry.path;
-      state.reason = "its records are not read";
+      state.reason = name == "jemalloc"
+                         ? "it was never used, or its records are of a version that is not known"
+                         : "its records are not read";
       states.allocators.push_back(std::move(state));
     }
   states.took_ns = monotonic_ns() - begun;
