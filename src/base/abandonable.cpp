@@ -22,6 +22,8 @@ bool run_detached(std::function<void()> work) {
   // A thread begins with the signals of the one that starts it.
   sigset_t all, before;
   ::sigfillset(&all);
+  ::sigdelset(&all,
+              SIGBUS);  // of a file that is cut short while it is mapped: blocked, it would end the program
   ::pthread_sigmask(SIG_SETMASK, &all, &before);
   bool begun = true;
   try {

@@ -18,7 +18,7 @@ namespace fathom {
 
 inline constexpr int kMostAbandonable = 4;
 
-// Runs `work` in a thread with every signal blocked and the priority of an ordinary one. False: too many run.
+// Runs `work` in a thread with every signal but SIGBUS blocked and the priority of an ordinary one. False: too many run.
 bool run_detached(std::function<void()> work);
 
 template <class T>

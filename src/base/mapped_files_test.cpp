@@ -8,6 +8,8 @@
 #include <thread>
 #include <vector>
 
+#include "base/abandonable.h"
+#include "base/clock.h"
 #include "base/fd.h"
 #include "base/files.h"
 #include "base/mapping.h"
@@ -53,6 +55,18 @@ TEST_F(MappedFiles, WhatWasCutOffIsReadAsZerosAndCounted) {
   EXPECT_EQ(at(mapping, 3 * kPage), 0);
   EXPECT_EQ(at(mapping, 0), 'x');
   EXPECT_EQ(lost_pages(), before + 2);
+}
+
+TEST_F(MappedFiles, AreReadToTheirEndInAThreadThatMayBeGivenUp) {
+  const std::string path = path_;
+  auto work = Abandonable<int>::start([path] {
+    const auto mapping = Mapping::of_file(path);
+    if (!mapping || ::truncate(path.c_str(), kPage) != 0) return -1;
+    return static_cast<int>(at(*mapping, 2 * kPage));
+  });
+  ASSERT_TRUE(work);
+  ASSERT_TRUE(work->wait_until(monotonic_ns() + 10'000'000'000));
+  EXPECT_EQ(work->take(), 0);
 }
 
 TEST_F(MappedFiles, AnotherFaultIsNotTouched) {

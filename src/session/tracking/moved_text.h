@@ -23,7 +23,12 @@ struct MovedTextAccess {
 // file and its offset. A mapping that reaches further is split. What differs from the file is left as it is.
 void name_moved_text(std::vector<process::MapEntry>& maps, const MovedTextAccess& access);
 
-// The same with what /proc knows of process `pid`.
+// The same in a thread of its own, which is given up after `most_ns`: false, and `maps` stays as it was.
+bool name_moved_text_within(std::vector<process::MapEntry>& maps, MovedTextAccess access,
+                            std::uint64_t most_ns);
+
+// The same with what /proc knows of process `pid`, in at most 200 ms. Once a process has kept its memory or a file back, no
+// other one is looked at.
 void name_moved_text(std::int32_t pid, std::vector<process::MapEntry>& maps);
 
 }  // namespace fathom::session

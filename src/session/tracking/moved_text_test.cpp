@@ -2,6 +2,10 @@
 
 #include <elf.h>
 #include <gtest/gtest.h>
+#include <atomic>
+#include <chrono>
+#include <memory>
+#include <thread>
 
 #include <cstring>
 
@@ -91,6 +95,42 @@ TEST_F(MovedText, IsNamedAfterTheFileWhoseCodeItHolds) {
 TEST_F(MovedText, WhatReachesFurtherIsSplit) {
   EXPECT_EQ(named({of_file(0, kPage, 0, false), anonymous(kCode, kCode + kSize + 0x2000)}),
             fmt::format("0-1000@0 1000-6000x@{:x} 6000-8000x ", offset_ & ~0xfffULL));
+}
+
+// A page may be kept back for ever, and no time limit between two reads helps against that.
+TEST_F(MovedText, MemoryThatDoesNotAnswerIsGivenUp) {
+  std::vector<MapEntry> maps{of_file(0, kPage, 0, false), anonymous(kCode, kCode + kSize)};
+  const std::string before = text_of(maps);
+  const auto answers = std::make_shared<std::atomic<bool>>(false);
+  MovedTextAccess slow = access_;
+  slow.file_of = [image = image_](const MapEntry&) { return elf::ModuleFile::of_memory(image, "x"); };
+  slow.read = [answers](std::uint64_t, std::span<std::byte>) {
+    while (!*answers) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    return false;
+  };
+  EXPECT_FALSE(name_moved_text_within(maps, slow, 20'000'000));
+  EXPECT_EQ(text_of(maps), before);
+  *answers = true;
+  EXPECT_TRUE(name_moved_text_within(maps, access_, 10'000'000'000));
+  EXPECT_NE(text_of(maps), before) << "one that answers is named";
+}
+
+// Both are as many as the target likes.
+TEST_F(MovedText, OfVeryManyFilesOnlyTheFirstAreOpened) {
+  std::vector<MapEntry> maps;
+  for (std::uint64_t i = 0; i < 30'000; ++i) {
+    maps.push_back(of_file(i * 2 * kPage, i * 2 * kPage + kPage, 0, false));
+    maps.back().inode = i + 1;
+    maps.push_back(anonymous(i * 2 * kPage + kPage, (i + 1) * 2 * kPage));
+  }
+  int opened = 0;
+  access_.file_of = [&opened](const MapEntry&) -> Result<elf::ModuleFile> {
+    ++opened;
+    return fail(ErrorKind::kNotFound, "none", "");
+  };
+  const std::string before = text_of(maps);
+  EXPECT_EQ(named(maps), before);
+  EXPECT_LE(opened, 64);
 }
 
 TEST_F(MovedText, CodeThatIsAnothersIsLeftAlone) {
