@@ -102,6 +102,8 @@ class Recording {
   std::uint64_t bytes_written() const { return writer_ ? writer_->bytes_written() : 0; }
 
  private:
+  static constexpr std::size_t kMaxStacks =
+      4'000'000;  // 64 MB of rows and index: the bound of the profiler's memory
   struct Tables {
     model::Profile profile;
     model::Builder builder{profile};
