@@ -188,7 +188,9 @@ TEST_F(HeapSoak, ForksThreadsSignalsAndLibrariesGoOn) {
   EXPECT_GE(done, times / 2);
   const Outcome ended = target.wait(milliseconds(times * 3000 + 30'000));
   EXPECT_TRUE(ended.ok()) << ended.describe();
-  EXPECT_NE(ended.output.find("\"failures\": 0"), std::string::npos) << ended.describe();
+  EXPECT_EQ(answer_of(ended).at("failures"), 0) << ended.describe();
+  // A child that is made between the look for parents and the stop can cost another thread a wait (docs/decisions.md).
+  EXPECT_LE(answer_of(ended).at("interrupted"), 2) << ended.describe();
 }
 
 // Threads live for some microseconds here, and tens of them begin and end while the code is changed under

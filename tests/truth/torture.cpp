@@ -1,7 +1,7 @@
 // Everything at once that a tracer in a process must survive: children made in every way, programs executed,
 // threads that live for microseconds, libraries that come and go, signals, reads that wait. It checks itself:
 // contents of blocks, ends of children, system calls that must not fail. Usage: torture SECONDS PLUGIN
-// Prints how often each was done, and "failures"; exits with 1 if there was one.
+// Prints how often each was done, "interrupted" (waits that ended with EINTR) and "failures"; exits with 1 after a failure.
 #include <dlfcn.h>
 #include <errno.h>
 #include <poll.h>
@@ -28,7 +28,7 @@ extern char** environ;
 namespace {
 
 std::atomic<bool> g_stop{false};
-std::atomic<std::uint64_t> g_failures{0}, g_signals{0};
+std::atomic<std::uint64_t> g_failures{0}, g_signals{0}, g_interrupted{0};
 const char* g_plugin;
 
 void expect(bool holds, const char* what) {
@@ -81,6 +81,7 @@ void wait_for(pid_t child, const char* what) {
 void forks() {
   const pid_t child = fork();
   if (child == 0) {
+    g_failures = 0;  // those of its parent are not its own
     churn(static_cast<std::uint64_t>(getpid()), 300);
     _exit(g_failures == 0 ? 0 : 1);
   }
@@ -108,15 +109,21 @@ void libraries() {
   std::free(work(100));
   dlclose(library);
 }
-// What waits must not be told that it was interrupted: no signal handler of this thread's own has run.
+// No signal handler of this thread runs, so no wait should end early. The kernel wakes a wait for an ignored SIGCHLD if
+// the thread that forked is traced at that moment: epoll_wait, which it does not restart, then fails with EINTR. That
+// is counted apart.
 void epolls() {
   const int epoll = epoll_create1(0);
   epoll_event event{};
   const auto before = std::chrono::steady_clock::now();
   const int got = epoll_wait(epoll, &event, 1, 5);
-  expect(got == 0, "epoll_wait was interrupted");
-  expect(std::chrono::steady_clock::now() - before >= std::chrono::milliseconds(4),
-         "epoll_wait was too short");
+  if (got < 0 && errno == EINTR) {
+    ++g_interrupted;
+  } else {
+    expect(got == 0, "epoll_wait failed");
+    expect(std::chrono::steady_clock::now() - before >= std::chrono::milliseconds(4),
+           "epoll_wait was too short");
+  }
   close(epoll);
 }
 void sleeps() {
@@ -182,7 +189,8 @@ int main(int argc, char** argv) {
   std::printf("{");
   for (std::size_t i = 0; i < std::size(kKinds); ++i)
     std::printf("\"%s\": %llu, ", kKinds[i].name, static_cast<unsigned long long>(played[i]));
-  std::printf("\"signals\": %llu, \"failures\": %llu}\n", static_cast<unsigned long long>(g_signals),
+  std::printf("\"signals\": %llu, \"interrupted\": %llu, \"failures\": %llu}\n",
+              static_cast<unsigned long long>(g_signals), static_cast<unsigned long long>(g_interrupted),
               static_cast<unsigned long long>(g_failures));
   return g_failures == 0 ? 0 : 1;
 }
