@@ -414,6 +414,14 @@ TEST_F(FlameGraphInBrowser, TheScriptDrawsTheLabelsThatTheFileHas) {
                                           "</title><script>alert(1)</script>",
                                           "core::ptr::drop_in_place<fn() -> u8>",
                                           "::::",
+                                          "main.(*Server).Handle",
+                                          "github.com/shop/web.(*T[go.shape.int]).serve.func1",
+                                          "app.Shop.serve(order: Swift.Int) -> ()",
+                                          "closure #1 in app.Shop.serve()",
+                                          "<module> (/srv/app/x.py:3)",
+                                          "shop.Cart.total (/srv/shop.py:12)",
+                                          "LazyCompile:~handle order /srv/my server.js:10:20",
+                                          "py::total:/srv/shop.py",
                                           "x"};
   for (const double width : {500.0, 900.0, 1700.0, 6000.0}) {
     Folded stacks;

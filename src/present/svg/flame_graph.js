@@ -179,22 +179,83 @@
     }
     return out || name;
   };
+  const cutInFront = (name, columns) => {
+    let used = 1, tail = "";
+    for (const character of [...name].reverse()) {
+      used += columnsOf(character);
+      if (used > columns) break;
+      tail = character + tail;
+    }
+    return "…" + tail;
+  };
+  // Names of Go, Swift, D, Java and Python, as analysis/core/prose_name.cpp knows them.
+  const isDotted = (name) => {
+    if (name.includes("::") || name.startsWith("[") || name.startsWith("decltype (") || generated(name)) return false;
+    let level = 0;
+    for (let i = 0; i < name.length; i++) {
+      const c = name[i];
+      if ("<([{".includes(c)) level++;
+      if (")]}".includes(c) || (c === ">" && (i === 0 || !"-=".includes(name[i - 1])))) level--;
+      if (level === 0 && i !== 0 && c === "." && i + 1 < name.length && name[i + 1] !== "." && name[i - 1] !== "." &&
+          !name.includes(" [clone ")) return true;
+      if (level === 0 && i !== 0 && name.startsWith(" (", i) && name.endsWith(")") && !name.endsWith("(inlined)")) return true;
+    }
+    return name.startsWith("<") && !name.includes(" as ");
+  };
+  const withoutFirstPart = (name) => {
+    const pathEnd = name.search(/[( ]/), slash = name.indexOf("/");
+    if (slash >= 0 && (pathEnd < 0 || slash < pathEnd)) return name.slice(slash + 1);
+    for (let i = 0; i < name.length; i++) {
+      if (name[i] === "(" && i !== 0 && name[i - 1] !== " ") return "";
+      if ("(<[".includes(name[i])) i = skipBrackets(name, i) - 1;
+      if (name[i] === ".") return name.slice(i + 1);
+    }
+    return "";
+  };
+  const withoutDottedArguments = (name) => {
+    for (let i = 1; i < name.length; i++) {
+      if ("<[".includes(name[i - 1])) i = skipBrackets(name, i - 1);
+      if (name[i] === "(" && name[i - 1] !== ".") return name.slice(0, name[i - 1] === " " ? i - 1 : i);
+    }
+    return name;
+  };
+  const dottedLabel = (name, columns) => {
+    const plain = withoutDottedArguments(name);
+    if (columnsOf(plain) <= columns) return plain;
+    for (let rest = withoutFirstPart(plain); rest !== ""; rest = withoutFirstPart(rest))
+      if (columnsOf(rest) + 1 <= columns) return "…" + rest;
+    return cutInFront(plain, columns);
+  };
+  // Names of code that a run time made, as analysis/core/generated_name.cpp reads them: [function, place].
+  const generated = (name) => {
+    const python = /^py::([^:]+):(.*)$/s.exec(name);
+    if (python) return [python[1], python[2].slice(python[2].lastIndexOf("/") + 1)];
+    const script = /^(?:LazyCompile|JS|Function|Script|Eval|InterpretedFunction):[*~^+'`]*(.*:[0-9]+):[0-9]+$/s.exec(name);
+    if (!script) return null;
+    const line = script[1].lastIndexOf(":");
+    let blank = script[1].indexOf(" /");
+    if (blank < 0) blank = script[1].indexOf(" file://");
+    if (blank < 0) blank = script[1].lastIndexOf(" ", line);
+    if (blank < 0 || blank > line) return null;
+    const path = script[1].slice(blank + 1);
+    return [script[1].slice(0, blank), path.slice(path.lastIndexOf("/") + 1)];
+  };
   const label = (name, columns) => {
     if (columnsOf(name) <= columns) return name;
     if (columns < 5) return "";
+    if (isDotted(name)) return dottedLabel(name, columns);
+    const made = generated(name);
+    if (made && made[0] !== "") {
+      const full = made.join(" ");
+      return columnsOf(full) <= columns ? full : columnsOf(made[0]) <= columns ? made[0] : cutInFront(made[0], columns);
+    }
     const plain = shortName(name);
     if (columnsOf(plain) <= columns) return plain;
     for (let rest = plain, at = rest.indexOf("::"); at >= 0; at = rest.indexOf("::")) {
       rest = rest.slice(at + 2);
       if (rest !== "" && columnsOf(rest) + 1 <= columns) return "…" + rest;
     }
-    let used = 1, tail = "";
-    for (const character of [...plain].reverse()) {
-      used += columnsOf(character);
-      if (used > columns) break;
-      tail = character + tail;
-    }
-    return "…" + tail;
+    return cutInFront(plain, columns);
   };
 
   // ---- What is shown ----

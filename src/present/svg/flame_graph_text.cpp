@@ -3,6 +3,8 @@
 #include <array>
 #include <vector>
 
+#include "analysis/core/generated_name.h"
+#include "analysis/core/prose_name.h"
 #include "analysis/core/words.h"
 
 namespace fathom::present {
@@ -121,6 +123,55 @@ std::string plain_path(std::string_view path) {
   return out;
 }
 
+// "net/http.(*conn).serve" without its first part: "(*conn).serve" of "http.(*conn).serve" of all. "" behind the last.
+// Parts end at "/" and, outside of brackets, at ".".
+std::string_view without_first_part(std::string_view name) {
+  const std::size_t path_end = name.find_first_of("( ");
+  if (const std::size_t slash = name.find('/'); slash < path_end) return name.substr(slash + 1);
+  for (std::size_t i = 0; i < name.size(); ++i) {
+    if (name[i] == '(' && i != 0 && name[i - 1] != ' ') return {};  // the arguments of the last part
+    if (name[i] == '(' || name[i] == '<' || name[i] == '[') i = skip_brackets(name, i) - 1;
+    if (i < name.size() && name[i] == '.') return name.substr(i + 1);
+  }
+  return {};
+}
+
+// "serve(order: Int) -> ()" -> "serve"; "<module> (app.py:3)" -> "<module>".
+std::string_view without_dotted_arguments(std::string_view name) {
+  for (std::size_t i = 1; i < name.size(); ++i) {
+    if (name[i - 1] == '<' || name[i - 1] == '[') i = skip_brackets(name, i - 1);
+    if (i < name.size() && name[i] == '(' && name[i - 1] != '.')
+      return name.substr(0, i - (name[i - 1] == ' '));
+  }
+  return name;
+}
+
+std::string cut_in_front(std::string_view name, std::size_t columns) {
+  std::vector<std::size_t> starts;
+  for (std::size_t at = 0; at < name.size();) {
+    starts.push_back(at);
+    next_code_point(name, at);
+  }
+  std::size_t used = 1;
+  std::size_t from = name.size();
+  for (auto start = starts.rbegin(); start != starts.rend(); ++start) {
+    std::size_t at = *start;
+    used += columns_of(next_code_point(name, at));
+    if (used > columns) break;
+    from = *start;
+  }
+  return "…" + std::string(name.substr(from));
+}
+
+// Of a language that has dots between the parts of its names (Go, Swift, D, Java, Python).
+std::string dotted_label(std::string_view clean, std::size_t columns) {
+  const std::string_view plain = without_dotted_arguments(clean);
+  if (text_columns(plain) <= columns) return std::string(plain);
+  for (std::string_view rest = without_first_part(plain); !rest.empty(); rest = without_first_part(rest))
+    if (text_columns(rest) + 1 <= columns) return "…" + std::string(rest);
+  return cut_in_front(plain, columns);
+}
+
 }  // namespace
 
 std::string clean_text(std::string_view bytes) {
@@ -166,6 +217,7 @@ std::size_t text_columns(std::string_view clean) {
 }
 
 std::string short_name(std::string_view clean) {
+  if (analysis::is_dotted_name(clean)) return std::string(without_dotted_arguments(clean));
   std::string out;
   if (!clean.empty() && clean.front() == '<') {
     const std::size_t end = skip_brackets(clean, 0);
@@ -184,6 +236,13 @@ std::string short_name(std::string_view clean) {
 std::string frame_label(std::string_view clean, std::size_t columns) {
   if (text_columns(clean) <= columns) return std::string(clean);
   if (columns < kFewestColumns) return "";
+  if (analysis::is_dotted_name(clean)) return dotted_label(clean, columns);
+  if (const auto made = analysis::generated_name(clean); made && !made->function.empty()) {
+    const std::string full = made->function + " " + made->place;
+    return text_columns(full) <= columns             ? full
+           : text_columns(made->function) <= columns ? made->function
+                                                     : cut_in_front(made->function, columns);
+  }
   const std::string plain = short_name(clean);
   if (text_columns(plain) <= columns) return plain;
   std::string_view rest = plain;
@@ -191,20 +250,7 @@ std::string frame_label(std::string_view clean, std::size_t columns) {
     rest = rest.substr(at + 2);
     if (!rest.empty() && text_columns(rest) + 1 <= columns) return "…" + std::string(rest);
   }
-  std::vector<std::size_t> starts;
-  for (std::size_t at = 0; at < plain.size();) {
-    starts.push_back(at);
-    next_code_point(plain, at);
-  }
-  std::size_t used = 1;
-  std::size_t from = plain.size();
-  for (auto start = starts.rbegin(); start != starts.rend(); ++start) {
-    std::size_t at = *start;
-    used += columns_of(next_code_point(plain, at));
-    if (used > columns) break;
-    from = *start;
-  }
-  return "…" + plain.substr(from);
+  return cut_in_front(plain, columns);
 }
 
 std::string quantity(std::int64_t value, std::string_view unit, std::string_view count_name) {

@@ -45,8 +45,8 @@ TEST(FlameGraphText, AShortNameHasNoArgumentsAndNoGenerics) {
   EXPECT_EQ(short_name("core::ptr::drop_in_place<fn() -> u8>"), "core::ptr::drop_in_place");
   EXPECT_EQ(short_name("[libc.so.6+0x1234]"), "[libc.so.6+0x1234]");
   EXPECT_EQ(short_name(""), "");
-  EXPECT_EQ(short_name("<größé"), "größé");
-  EXPECT_EQ(short_name("<f)é"), "f)é");
+  EXPECT_EQ(short_name("<größé"), "<größé");
+  EXPECT_EQ(short_name("<f)é"), "<f)é");
   for (const char* odd : {"<", ">", "<<<", "()", "a<b", "f(", "::", "<a as >", "operator", "{", "a b c "}) {
     EXPECT_FALSE(short_name(odd).empty()) << odd;
   }
@@ -65,9 +65,35 @@ TEST(FlameGraphText, ALabelKeepsTheEndOfTheName) {
   EXPECT_EQ(frame_label("関数名前表", 7), "…名前表") << "two columns each";
 }
 
+// Languages with dots between the parts of their names: by the rules of C++, "main.(*Server).Handle" was "main.".
+TEST(FlameGraphText, ALabelOfADottedNameKeepsItsFunction) {
+  struct Row {
+    const char* name;
+    std::size_t columns;
+    const char* label;
+  };
+  for (const Row& row : std::initializer_list<Row>{
+           {"main.(*Server).Handle", 21, "main.(*Server).Handle"},
+           {"main.(*Server).Handle", 20, "…(*Server).Handle"},
+           {"main.(*Server).Handle", 10, "…Handle"},
+           {"github.com/shop/web.(*T).serve.func1", 30, "…shop/web.(*T).serve.func1"},
+           {"github.com/shop/web.(*T).serve.func1", 12, "…serve.func1"},
+           {"app.Shop.serve(order: Swift.Int) -> ()", 20, "app.Shop.serve"},
+           {"app.Shop.serve(order: Swift.Int) -> ()", 8, "…serve"},
+           {"closure #1 in app.Shop.serve()", 20, "…Shop.serve"},
+           {"<module> (/srv/app/x.py:3)", 10, "<module>"},
+           {"shop.Cart.total (/srv/shop.py:12)", 12, "…Cart.total"},
+           {"JS:*add /srv/x.js:1:2", 16, "add x.js:1"},
+           {"LazyCompile:~handle /srv/server.js:10:20", 8, "handle"},
+           {"py::total:/srv/shop.py", 15, "total shop.py"},
+       })
+    EXPECT_EQ(frame_label(row.name, row.columns), row.label) << row.name << " in " << row.columns;
+}
+
 TEST(FlameGraphText, ALabelNeverNeedsMoreThanItsColumns) {
-  for (const char* name :
-       {"a::b::c::d", "x", "ünïcödé::größe::数字", "<T as a::b>::c", "f(int, char)", "::::", "[a+0x1]"}) {
+  for (const char* name : {"a::b::c::d", "x", "ünïcödé::größe::数字", "<T as a::b>::c", "f(int, char)",
+                           "::::", "[a+0x1]", "a.b(c).d(e.f) -> g", "<x", "<x.y>.z", "a.(", ".a.b.",
+                           "JS:*a b /c.js:1:2", "py:::", "a/b/c.d ( e )"}) {
     for (std::size_t columns = 0; columns < 40; ++columns) {
       EXPECT_LE(text_columns(frame_label(name, columns)), columns) << name;
     }
