@@ -7,6 +7,7 @@
 #include <algorithm>
 
 #include "arch/facts.h"
+#include "present/sentences/limit_sentences.h"
 #include "present/sentences/symbol_words.h"
 
 namespace fathom::doctor {
@@ -483,7 +484,16 @@ void find_about_heap(const TargetFacts& target, std::vector<Finding>& findings) 
     findings.push_back({Severity::kLimit, fmt::format("{}.", note), {}});
 }
 
+void find_near_limits(const TargetFacts& target, std::vector<Finding>& findings) {
+  for (const model::CountedLimit& limit : model::near_limits(target.limits))
+    findings.push_back(
+        {Severity::kLimit,
+         fmt::format("It uses {}: {}.", present::limit_text(limit), present::limit_consequence(limit.kind)),
+         {{present::limit_remedy(limit, target.process.pid), present::limit_side_effects(limit.kind)}}});
+}
+
 void find_in_target(const TargetFacts& target, std::vector<Finding>& findings) {
+  find_near_limits(target, findings);
   find_about_heap(target, findings);
   find_about_held(target, findings);
   find_missing_names(target, findings);

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "allocators/state/state.h"
+#include "model/counted_limit.h"
 #include "model/profile.h"
 #include "process/cgroup.h"
 #include "process/find.h"
@@ -119,9 +120,10 @@ struct TargetFacts {
   std::optional<process::Container> container;
   std::optional<process::MemoryCgroup> memory_cgroup;
   std::optional<std::uint64_t> memory_limit_bytes;
-  std::uint64_t anonymous_code_bytes = 0;  // made at run time: a JIT
-  Trial perf_map;                          // only tried if there is such code
-  std::vector<ModuleHealth> modules;       // by size of code, largest first
+  std::vector<model::CountedLimit> limits{};  // of mappings, descriptors and the like
+  std::uint64_t anonymous_code_bytes = 0;     // made at run time: a JIT
+  Trial perf_map;                             // only tried if there is such code
+  std::vector<ModuleHealth> modules;          // by size of code, largest first
   std::vector<AllocatorFact> allocators{};
   std::vector<UnseenFact> unseen_allocators{};
   std::vector<std::string> allocator_notes{};         // functions that cannot be traced, and why

@@ -7,6 +7,7 @@
 #include "analysis/core/printable_json.h"
 #include "doctor/allocator_words.h"
 #include "doctor/lines.h"
+#include "present/sentences/limit_sentences.h"
 #include "present/sentences/symbol_words.h"
 
 namespace fathom::doctor {
@@ -90,6 +91,9 @@ void append_target(std::string& out, const TargetFacts& target) {
   append_line(out, "");
   append_line(out, "Target: {}", process::describe(target.process, 110));
   append_trials(out, trials_of(target));
+  std::vector<std::string> limits;
+  for (const model::CountedLimit& limit : target.limits) limits.push_back(present::limit_text(limit));
+  if (!limits.empty()) append_line(out, "  limits: {}", fmt::join(limits, ", "));
   constexpr std::size_t kMostListed = 20;
   if (target.modules.empty()) return;
   out += "\n  names     code KiB  build id      module\n";
@@ -166,6 +170,9 @@ Json json_of(const TargetFacts& target) {
   json["threads"] = target.status.threads;
   json["container"] = json_of(target.container);
   json["memory_limit_bytes"] = json_of(target.memory_limit_bytes);
+  json["limits"] = Json::array();
+  for (const model::CountedLimit& limit : target.limits)
+    json["limits"].push_back({{"kind", to_string(limit.kind)}, {"used", limit.used}, {"limit", limit.limit}});
   json["run_time_code_bytes"] = target.anonymous_code_bytes;
   json["perf_map"] = target.perf_map.works;
   json["trials"] = json_of(trials_of(target));

@@ -25,6 +25,7 @@
 #include "process/environment.h"
 #include "process/maps.h"
 #include "process/perf_map.h"
+#include "sources/memory/counted_limits.h"
 #include "sources/memory/memory_sampler.h"
 #include "sources/perf/event.h"
 #include "symbolize/local_names.h"
@@ -213,6 +214,7 @@ void probe_surroundings(int pid, TargetFacts& facts) {
   if (auto cgroup = process::read_memory_cgroup(pid)) facts.memory_cgroup = *cgroup;
   if (auto memory = sources::MemorySampler::open(pid))
     facts.memory_limit_bytes = memory->cgroup_limit_bytes();
+  facts.limits = sources::read_counted_limits(pid);
 }
 
 }  // namespace

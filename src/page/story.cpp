@@ -6,6 +6,7 @@
 #include "analysis/summary/report.h"
 #include "present/sentences/hot_spot_sentences.h"
 #include "present/sentences/left_sentences.h"
+#include "present/sentences/limit_sentences.h"
 #include "present/sentences/quality_sentences.h"
 #include "present/sentences/report_sentences.h"
 #include "present/sentences/waiting_sentence.h"
@@ -54,6 +55,7 @@ Story tell(const model::Profile& profile) {
   const bool has_heap = !profile.heap.empty();
   claim(present::sentence_of_resident(report), has_heap ? model::to_string(Metric::kHeapLive) : "");
   if (has_heap) claim(present::sentence_of_heap(report), model::to_string(Metric::kHeapLive));
+  claim(present::limits_line(profile), "");
   if (story.claims.empty()) {
     for (const std::string& sentence : present::sentences_of(report))
       claim(sentence, model::to_string(metric));

@@ -374,7 +374,10 @@ Result<> Recording::step(std::uint64_t now) {
   }
   profile_.meta.end_ns = now;
   if (now >= next_memory_ns_) {
-    if (options_.memory) sample_memory(now);
+    if (options_.memory) {
+      sample_memory(now);
+      limit_watch_.look(now, processes_->pids_with_own_row());
+    }
     // Nobody tells how much CPU time such a process used up to its end.
     if (const auto unsampled = source_->unsampled(); !unsampled.empty()) cpu_times_->refresh(unsampled);
     next_memory_ns_ = now + kMemoryEvery;
@@ -426,7 +429,11 @@ void Recording::end() {
   }
   if (probes_) probes_->take(profile_.meta.end_ns, true);
   sink_->finish();
-  if (options_.memory) sample_memory(profile_.meta.end_ns);
+  if (options_.memory) {
+    sample_memory(profile_.meta.end_ns);
+    limit_watch_.finish(processes_->pids_with_own_row());
+    limit_watch_.put(profile_.meta.facts);
+  }
   own_cost_.ended(own_cpu());
 }
 

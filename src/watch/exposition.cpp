@@ -72,6 +72,7 @@ class OfProcess {
     add_parts();
     add_slopes();
     add_limit();
+    add_counted_limits();
     add_group();
     add_quality();
   }
@@ -170,6 +171,15 @@ class OfProcess {
     left("estimate", view_.time_left ? view_.time_left->seconds : never);
     left("least", view_.time_left ? view_.time_left->least : never);
     left("most", view_.time_left ? view_.time_left->most : never);
+  }
+
+  void add_counted_limits() {
+    for (const model::CountedLimit& limit : view_.look.counted) {
+      gauge("fathom_process_limit", "", "Limit of mappings, descriptors, tasks or bytes, by kind.", "kind",
+            to_string(limit.kind), real(limit.limit));
+      gauge("fathom_process_limit_used", "", "What the process, its group or the machine uses of that limit.",
+            "kind", to_string(limit.kind), real(limit.used));
+    }
   }
 
   void add_group() {

@@ -171,6 +171,10 @@ std::string look_json(const View& view) {
   json["pressure_some_share"] = or_null(view.pressure_some);
   json["pressure_of"] = view.look.pressure ? Json(view.look.pressure_of_group ? "group" : "machine") : Json();
   json["limit"] = limit_json(view);
+  json["counted_limits"] = Json::array();
+  for (const model::CountedLimit& limit : view.look.counted)
+    json["counted_limits"].push_back(
+        {{"kind", to_string(limit.kind)}, {"used", limit.used}, {"limit", limit.limit}});
   json["group"] = group_json(view);
   if (view.metrics) json["metrics"] = metrics_json(*view.metrics);
   json["own"] = {

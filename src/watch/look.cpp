@@ -15,6 +15,7 @@
 #include "session/memory/held_memory.h"
 #include "session/memory/memory_composition.h"
 #include "session/memory/memory_snapshots.h"
+#include "sources/memory/counted_limits.h"
 #include "sources/memory/memory_reading.h"
 #include "watch/held.h"
 
@@ -316,6 +317,11 @@ Result<Look> Watched::look(bool compose_now) {
     limits_ns_ = look.time_ns;
   }
   look.limits = limits_;
+  if (look.time_ns >= counted_due_ns_) {
+    counted_ = sources::read_counted_limits(process_.pid);
+    counted_due_ns_ = look.time_ns + std::max(kSecond, (monotonic_ns() - look.time_ns) * kShare);
+  }
+  look.counted = counted_;
   if (pressure_) {
     if (const auto text = read_again(pressure_, "reading pressure"))
       look.pressure = sources::parse_pressure(*text);

@@ -12,6 +12,7 @@
 #include "allocators/state/state.h"
 #include "analysis/memory/memory_lines.h"
 #include "base/result.h"
+#include "model/counted_limit.h"
 #include "process/find.h"
 #include "session/memory/composition_reading.h"
 #include "sources/memory/memory_limits.h"
@@ -52,6 +53,7 @@ struct Look {
   Figures figures;
   std::shared_ptr<const Composition> composition;  // the newest; null: there was none yet
   sources::Limits limits;                          // at most a second old
+  std::vector<model::CountedLimit> counted;        // of mappings, descriptors and the like
   std::optional<sources::Pressure> pressure;       // since boot
   bool pressure_of_group = false;
 };
@@ -94,6 +96,8 @@ class Watched {
   std::uint64_t due_ns_ = 0, grown_due_ns_ = 0;
   sources::Limits limits_;
   std::uint64_t limits_ns_ = 0;
+  std::vector<model::CountedLimit> counted_;
+  std::uint64_t counted_due_ns_ = 0;
   std::vector<std::string> missing_;
   WaysToRead ways_;
   bool held_hangs_ = false, files_hang_ = false;  // nobody waits for it again

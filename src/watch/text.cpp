@@ -10,6 +10,7 @@
 
 #include "analysis/core/words.h"
 #include "present/sentences/component_sentences.h"
+#include "present/sentences/limit_sentences.h"
 #include "present/text/text_table.h"
 
 namespace fathom::watch {
@@ -232,6 +233,8 @@ std::string screen_text(const View& view, const TextOptions& options) {
   std::string out = bold(present::fill("", head, options.width, 2), options.color);
   std::vector<std::string> below;
   if (const std::string limit = limit_text(view); !limit.empty()) below.push_back(limit);
+  for (const model::CountedLimit& near : model::near_limits(view.look.counted))
+    below.push_back(fmt::format("{}; {}", present::limit_text(near), present::limit_consequence(near.kind)));
   if (const std::string rates = rates_text(view); !rates.empty()) below.push_back(rates);
   for (const std::string& line : below) out += present::fill("  ", line, options.width, 4);
 
@@ -293,6 +296,8 @@ std::string line_text(const View& view) {
   if (view.major_faults_per_s && *view.major_faults_per_s >= 1)
     out += fmt::format(", {:.0f} faults/s from disk", *view.major_faults_per_s);
   if (const std::string limit = limit_text(view); !limit.empty()) out += "; " + limit;
+  for (const model::CountedLimit& near : model::near_limits(view.look.counted))
+    out += "; " + present::limit_text(near);
   return out;
 }
 

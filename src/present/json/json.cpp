@@ -6,6 +6,7 @@
 
 #include "analysis/core/printable_json.h"
 #include "analysis/metrics/recorded_metrics.h"
+#include "model/counted_limit.h"
 #include "present/json/component_json.h"
 #include "present/json/heap_json.h"
 #include "present/json/memory_json.h"
@@ -86,6 +87,19 @@ Json left_json(const model::Profile& profile) {
                     {"bytes", left.bytes},
                     {"mapped_bytes", left.mapped_bytes},
                     {"text", left_sentence(left, profile)}});
+  return rows;
+}
+
+// Limits of processes: those of mappings, descriptors and the like, at the most that was seen.
+Json limits_json(const model::Profile& profile) {
+  Json rows = Json::array();
+  for (const model::LimitsOfProcess& of : model::counted_limits_of(profile.meta.facts))
+    for (const model::CountedLimit& limit : of.limits)
+      rows.push_back({{"pid", of.pid},
+                      {"kind", to_string(limit.kind)},
+                      {"used", limit.used},
+                      {"limit", limit.limit},
+                      {"near", limit.share() >= model::kNearLimit}});
   return rows;
 }
 
@@ -395,6 +409,7 @@ std::string to_json(const Report& report, std::size_t top) {
     json["allocator_cpu"] = allocator_cpu_json(*report.allocator_cpu, top);
   json["summary"] = sentences_of(report);
   json["problem"] = problem_json(classify(report));
+  json["limits"] = limits_json(*report.profile);
   json["quality"] = quality_json(report);
   json["sort"] = report.sort == SortBy::kSelf ? "self" : "total";
   json["functions_total"] = report.functions.size();

@@ -9,6 +9,7 @@
 #include "model/exact_count.h"
 #include "present/sentences/hot_spot_sentences.h"
 #include "present/sentences/left_sentences.h"
+#include "present/sentences/limit_sentences.h"
 #include "present/sentences/problem_sentences.h"
 #include "present/sentences/quality_sentences.h"
 #include "present/sentences/waiting_sentence.h"
@@ -176,8 +177,9 @@ std::string first_screen_text(const analysis::Report& report, const TextOptions&
            without_the_last(modules_line(report), options.width == 0 ? SIZE_MAX : options.width - 2) + "\n";
   }
   std::string rest;
-  for (const std::string& sentence : {mostly_waits ? "" : sentence_of_waiting(report),
-                                      sentence_of_resident(report), leaks ? "" : sentence_of_heap(report)})
+  for (const std::string& sentence :
+       {mostly_waits ? "" : sentence_of_waiting(report), sentence_of_resident(report),
+        leaks ? "" : sentence_of_heap(report), limits_line(*report.profile)})
     rest += paragraph(sentence, options);
   if (report.heap && report.tree.metric != model::Metric::kCpu) {
     TextOptions few = options;

@@ -7,30 +7,23 @@
 #include "base/files.h"
 #include "process/fields.h"
 #include "sources/memory/memory_sampler.h"
+#include "sources/memory/number_file.h"
 
 namespace fathom::sources {
 namespace {
-
-constexpr std::size_t kMostText = 64 * 1024;
 
 std::uint64_t kilobytes(std::string_view text) {
   const auto number = process::parse_number(text);
   return number && *number <= UINT64_MAX / 1024 ? *number * 1024 : 0;
 }
 
-std::optional<std::uint64_t> number_in(const std::string& path) {
-  const auto text = read_file(path, kMostText);
-  if (!text) return std::nullopt;
-  return process::parse_number(std::string_view(*text).substr(0, text->find('\n')));
-}
-
 std::optional<std::uint64_t> limit_in(const std::string& path) {
-  const auto text = read_file(path, kMostText);
+  const auto text = read_file(path, kMostOfKernelFile);
   return text ? parse_memory_limit(*text) : std::nullopt;
 }
 
 GroupMemory memory_of(const std::string& directory, int version) {
-  const auto text = read_file(directory + "/memory.stat", kMostText);
+  const auto text = read_file(directory + "/memory.stat", kMostOfKernelFile);
   return text ? parse_group_memory(*text, version) : GroupMemory{};
 }
 
@@ -124,12 +117,12 @@ Limits read_limits(std::int32_t pid, std::uint64_t virtual_bytes) {
     }
     add_groups(of, read.limits);
   }
-  if (const auto text = read_file(fmt::format("/proc/{}/limits", pid), kMostText)) {
+  if (const auto text = read_file(fmt::format("/proc/{}/limits", pid), kMostOfKernelFile)) {
     const ProcessLimits limits = parse_process_limits(*text);
     if (limits.address_space)
       read.limits.push_back({LimitKind::kAddressSpace, "", *limits.address_space, virtual_bytes, 0});
   }
-  if (const auto text = read_file("/proc/meminfo", kMostText)) {
+  if (const auto text = read_file("/proc/meminfo", kMostOfKernelFile)) {
     const MachineMemory memory = parse_meminfo(*text);
     if (memory.total != 0 && memory.available <= memory.total) {
       const std::uint64_t all = memory.total + memory.swap_total;
