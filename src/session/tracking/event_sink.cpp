@@ -41,6 +41,13 @@ model::WaitState wait_state(std::uint32_t state) {
   return model::WaitState::kOther;
 }
 
+template <class... Handlers>
+struct Overloaded : Handlers... {
+  using Handlers::operator()...;
+};
+template <class... Handlers>
+Overloaded(Handlers...) -> Overloaded<Handlers...>;
+
 }  // namespace
 
 EventSink::EventSink(model::Profile& profile, ProcessTable& processes, StackResolver& stacks, Source& source,
@@ -70,39 +77,40 @@ void EventSink::take(Batch& batch) {
   // Rings are drained one after the other; a stack comes before what it is the stack of, which is never
   // earlier.
   std::ranges::stable_sort(batch.samples, {}, event_time);
-  for (const sources::Event& event : batch.samples) {
-    if (const auto* seen = std::get_if<sources::StackSeen>(&event)) {
-      catch_up(seen->time_ns);
-      on(*seen);
-    } else if (const auto* early = std::get_if<sources::StackCopied>(&event)) {
-      catch_up(early->time_ns);
-      on(*early);
-    } else if (const auto* sample = std::get_if<sources::StackSample>(&event)) {
-      catch_up(sample->time_ns);
-      on(*sample);
-    } else if (const auto* call = std::get_if<sources::MemoryCall>(&event)) {
-      catch_up(call->time_ns);
-      on(*call);
-    } else if (const auto* probed = std::get_if<sources::HeapProbed>(&event)) {
-      catch_up(probed->time_ns);
-      on(*probed);
-    } else if (const auto* copied = std::get_if<sources::CopiedStackSample>(&event)) {
-      catch_up(copied->time_ns);
-      on(*copied);
-    } else if (const auto* waited = std::get_if<sources::Waited>(&event)) {
-      catch_up(waited->out_ns);
-      on(*waited);
-    } else if (const auto* fault = std::get_if<sources::PageFault>(&event)) {
-      catch_up(fault->time_ns);
-      on(*fault);
-    } else if (const auto* times = std::get_if<sources::ThreadWaitTime>(&event)) {
-      catch_up(times->time_ns);  // it may have begun in this batch
-      on(*times);
-    } else if (const auto* ended = std::get_if<sources::ThreadCpuTime>(&event)) {
-      ended_threads_.push_back(*ended);
-      processes_.walked_thread_ended(ended->pid, ended->tid, ended->time_ns);
-    }
-  }
+  const auto timed = [&](const auto& event) {
+    catch_up(event.time_ns);
+    on(event);
+  };
+  // A handler for each kind: a new kind of event does not compile until it has one.
+  const Overloaded handlers{
+      [&](const sources::StackSeen& event) { timed(event); },
+      [&](const sources::StackCopied& event) { timed(event); },
+      [&](const sources::StackSample& event) { timed(event); },
+      [&](const sources::CopiedStackSample& event) { timed(event); },
+      [&](const sources::MemoryCall& event) { timed(event); },
+      [&](const sources::HeapProbed& event) { timed(event); },
+      [&](const sources::PageFault& event) { timed(event); },
+      [&](const sources::ThreadWaitTime& event) { timed(event); },  // it may have begun in this batch
+      [&](const sources::Waited& event) {
+        catch_up(event.out_ns);
+        on(event);
+      },
+      [&](const sources::ThreadCpuTime& event) {
+        ended_threads_.push_back(event);
+        processes_.walked_thread_ended(event.pid, event.tid, event.time_ns);
+      },
+      [&](const sources::Lost& event) { profile_.quality.lost_records += event.count; },
+      // Sources sort these into the side band, or into waits.
+      [](const sources::ProcessForked&) {},
+      [](const sources::ProcessExeced&) {},
+      [](const sources::ThreadStarted&) {},
+      [](const sources::ThreadEnded&) {},
+      [](const sources::ThreadNamed&) {},
+      [](const sources::MemoryMapped&) {},
+      [](const sources::ThreadSwitched&) {},
+      [](const sources::Throttled&) {},
+  };
+  for (const sources::Event& event : batch.samples) std::visit(handlers, event);
   catch_up(UINT64_MAX);
   waits_without_stack_.clear();
   batch.samples.clear();

@@ -62,6 +62,15 @@ TEST_F(EventSinkTest, EverySampleIsStoredOrCountedAsLost) {
   EXPECT_EQ(profile.quality.lost_stack, 1u);
 }
 
+// A record of the BPF ring that is too short was dropped and counted nowhere.
+TEST_F(EventSinkTest, ARecordThatCannotBeReadIsCountedAsLost) {
+  batch.samples = {sources::Lost{0, 1, sources::Lost::What::kMalformed}, sample(12, 77)};
+  sink.take(batch);
+  batch.samples = {sources::Lost{0, 2, sources::Lost::What::kMalformed}};
+  sink.take(batch);
+  EXPECT_EQ(profile.quality.lost_records, 3u);
+}
+
 TEST_F(EventSinkTest, SampleWaitsForAStackThatComesLater) {
   batch.samples = {sample(10, 5)};
   sink.take(batch);

@@ -89,12 +89,12 @@ Error explain_load_error(int error_number, std::string_view text, const KernelFa
     return {
         ErrorKind::kUnsupported,
         fmt::format("bpf: the kernel's verifier refused the program {}: {}", refused_program(text), verdict),
-        "fathom doctor names what this kernel lacks; kernels from 5.10 on with BTF are known to work"};
+        "fathom doctor names what this kernel lacks; kernels since 5.10 with BTF are known to work"};
   const std::string_view why = first_line(text);
   return {ErrorKind::kUnsupported,
           fmt::format("bpf: the kernel refused the programs: {}{}{}", std::strerror(error_number),
                       why.empty() ? "" : "; ", why),
-          "fathom doctor names what this kernel lacks; kernels from 5.10 on with BTF are known to work"};
+          "fathom doctor names what this kernel lacks; kernels since 5.10 with BTF are known to work"};
 }
 
 }  // namespace fathom::sources

@@ -75,9 +75,7 @@ std::optional<StackCopied> stack_copied(std::span<const std::byte> bytes) {
   return copied;
 }
 
-}  // namespace
-
-void decode_ring_event(std::span<const std::byte> record, std::vector<Event>& out) {
+void decode(std::span<const std::byte> record, std::vector<Event>& out) {
   const std::byte* bytes = record.data();
   const void* data = bytes;
   const std::size_t size = record.size();
@@ -178,8 +176,16 @@ void decode_ring_event(std::span<const std::byte> record, std::vector<Event>& ou
       break;
     }
     default:
-      out.emplace_back(Lost{0, 1, Lost::What::kMalformed});
+      break;
   }
+}
+
+}  // namespace
+
+void decode_ring_event(std::span<const std::byte> record, std::vector<Event>& out) {
+  const std::size_t before = out.size();
+  if (!record.empty()) decode(record, out);
+  if (out.size() == before) out.emplace_back(Lost{0, 1, Lost::What::kMalformed});
 }
 
 }  // namespace fathom::sources

@@ -9,7 +9,7 @@
 
 namespace fathom::sources {
 
-// Appends the event of one record; nothing for one that is cut short, and Lost for one of an unknown kind.
+// Appends the event of one record, or Lost for one that is cut short or of an unknown kind.
 void decode_ring_event(std::span<const std::byte> record, std::vector<Event>& out);
 
 }  // namespace fathom::sources
