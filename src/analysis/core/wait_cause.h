@@ -15,7 +15,7 @@ namespace fathom::analysis {
 
 enum class Cause : std::uint8_t {
   kFutex,   // a lock, a condition variable, a join: user space's own synchronisation
-  kPoll,    // epoll, poll, select; reading an eventfd or a timerfd
+  kPoll,    // epoll, poll, select; reading an eventfd, a timerfd, a signalfd or inotify
   kSleep,   // nanosleep and the like
   kSignal,  // sigwait, sigsuspend, pause
   kPipe,
@@ -24,7 +24,7 @@ enum class Cause : std::uint8_t {
   kFileWrite,  // also truncating and allocating
   kFileSync,   // fsync, fdatasync, msync, sync
   kFileLock,   // flock, fcntl
-  kFileOther,  // opening, renaming, deleting, listing ...
+  kFileOther,  // opening, executing, renaming, deleting, listing ...
   kIoUring,
   kAsyncIo,  // io_getevents: the older way to wait for completions
   kPageFault,

@@ -54,6 +54,47 @@ TEST(WaitCause, IsWhatTheSystemCallSays) {
   EXPECT_EQ(waiting.cause("rt_sigtimedwait", {}), Cause::kSignal);
 }
 
+// Calls that can sleep in a file system, in the address space or in a queue of the kernel: none is of unknown cause.
+TEST(WaitCause, OfACallThatCanSleepIsNeverUnknown) {
+  Waiting waiting;
+  for (const char* call :
+       {"access", "faccessat2", "readlink", "execve", "statfs", "fstatfs", "chmod", "utimensat", "symlink",
+        "getxattr", "mount", "inotify_add_watch", "open", "renameat2", "getdents64"})
+    EXPECT_EQ(waiting.cause(call, {}), Cause::kFileOther) << call;
+  for (const char* call : {"mlock", "mbind", "shmat", "mprotect"})
+    EXPECT_EQ(waiting.cause(call, {}), Cause::kMemoryMap) << call;
+  for (const char* call : {"semop", "mq_timedreceive", "msgrcv"})
+    EXPECT_EQ(waiting.cause(call, {}), Cause::kIpc) << call;
+}
+
+// A call that does anything (ioctl), a call newer than this table, and a thread of the kernel.
+TEST(WaitCause, OfAnUnknownCallIsWhatTheKernelStackShows) {
+  Waiting waiting;
+  struct Row {
+    std::vector<std::string> functions;
+    Cause cause;
+  };
+  for (const Row& row : std::vector<Row>{{{"ext4_sync_file", "jbd2_log_wait_commit"}, Cause::kFileOther},
+                                         {{"fuse_simple_request", "request_wait_answer"}, Cause::kFileOther},
+                                         {{"blkdev_ioctl", "submit_bio_wait"}, Cause::kFileOther},
+                                         {{"tcp_recvmsg", "sk_wait_data"}, Cause::kSocket},
+                                         {{"unix_stream_read_generic"}, Cause::kSocket},
+                                         {{"do_semtimedop"}, Cause::kIpc},
+                                         {{"wq_sleep"}, Cause::kIpc},
+                                         {{"flock_lock_inode_wait"}, Cause::kFileLock},
+                                         {{"do_sigtimedwait"}, Cause::kSignal},
+                                         {{"do_wait_for_common"}, Cause::kUnknown}})
+    for (const char* call : {"ioctl", ""})
+      EXPECT_EQ(waiting.cause(call, row.functions), row.cause) << call << " " << row.functions[0];
+}
+
+TEST(WaitCause, OfReadingEventsIsAPollWhateverTheDescriptorIs) {
+  Waiting waiting;
+  for (const char* function :
+       {"eventfd_read", "timerfd_read", "signalfd_read_iter", "inotify_read", "fanotify_read"})
+    EXPECT_EQ(waiting.cause("read", {"vfs_read", function}, ObjectKind::kFile), Cause::kPoll) << function;
+}
+
 TEST(WaitCause, OfAThreadThatAQuotaStopsIsTheQuota) {
   Waiting waiting;
   model::Wait& row = waiting.wait(waiting.thread, waiting.stack({waiting.user}), "", 0, 0, 5);
