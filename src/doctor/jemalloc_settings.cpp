@@ -67,6 +67,7 @@ std::vector<JemallocFact> jemallocs_of(int pid, const TargetFacts& target) {
       fact.environment = malloc_conf_variables(*environ);
     std::error_code ignored;
     fact.link = std::filesystem::read_symlink(root + "/etc/" + fact.prefix + "malloc.conf", ignored).string();
+    fact.root = root;
     facts.push_back(std::move(fact));
   }
   return facts;
@@ -77,19 +78,23 @@ MallocConfTarget conf_target_of(const JemallocFact& fact) {
   target.prefix = fact.prefix;
   target.profiling = fact.profiling;
   target.running = true;
+  target.folder_exists = [root = fact.root](const std::string& folder) {
+    std::error_code ignored;
+    return std::filesystem::is_directory(root + folder, ignored);
+  };
   return target;
 }
 
 std::string to_text(const JemallocFact& fact) {
   const std::string variable = variable_of(fact.prefix);
-  std::string out =
-      fmt::format("\n{} in {}\n  {}; it reads {} when the program starts, {}\n", fact.label, fact.module,
-                  !fact.profiling   ? "its file cannot be read: whether it can write heap dumps is not known"
-                  : *fact.profiling ? "built with profiling: it can write heap dumps"
-                                    : "built without profiling: it cannot write heap dumps",
-                  variable,
-                  fact.link.empty() ? fmt::format("there is no /etc/{}malloc.conf", fact.prefix)
-                                    : fmt::format("and /etc/{}malloc.conf says {}", fact.prefix, fact.link));
+  std::string out = fmt::format(
+      "\n{} in {}\n  {}; it reads {} when the program starts, {}\n", fact.label, fact.module,
+      !fact.profiling   ? "its file cannot be read, so it is unknown whether it can write heap dumps"
+      : *fact.profiling ? "built with profiling: it can write heap dumps"
+                        : "built without profiling: it cannot write heap dumps",
+      variable,
+      fact.link.empty() ? fmt::format("there is no /etc/{}malloc.conf", fact.prefix)
+                        : fmt::format("and /etc/{}malloc.conf says {}", fact.prefix, fact.link));
   bool read = false;
   for (const auto& [name, value] : fact.environment) {
     const bool reads = name == variable;

@@ -18,7 +18,8 @@ struct JemallocFact {
   std::optional<bool> profiling;
   // Variables of the environment at the start whose names end in MALLOC_CONF, whether it reads them or not.
   std::vector<std::pair<std::string, std::string>> environment;
-  std::string link;  // what /etc/malloc.conf points to; empty: there is none
+  std::string link;    // what /etc/malloc.conf points to; empty: there is none
+  std::string root{};  // the target's root folder, as we open it: "/proc/12/root"
 };
 
 // Of the jemallocs among `target.allocators`.

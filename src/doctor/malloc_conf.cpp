@@ -13,11 +13,22 @@
 namespace fathom::doctor {
 namespace {
 
-enum class ValueKind : std::uint8_t { kBool, kNumber, kSigned, kText };
+enum class ValueKind : std::uint8_t {
+  kBool,
+  kNumber,    // a whole number of 0 or more
+  kPositive,  // of 1 or more
+  kSigned,    // of -1 or more
+  kRatio,     // "0.25", or -1
+  kClasses,   // "1-160:5|161-320:2": size classes, and a number for each
+  kText,
+};
 struct Option {
   std::string_view name;
   ValueKind kind;
   std::string_view effect;
+  std::string_view words =
+      {};  // words that it also takes, or, of kText, nothing else: "default,always,never"
+  std::int64_t most = INT64_MAX;
 };
 
 constexpr Option kOptions[] = {
@@ -40,7 +51,7 @@ constexpr Option kOptions[] = {
     {"prof_stats", ValueKind::kBool, "statistics of samples by size"},
     {"prof_sys_thread_name", ValueKind::kBool, "threads have the names of the system in dumps"},
     {"prof_recent_alloc_max", ValueKind::kSigned, "so many recent samples are kept"},
-    {"prof_time_resolution", ValueKind::kText, "of times in the log"},
+    {"prof_time_resolution", ValueKind::kText, "for times in the log", "default,high"},
     {"prof_unbias", ValueKind::kBool, "counts in dumps are made so that reading them gives the right sums"},
     {"abort", ValueKind::kBool, "abort on warnings"},
     {"abort_conf", ValueKind::kBool, "abort where a setting is wrong: a good guard for start scripts"},
@@ -50,13 +61,14 @@ constexpr Option kOptions[] = {
     {"dirty_decay_ms", ValueKind::kSigned,
      "how long freed pages are kept (10000; 0: given back at once; -1: for ever)"},
     {"muzzy_decay_ms", ValueKind::kSigned, "the same of pages that the kernel may take back"},
-    {"narenas", ValueKind::kText, "arenas (four for each CPU): fewer fragment less and contend more"},
-    {"percpu_arena", ValueKind::kText, "an arena for each CPU: disabled, percpu, phycpu"},
+    {"narenas", ValueKind::kPositive, "arenas (four for each CPU): fewer fragment less and contend more",
+     "default"},
+    {"percpu_arena", ValueKind::kText, "an arena for each CPU", "disabled,percpu,phycpu"},
     {"oversize_threshold", ValueKind::kNumber, "larger blocks have an arena of their own"},
     {"tcache", ValueKind::kBool, "caches of threads"},
     {"tcache_max", ValueKind::kNumber, "largest block in them"},
     {"lg_tcache_max", ValueKind::kNumber, "largest block in them, 2^N"},
-    {"lg_tcache_nslots_mul", ValueKind::kSigned, "size of caches"},
+    {"lg_tcache_nslots_mul", ValueKind::kSigned, "size of caches", {}, 16},
     {"tcache_nslots_small_min", ValueKind::kNumber, "size of caches"},
     {"tcache_nslots_small_max", ValueKind::kNumber, "size of caches"},
     {"tcache_nslots_large", ValueKind::kNumber, "size of caches"},
@@ -64,33 +76,33 @@ constexpr Option kOptions[] = {
     {"tcache_gc_delay_bytes", ValueKind::kNumber, "how often caches are cleaned"},
     {"lg_tcache_flush_small_div", ValueKind::kNumber, "how much of a cache is flushed"},
     {"lg_tcache_flush_large_div", ValueKind::kNumber, "how much of a cache is flushed"},
-    {"thp", ValueKind::kText, "huge pages: default, always, never"},
-    {"metadata_thp", ValueKind::kText, "huge pages for the allocator's own data"},
+    {"thp", ValueKind::kText, "huge pages", "default,always,never"},
+    {"metadata_thp", ValueKind::kText, "huge pages for the allocator's own data", "disabled,auto,always"},
     {"trust_madvise", ValueKind::kBool, "whether MADV_DONTNEED zeroes pages"},
     {"retain", ValueKind::kBool, "addresses are kept and not unmapped"},
-    {"dss", ValueKind::kText, "whether brk is used"},
-    {"bin_shards", ValueKind::kText, "locks of size classes"},
-    {"slab_sizes", ValueKind::kText, "pages of the slabs of size classes"},
+    {"dss", ValueKind::kText, "whether brk is used", "disabled,primary,secondary"},
+    {"bin_shards", ValueKind::kClasses, "locks of size classes"},
+    {"slab_sizes", ValueKind::kClasses, "pages of the slabs of size classes"},
     {"mutex_max_spin", ValueKind::kSigned, "how long locks spin"},
     {"cache_oblivious", ValueKind::kBool, "where large blocks begin in their pages"},
-    {"lg_extent_max_active_fit", ValueKind::kNumber, "how much larger a reused range may be"},
+    {"lg_extent_max_active_fit", ValueKind::kNumber, "how much larger a reused range may be", {}, 64},
     {"stats_print", ValueKind::kBool, "statistics at the exit"},
     {"stats_print_opts", ValueKind::kText, "what they hold"},
     {"stats_interval", ValueKind::kSigned, "statistics whenever so many bytes were allocated"},
     {"stats_interval_opts", ValueKind::kText, "what they hold"},
-    {"junk", ValueKind::kText, "memory is filled with a pattern: slow"},
+    {"junk", ValueKind::kText, "memory is filled with a pattern: slow", "true,false,alloc,free"},
     {"zero", ValueKind::kBool, "memory is filled with zeros: slow"},
     {"utrace", ValueKind::kBool, "traces of FreeBSD"},
     {"xmalloc", ValueKind::kBool, "the program is ended where memory is short"},
-    {"zero_realloc", ValueKind::kText, "what realloc(p, 0) does: alloc, free, abort"},
-    {"debug_double_free_max_scan", ValueKind::kNumber, "how far double frees are looked for"},
+    {"zero_realloc", ValueKind::kText, "what realloc(p, 0) does", "alloc,free,abort"},
+    {"debug_double_free_max_scan", ValueKind::kNumber, "how far double frees are searched for"},
     {"hpa", ValueKind::kBool, "the allocator of huge pages"},
     {"hpa_slab_max_alloc", ValueKind::kNumber, "of it"},
     {"hpa_hugification_threshold", ValueKind::kNumber, "of it"},
-    {"hpa_hugification_threshold_ratio", ValueKind::kText, "of it"},
+    {"hpa_hugification_threshold_ratio", ValueKind::kRatio, "of it"},
     {"hpa_hugify_delay_ms", ValueKind::kNumber, "of it"},
     {"hpa_min_purge_interval_ms", ValueKind::kNumber, "of it"},
-    {"hpa_dirty_mult", ValueKind::kText, "of it"},
+    {"hpa_dirty_mult", ValueKind::kRatio, "of it"},
     {"hpa_sec_nshards", ValueKind::kNumber, "of it"},
     {"hpa_sec_max_alloc", ValueKind::kNumber, "of it"},
     {"hpa_sec_max_bytes", ValueKind::kNumber, "of it"},
@@ -137,18 +149,84 @@ std::optional<std::int64_t> number_in(std::string_view value) {
   return number;
 }
 
-bool takes(ValueKind kind, std::string_view value) {
-  switch (kind) {
+// Takes what stands before `end` off `text`, with `end`.
+std::string_view next_part(std::string_view& text, char end) {
+  const std::string_view part = text.substr(0, text.find(end));
+  text.remove_prefix(std::min(text.size(), part.size() + 1));
+  return part;
+}
+
+bool is_number(std::string_view value, std::int64_t least, std::int64_t most) {
+  const auto number = number_in(value);
+  return number && *number >= least && *number <= most;
+}
+
+bool is_ratio(std::string_view value) {
+  if (value == "-1") return true;
+  const std::string_view whole = next_part(value, '.');
+  return is_number(whole, 0, INT32_MAX) && (value.empty() || is_number(value, 0, INT64_MAX));
+}
+
+bool is_classes(std::string_view value) {
+  if (value.empty()) return false;
+  while (!value.empty()) {
+    std::string_view number = next_part(value, '|');
+    std::string_view range = next_part(number, ':');
+    const std::string_view first = next_part(range, '-');
+    if (!is_number(first, 0, INT64_MAX) || !is_number(range, 0, INT64_MAX) ||
+        !is_number(number, 0, INT64_MAX))
+      return false;
+  }
+  return true;
+}
+
+bool takes(const Option& option, std::string_view value) {
+  for (std::string_view words = option.words; !words.empty();)
+    if (next_part(words, ',') == value) return true;
+  switch (option.kind) {
     case ValueKind::kBool:
       return value == "true" || value == "false";
     case ValueKind::kNumber:
-      return number_in(value) && *number_in(value) >= 0;
+      return is_number(value, 0, option.most);
+    case ValueKind::kPositive:
+      return is_number(value, 1, option.most);
     case ValueKind::kSigned:
-      return number_in(value).has_value();
+      return is_number(value, option.name == "lg_tcache_nslots_mul" ? -16 : -1, option.most);
+    case ValueKind::kRatio:
+      return is_ratio(value);
+    case ValueKind::kClasses:
+      return is_classes(value);
     case ValueKind::kText:
-      return !value.empty();
+      return option.words.empty() && !value.empty();
   }
   return false;
+}
+
+std::string what_it_takes(const Option& option) {
+  std::string words(option.words);
+  for (std::size_t comma = 0; (comma = words.find(',', comma)) != words.npos; comma += 2)
+    words.replace(comma, 1, ", ");
+  const std::string or_words = words.empty() ? "" : " or " + words;
+  const std::string up_to = option.most == INT64_MAX ? "" : fmt::format(", at most {}", option.most);
+  switch (option.kind) {
+    case ValueKind::kBool:
+      return "takes true or false, not 1, on or yes";
+    case ValueKind::kNumber:
+      return "takes a whole number of 0 or more" + up_to + or_words;
+    case ValueKind::kPositive:
+      return "takes a whole number of 1 or more" + up_to + or_words;
+    case ValueKind::kSigned:
+      return (option.name == "lg_tcache_nslots_mul" ? "takes a whole number from -16 to 16"
+                                                    : "takes a whole number of -1 or more") +
+             or_words;
+    case ValueKind::kRatio:
+      return "takes a number such as 0.25, or -1";
+    case ValueKind::kClasses:
+      return "takes size classes with a number: 1-160:5|161-320:2";
+    case ValueKind::kText:
+      return words.empty() ? "takes a value" : "takes one of " + words;
+  }
+  return "";
 }
 
 std::string bytes_of_power(std::int64_t power) {
@@ -207,7 +285,7 @@ class Checker {
       row.text = "not read: jemalloc stops at the pair before that is no name:value";
     } else if (pair.find(' ') != std::string_view::npos) {
       row.verdict = ConfVerdict::kWrong;
-      row.text = "there is a blank in it; pairs are parted by commas alone";
+      row.text = "it contains a blank; only commas separate pairs";
       stopped_ = pair.find(' ') < colon;  // in a value it is a bad value only
     } else if (colon == std::string_view::npos) {
       row.verdict = ConfVerdict::kWrong;
@@ -232,11 +310,9 @@ class Checker {
     }
     values_[std::string(name)] = value;
     row.text = option->effect;
-    if (!takes(option->kind, value)) {
+    if (!takes(*option, value)) {
       row.verdict = ConfVerdict::kWrong;
-      row.text = option->kind == ValueKind::kBool   ? "takes true or false, and no 1, on or yes"
-                 : option->kind == ValueKind::kText ? "takes a value"
-                                                    : "takes a whole number";
+      row.text = what_it_takes(*option);
       return;
     }
     const bool about_profile = name.starts_with("prof") || name.starts_with("lg_prof");
@@ -261,8 +337,14 @@ class Checker {
           "grows. --for peak has a better way");
     if (name == "prof_leak" && value == "true")
       doubt(
-          "its summary on standard error scales all by one mean and may be wrong by far; the dump itself is "
-          "right");
+          "its summary on standard error scales everything by one mean and may be far off; the dump itself is right");
+    if (name == "prof_prefix" && target_.folder_exists && value.find('/') != value.npos) {
+      const std::string folder(value.substr(0, std::max<std::size_t>(value.rfind('/'), 1)));
+      if (folder.starts_with('/') && !target_.folder_exists(folder)) {
+        row.verdict = ConfVerdict::kWithout;
+        row.text = fmt::format("there is no folder {}, so no dump is written", folder);
+      }
+    }
     if (name == "prof_final" && value == "true")
       row.text += "; it may be nearly empty, and a killed program writes none";
     if (name == "lg_prof_sample") {
@@ -279,7 +361,7 @@ class Checker {
     }
     if (name == "lg_prof_interval" && number >= 0) {
       if (number > 62)
-        doubt("no program ever allocates so much");
+        doubt("no program allocates that much");
       else
         row.text = interval_text(number);
       if (number < 28) row.verdict = ConfVerdict::kDoubtful;
@@ -317,8 +399,7 @@ class Checker {
                         is("prof_final", "true") || is("prof_gdump", "true");
     if (is("prof", "true") && !writes)
       check_.sentences.push_back(
-          "Nothing writes a dump by itself: the program must ask for one (prof.dump), or lg_prof_interval:N "
-          "is added.");
+          "No dump is written automatically: the program must request one (prof.dump), or add lg_prof_interval:N.");
     if (is("prof", "true") && is("prof_active", "false"))
       check_.sentences.push_back("It samples nothing until the program sets prof.active.");
     if (target_.running)
@@ -356,7 +437,7 @@ Result<std::string> malloc_conf_for(std::string_view purpose, const MallocConfTa
   if (target.profiling == false)
     return fail(ErrorKind::kUnsupported,
                 "this jemalloc was built without profiling, so no setting makes it write dumps",
-                "fathom record --heap -p PID, which needs nothing of the program");
+                "fathom record --heap -p PID, which needs no support from the program");
   // About twelve dumps an hour where the rate is known; else one in 8 GiB.
   const double rate = target.bytes_per_s;
   const int interval =

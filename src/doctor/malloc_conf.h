@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -20,6 +21,8 @@ struct MallocConfTarget {
   std::string version;                // "5.3.0"; empty: not known
   bool running = false;               // the process runs already
   double bytes_per_s = 0;             // how much it allocates; 0: not known
+  // Whether the target finds this folder; not set: not known.
+  std::function<bool(const std::string&)> folder_exists{};
 };
 
 enum class ConfVerdict : std::uint8_t {

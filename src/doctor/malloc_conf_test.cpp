@@ -2,6 +2,10 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <string>
 
 #include "doctor/jemalloc_settings.h"
 
@@ -38,6 +42,98 @@ TEST(MallocConf, ValuesOfAnotherKindAreWrong) {
   EXPECT_THAT(row_of("lg_prof_sample:512k").text, HasSubstr("whole number"));
   EXPECT_THAT(row_of("prof").text, HasSubstr("name:value"));
   EXPECT_THAT(row_of("prof:true, prof_final:true", {}, 1).text, HasSubstr("blank"));
+}
+
+// What jemalloc 5.3.0 says of each, as the next test asks it.
+constexpr std::string_view kGood[] = {"thp:default",
+                                      "thp:always",
+                                      "metadata_thp:auto",
+                                      "metadata_thp:disabled",
+                                      "dss:primary",
+                                      "junk:alloc",
+                                      "junk:true",
+                                      "zero_realloc:abort",
+                                      "percpu_arena:percpu",
+                                      "narenas:default",
+                                      "narenas:2",
+                                      "dirty_decay_ms:-1",
+                                      "dirty_decay_ms:0",
+                                      "tcache_max:4096",
+                                      "max_background_threads:2",
+                                      "mutex_max_spin:-1",
+                                      "bin_shards:1-160:5",
+                                      "bin_shards:1-160:5|161-320:2",
+                                      "slab_sizes:1-128:2",
+                                      "stats_interval:-1",
+                                      "hpa_hugification_threshold_ratio:0.95",
+                                      "hpa_dirty_mult:-1",
+                                      "hpa_dirty_mult:0.25",
+                                      "lg_tcache_nslots_mul:-3",
+                                      "lg_extent_max_active_fit:6",
+                                      "retain:true",
+                                      "prof_time_resolution:high"};
+constexpr std::string_view kBad[] = {"thp:sometimes",
+                                     "thp:auto",
+                                     "metadata_thp:never",
+                                     "dss:x",
+                                     "junk:maybe",
+                                     "zero_realloc:strict",
+                                     "percpu_arena:x",
+                                     "narenas:0",
+                                     "narenas:x",
+                                     "dirty_decay_ms:-2",
+                                     "muzzy_decay_ms:-5",
+                                     "oversize_threshold:x",
+                                     "oversize_threshold:-1",
+                                     "mutex_max_spin:-7",
+                                     "bin_shards:x",
+                                     "slab_sizes:x",
+                                     "stats_interval:-5",
+                                     "hpa_hugification_threshold_ratio:x",
+                                     "hpa_dirty_mult:x",
+                                     "lg_extent_max_active_fit:100",
+                                     "lg_tcache_nslots_mul:40",
+                                     "trust_madvise:x",
+                                     "abort:yes",
+                                     "background_thread:True",
+                                     "narenas:"};
+
+TEST(MallocConf, ValuesThatJemallocRefusesAreWrong) {
+  for (const std::string_view pair : kGood)
+    EXPECT_NE(row_of(pair).verdict, ConfVerdict::kWrong) << pair << ": " << row_of(pair).text;
+  for (const std::string_view pair : kBad)
+    EXPECT_EQ(row_of(pair).verdict, ConfVerdict::kWrong) << pair << ": " << row_of(pair).text;
+  EXPECT_EQ(row_of("thp:sometimes").text, "takes one of default, always, never");
+  EXPECT_EQ(row_of("narenas:-2").verdict, ConfVerdict::kWrong)
+      << "it is read as the largest number of arenas";
+}
+
+TEST(MallocConf, TheLibraryRefusesTheSameValues) {
+  const std::string library = "/usr/lib/x86_64-linux-gnu/libjemalloc.so.2";
+  if (::access(library.c_str(), R_OK) != 0) GTEST_SKIP() << "needs libjemalloc2, which is not installed";
+  const auto complains = [&](std::string_view pair) {
+    const std::string command = "MALLOC_CONF='" + std::string(pair) + "' LD_PRELOAD=" + library +
+                                " /bin/true 2>&1 | grep -c 'conf value\\|conf pair\\|Invalid settings'";
+    std::FILE* pipe = ::popen(command.c_str(), "r");
+    char answer = '?';
+    EXPECT_EQ(std::fread(&answer, 1, 1, pipe), 1u);
+    ::pclose(pipe);
+    return answer != '0';
+  };
+  for (const std::string_view pair : kGood) EXPECT_FALSE(complains(pair)) << pair;
+  for (const std::string_view pair : kBad) EXPECT_TRUE(complains(pair)) << pair;
+}
+
+TEST(MallocConf, APrefixInAFolderThatIsMissingWritesNothing) {
+  MallocConfTarget target;
+  target.folder_exists = [](const std::string& folder) { return folder == "/var/dumps" || folder == "/"; };
+  const auto verdict = [&](std::string_view prefix) {
+    return row_of("prof:true,prof_prefix:" + std::string(prefix), target, 1).verdict;
+  };
+  EXPECT_EQ(verdict("/var/dumps/node"), ConfVerdict::kFine);
+  EXPECT_EQ(verdict("/var/dump/node"), ConfVerdict::kWithout);
+  EXPECT_EQ(verdict("/node"), ConfVerdict::kFine);
+  EXPECT_EQ(verdict("dumps/node"), ConfVerdict::kFine) << "it is not known from where the program starts";
 }
 
 TEST(MallocConf, AnotherVariableThanTheAllocatorsHasNoEffect) {
