@@ -376,7 +376,7 @@ Result<> Recording::step(std::uint64_t now) {
   if (now >= next_memory_ns_) {
     if (options_.memory) {
       sample_memory(now);
-      limit_watch_.look(now, processes_->pids_with_own_row());
+      rare_readings_.look(now, processes_->pids_with_own_row());
     }
     // Nobody tells how much CPU time such a process used up to its end.
     if (const auto unsampled = source_->unsampled(); !unsampled.empty()) cpu_times_->refresh(unsampled);
@@ -431,8 +431,8 @@ void Recording::end() {
   sink_->finish();
   if (options_.memory) {
     sample_memory(profile_.meta.end_ns);
-    limit_watch_.finish(processes_->pids_with_own_row());
-    limit_watch_.put(profile_.meta.facts);
+    rare_readings_.finish(processes_->pids_with_own_row());
+    rare_readings_.put(profile_.meta.facts);
   }
   own_cost_.ended(own_cpu());
 }

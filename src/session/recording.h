@@ -18,7 +18,7 @@
 #include "session/calls/call_probes.h"
 #include "session/heap/heap_recordings.h"
 #include "session/launch.h"
-#include "session/memory/limit_watch.h"
+#include "session/memory/rare_readings.h"
 #include "session/memory/memory_series.h"
 #include "session/memory/memory_snapshots.h"
 #include "session/memory/metric_series.h"
@@ -148,7 +148,7 @@ class Recording {
   std::optional<MetricSeries> metric_series_;
   std::unique_ptr<MemorySnapshots> snapshots_;
   OomWatch oom_watch_;
-  LimitWatch limit_watch_;
+  RareReadings rare_readings_;
   ProcessEndings endings_;
   std::optional<HeapRecordings> heaps_;
   std::optional<CallProbes> probes_;

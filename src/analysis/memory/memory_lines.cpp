@@ -37,9 +37,9 @@ class LineMaker {
         return put("mapped", name.empty() ? "mapped by the program itself" : "mapped by the program: " + name,
                    row, row.rss_bytes);
       case MemoryKind::kThreadStack:
-        return put("thread-stacks", "stacks of threads", row, row.rss_bytes);
+        return put("thread-stacks", "thread stacks", row, row.rss_bytes);
       case MemoryKind::kMainStack:
-        return put("main-stack", "stack of the first thread", row, row.rss_bytes);
+        return put("main-stack", "main stack", row, row.rss_bytes);
       case MemoryKind::kFile:
         return add_file(row, name);
       case MemoryKind::kFileData:
@@ -49,7 +49,7 @@ class LineMaker {
       case MemoryKind::kTracer:
         return put("tracer", "fathom's tracer", row, row.rss_bytes);
       case MemoryKind::kKernel:
-        return put("kernel", "of the kernel (vdso)", row, row.rss_bytes);
+        return put("kernel", "kernel (vdso)", row, row.rss_bytes);
       case MemoryKind::kHugeFile:
         made_.huge_file_bytes += row.huge_bytes;
         return put("huge-file", "explicit huge pages", row, row.rss_bytes);
@@ -58,7 +58,7 @@ class LineMaker {
       case MemoryKind::kUnknown:
         break;
     }
-    put("anonymous", name.empty() ? "anonymous, nobody's that is known" : "anonymous: " + name, row,
+    put("anonymous", name.empty() ? "anonymous memory, owner unknown" : "anonymous: " + name, row,
         row.rss_bytes);
   }
 

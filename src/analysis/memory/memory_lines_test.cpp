@@ -54,7 +54,7 @@ TEST(MemoryLines, EveryKindHasItsName) {
   EXPECT_EQ(lines.kib("heap", "heap, " + other + ": dirty"), 600u);
   EXPECT_EQ(lines.kib("heap", "heap, glibc arena"), 50u);
   EXPECT_EQ(lines.kib("heap", "heap of brk"), 20u);
-  EXPECT_EQ(lines.kib("thread-stacks", "stacks of threads"), 88u);
+  EXPECT_EQ(lines.kib("thread-stacks", "thread stacks"), 88u);
   EXPECT_EQ(lines.kib("code", "code of /usr/bin/server"), 900u);
   EXPECT_EQ(lines.kib("file", "/var/lib/mdbx.dat"), 2400u);
   EXPECT_EQ(lines.kib("copied-pages", "copied private pages: /usr/bin/server"), 60u);

@@ -6,6 +6,7 @@
 #include <tuple>
 
 #include "analysis/core/unseen_allocators.h"
+#include "model/lazy_free.h"
 
 namespace fathom::analysis {
 namespace {
@@ -38,6 +39,8 @@ class Maker {
       add_heap_facts(process);
       for (const MemoryRange* row : composition.rows) add(*row);
       bound_earlier(process, composition);
+      if (!selection_.to_ns)
+        breakdown_.lazy_free += lazy_free_of(profile_.processes[process.value].pid, profile_.meta.facts);
       if (const auto value = series_at("memory.page_tables", process, composition.time_ns))
         breakdown_.page_tables = breakdown_.page_tables.value_or(0) + *value;
       if (const auto value = series_at("cgroup.memory", process, composition.time_ns))

@@ -49,10 +49,10 @@ TEST(RssBreakdown, LeadsFromRssToItsParts) {
 
 TEST(RssBreakdown, SaysHowMuchOfIt) {
   const std::string text = summary_of(*make_rss_breakdown(memory_of_small_heap().profile, {}));
-  EXPECT_THAT(text,
-              HasSubstr("The heap profile explains 1.3 MiB (49.5 %) of the 2.6 MiB of anonymous memory "
-                        "that were resident at the end; the rest is 1000.0 KiB that allocators hold beyond "
-                        "live blocks, 80.0 KiB of stacks of threads"));
+  EXPECT_THAT(
+      text,
+      HasSubstr(
+          "The heap profile explains 1.3 MiB (49.5 %) of the 2.6 MiB of anonymous memory that were resident at the end; the rest is 1000.0 KiB that allocators hold beyond live blocks, 80.0 KiB of thread stacks"));
   EXPECT_THAT(text,
               HasSubstr("Blocks from before the recording are in it, too, and in the unknown: 300.0 KiB "
                         "at most"));
@@ -139,7 +139,7 @@ TEST(RssBreakdown, OfMemoryAsAWholeSaysSo) {
   hand.range(2.9, MemoryKind::kFile, "", 100);
   const auto breakdown = make_rss_breakdown(hand.profile, {});
   EXPECT_FALSE(breakdown->split);
-  EXPECT_THAT(summary_of(*breakdown), HasSubstr("4.9 MiB that could not be told apart"));
+  EXPECT_THAT(summary_of(*breakdown), HasSubstr("4.9 MiB that could not be separated"));
 }
 
 TEST(RssBreakdown, WhateverTheRowsThePartsAddUpToRss) {

@@ -72,7 +72,7 @@ std::vector<model::MemoryRange> MemorySnapshots::give_up(std::uint64_t now_ns, s
                                                          model::ProcessId process, State& state,
                                                          std::string_view why) {
   if (!std::exchange(state.noted, true))
-    notes_.push_back(fmt::format("memory: the mappings of process {} are not told apart: {}", pid, why));
+    notes_.push_back(fmt::format("memory: the mappings of process {} are not separated: {}", pid, why));
   return as_a_whole(now_ns, pid, process);
 }
 
@@ -102,9 +102,8 @@ std::vector<model::MemoryRange> MemorySnapshots::begin(std::uint64_t now_ns, std
   state.reading = CompositionReading::start(pid, now_ns, options, make_reader_);
   state.no_room = !state.reading;
   if (state.no_room && last)
-    return give_up(
-        now_ns, pid, state.process, state,
-        fmt::format("{} readings of others hang, and there are no more at once", kMostAbandonable));
+    return give_up(now_ns, pid, state.process, state,
+                   fmt::format("{} readings of other processes hang, which is the limit", kMostAbandonable));
   return {};
 }
 
@@ -117,8 +116,7 @@ std::optional<std::vector<model::MemoryRange>> MemorySnapshots::collect(std::int
       state.reading.reset();
       if (!std::exchange(state.files_hang, true))
         notes_.push_back(fmt::format(
-            "memory: a file that process {} has mapped does not answer: its zeroed data and pages of "
-            "hugetlbfs are not told apart, and its page cache is not known",
+            "memory: a file mapped by process {} does not respond, so its zeroed data, hugetlbfs pages and page cache are unknown",
             pid));
       return std::vector<model::MemoryRange>{};
     }
@@ -128,11 +126,9 @@ std::optional<std::vector<model::MemoryRange>> MemorySnapshots::collect(std::int
     const std::uint64_t time_ns = state.reading->time_ns();
     state.reading.reset();
     if (hangs && !std::exchange(state.hangs, true))
-      notes_.push_back(
-          fmt::format("memory: the records of the allocators of process {} were not read to their end: a "
-                      "page of them did "
-                      "not come; what its memory consists of is told without them, and once",
-                      pid));
+      notes_.push_back(fmt::format(
+          "memory: fathom could not read all allocator records of process {} because a page did not arrive; its memory is shown without them, and once",
+          pid));
     if (plain == nullptr) return std::vector<model::MemoryRange>{};
     return plain->rows(time_ns, state.process, {}, builder_);
   }
@@ -155,7 +151,7 @@ std::optional<std::vector<model::MemoryRange>> MemorySnapshots::collect(std::int
   longest_ns_ = std::max(longest_ns_, outcome.longest_ns);
   if (!outcome.whole) return give_up(time_ns, pid, state.process, state, "reading them takes too long");
   if (outcome.held_cut && !std::exchange(state.noted_cut, true))
-    notes_.push_back(fmt::format("memory: what the allocators of process {} hold is not told: {}", pid,
+    notes_.push_back(fmt::format("memory: the contents of the allocators of process {} are unknown: {}", pid,
                                  allocators::kTooMuch));
   if (outcome.composition)
     return outcome.composition->rows(time_ns, state.process, model::HeapAllocatorId{}, builder_);

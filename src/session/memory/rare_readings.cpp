@@ -1,9 +1,11 @@
-#include "session/memory/limit_watch.h"
+#include "session/memory/rare_readings.h"
 
 #include <algorithm>
 
 #include "base/clock.h"
+#include "model/lazy_free.h"
 #include "sources/memory/counted_limits.h"
+#include "sources/memory/lazy_free.h"
 
 namespace fathom::session {
 namespace {
@@ -14,7 +16,7 @@ constexpr std::uint64_t kTimesTheReading = 1000;  // at most 0.1 % of a CPU
 
 }  // namespace
 
-void LimitWatch::look(std::uint64_t now_ns, std::span<const std::int32_t> pids) {
+void RareReadings::look(std::uint64_t now_ns, std::span<const std::int32_t> pids) {
   if (due_ns_ == 0) due_ns_ = now_ns + pause_ns_;
   if (now_ns < due_ns_) return;
   const std::uint64_t start = monotonic_ns();
@@ -23,13 +25,19 @@ void LimitWatch::look(std::uint64_t now_ns, std::span<const std::int32_t> pids) 
   due_ns_ = now_ns + std::max(pause_ns_, (monotonic_ns() - start) * kTimesTheReading);
 }
 
-void LimitWatch::finish(std::span<const std::int32_t> pids) {
-  for (const std::int32_t pid : pids.first(std::min(pids.size(), kMostWatched)))
-    model::keep_larger(limits_[pid], sources::read_counted_limits(pid));
+void RareReadings::finish(std::span<const std::int32_t> pids) {
+  for (const std::int32_t pid : pids.first(std::min(pids.size(), kMostWatched))) {
+    Process& process = processes_[pid];
+    model::keep_larger(process.limits, sources::read_counted_limits(pid));
+    if (const auto bytes = sources::read_lazy_free(pid)) process.lazy_free = *bytes;
+  }
 }
 
-void LimitWatch::put(std::map<std::string, std::string>& facts) const {
-  for (const auto& [pid, limits] : limits_) model::put_counted_limits({pid, limits}, facts);
+void RareReadings::put(std::map<std::string, std::string>& facts) const {
+  for (const auto& [pid, process] : processes_) {
+    model::put_counted_limits({pid, process.limits}, facts);
+    model::put_lazy_free(pid, process.lazy_free, facts);
+  }
 }
 
 }  // namespace fathom::session

@@ -1,5 +1,5 @@
-// How near the recorded processes come to their limits of mappings, descriptors and the like. They are read now and then, as the
-// number of mappings takes a reading of all of them.
+// What is too expensive to read of the recorded processes each second: how near they come to their limits of mappings, descriptors
+// and the like, and how much of their memory is freed lazily. Both take a walk over all mappings or pages.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@
 
 namespace fathom::session {
 
-class LimitWatch {
+class RareReadings {
  public:
   // Call it often: it reads after 0.5, 1, 2, 4 and 8 s, then every 10 s, and so rarely that it takes at most 0.1 % of a CPU.
   // Of more than eight processes, the first eight.
@@ -22,7 +22,11 @@ class LimitWatch {
   void put(std::map<std::string, std::string>& facts) const;
 
  private:
-  std::map<std::int32_t, std::vector<model::CountedLimit>> limits_;
+  struct Process {
+    std::vector<model::CountedLimit> limits;  // at the most that was seen
+    std::uint64_t lazy_free = 0;              // bytes, at the last reading
+  };
+  std::map<std::int32_t, Process> processes_;
   std::uint64_t due_ns_ = 0, pause_ns_ = 500'000'000;
 };
 

@@ -26,16 +26,6 @@ using Kind = CountedLimit::Kind;
 
 constexpr std::uint64_t kMostCounted = 16'000'000;  // more than the kernel lets anyone have
 
-std::optional<std::uint64_t> kilobytes_of(std::string_view text, std::string_view name) {
-  std::string_view line;
-  while (process::next_line(text, line)) {
-    if (process::next_field(line) != name) continue;
-    const auto number = process::parse_number(process::next_field(line));
-    return number && *number <= UINT64_MAX / 1024 ? std::optional(*number * 1024) : std::nullopt;
-  }
-  return std::nullopt;
-}
-
 // Lines of a text that is too long to keep.
 std::optional<std::uint64_t> lines_in(const std::string& path) {
   const Fd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
