@@ -112,9 +112,9 @@ class OfProcess {
     gauge("fathom_memory_swap_bytes", "bytes", "Memory of the process that was written to swap.",
           real(figures.swap));
     gauge("fathom_memory_page_table_bytes", "bytes",
-          "Page tables of the process; they are beside its resident memory.", real(figures.page_tables));
+          "Page tables of the process, not part of its resident memory.", real(figures.page_tables));
     gauge("fathom_memory_huge_file_bytes", "bytes",
-          "Explicit huge pages (hugetlbfs); they are beside resident memory.", real(figures.huge_files));
+          "Explicit huge pages (hugetlbfs), not part of resident memory.", real(figures.huge_files));
     gauge("fathom_memory_virtual_bytes", "bytes", "Address space of the process.",
           real(figures.virtual_size));
   }
@@ -145,9 +145,20 @@ class OfProcess {
       out_.add("fathom_memory_growth_bytes_per_second", Type::kGauge, "", kHelp,
                with(with(labels_, "of", of), "bound", bound), value);
   }
+  void add_recent_rise() {
+    if (!view_.rss_slope && !view_.recent_rise) return;
+    gauge("fathom_memory_recent_rise_bytes", "bytes",
+          "Rise of resident memory within the last 10 s, if it is 5 % and 8 MiB or more; else 0.",
+          view_.recent_rise ? real(view_.recent_rise->bytes) : 0);
+    gauge("fathom_memory_recent_left_seconds", "seconds",
+          "Time until the limit is reached at the rate of the last 10 s; +Inf if it is over an hour.",
+          view_.recent_rise && view_.recent_rise->left_s ? *view_.recent_rise->left_s
+                                                         : std::numeric_limits<double>::infinity());
+  }
   void add_slopes() {
     slope("rss", view_.rss_slope);
     slope("anonymous", view_.anonymous_slope);
+    add_recent_rise();
   }
 
   void add_limit() {
@@ -160,7 +171,8 @@ class OfProcess {
     gauge("fathom_memory_limit_used_bytes", "bytes", "What the kernel counts against that limit.",
           real(limit.used));
     gauge("fathom_memory_limit_room_bytes", "bytes",
-          "What is left until the kernel kills or refuses; page cache is not counted.", real(limit.room()));
+          "Memory left until the kernel kills the process or refuses; page cache does not count.",
+          real(limit.room()));
     if (!view_.anonymous_slope || limit.kind == sources::LimitKind::kAddressSpace) return;
     const auto left = [&](std::string_view bound, double seconds) {
       gauge("fathom_memory_limit_left_seconds", "seconds",
@@ -185,7 +197,7 @@ class OfProcess {
   void add_group() {
     if (view_.pressure_some)
       gauge("fathom_memory_pressure_ratio", "ratio",
-            "Share of the time since the look before in which somebody waited for memory.", "of",
+            "Share of the time since the previous reading in which a task waited for memory.", "of",
             view_.look.pressure_of_group ? "group" : "machine", *view_.pressure_some);
     const auto& group = view_.look.limits.group;
     if (!group) return;
@@ -211,6 +223,10 @@ class OfProcess {
     if (composition == nullptr) return;
     gauge("fathom_memory_parts_age_seconds", "seconds", "How long ago the parts were read.",
           view_.composition_age_s);
+    gauge(
+        "fathom_memory_lazy_free_bytes", "bytes",
+        "Resident memory that the process has freed with MADV_FREE; the kernel takes it back when it needs memory.",
+        real(composition->lazy_free));
     gauge("fathom_memory_parts_moved", "", "1 where resident memory changed while the parts were read.",
           composition->moved ? 1 : 0);
     gauge("fathom_memory_parts_from", "", "Where the parts were read: 1 at that way.", "way",

@@ -46,6 +46,26 @@ void History::add_composition(const Composition& composition) {
   }
 }
 
+// A slope over minutes answers late: a process that takes 50 MiB/s is dead before it is certain. So the lowest point of the last
+// seconds is compared with the present one.
+std::optional<RecentRise> History::recent_rise(const sources::MemoryLimit* limit) const {
+  constexpr double kWindow = 10, kLeastShare = 0.05, kLeastBytes = 8 << 20, kLongest = 3600;
+  const Point& now = looks_.back();
+  const Point* lowest = &now;
+  for (const Point& point : looks_)
+    if (now.time_s - point.time_s <= kWindow && point.rss < lowest->rss) lowest = &point;
+  const double bytes = now.rss - lowest->rss, passed = now.time_s - lowest->time_s;
+  if (passed <= 0 || bytes < std::max(kLeastBytes, kLeastShare * lowest->rss)) return std::nullopt;
+  RecentRise rise{static_cast<std::uint64_t>(bytes), passed};
+  // Pages of files give way; only anonymous memory meets the limit.
+  const double rate = (now.anonymous - lowest->anonymous) / passed;
+  if (limit != nullptr && rate > 0) {
+    const double left = static_cast<double>(limit->room()) / rate;
+    if (left <= kLongest) rise.left_s = left;
+  }
+  return rise;
+}
+
 View History::add(Look look, std::uint64_t own_cpu_ns, std::uint64_t own_rss,
                   std::vector<std::string> missing) {
   View view;
@@ -87,6 +107,7 @@ View History::add(Look look, std::uint64_t own_cpu_ns, std::uint64_t own_rss,
         limit->kind == sources::LimitKind::kAddressSpace ? std::nullopt : view.anonymous_slope;
     if (slope) view.time_left = analysis::time_left(*slope, static_cast<double>(limit->room()));
   }
+  view.recent_rise = recent_rise(view.limit ? &*view.limit : nullptr);
   before_ = look;
   view.look = std::move(look);
   return view;

@@ -29,6 +29,14 @@ struct MetricsView {
   analysis::Components components;
 };
 
+// Resident memory rose by much in the last seconds, whatever the slope over all looks says.
+struct RecentRise {
+  std::uint64_t bytes = 0;
+  double seconds = 0;  // in which it rose: at most 10
+  std::optional<double>
+      left_s{};  // until the limit is reached at this rate; nullopt: no limit is known, or in over an hour
+};
+
 // What is shown of one process after a look.
 struct View {
   std::int32_t pid = 0;
@@ -36,6 +44,7 @@ struct View {
   Look look;
   std::optional<std::int64_t> rss_change;
   std::optional<analysis::Slope> rss_slope, anonymous_slope;
+  std::optional<RecentRise> recent_rise;
   std::vector<double> rss_values;
   std::vector<LineView> lines;
   double composition_age_s = 0;
@@ -67,6 +76,7 @@ class History {
   };
   static constexpr std::size_t kMostLooks = 600, kMostValues = 120, kMostLines = 64;
   void add_composition(const Composition& composition);
+  std::optional<RecentRise> recent_rise(const sources::MemoryLimit* limit) const;
 
   std::int32_t pid_;
   std::string name_;

@@ -57,6 +57,32 @@ TEST(History, SteadyGrowthHasASlopeAndATimeToTheLimit) {
   EXPECT_NEAR(view.time_left->seconds, 475, 1e-3);
 }
 
+// A process that took 50 MiB a second was "level, not growing" until it was dead.
+TEST(History, AFastRiseIsReportedBeforeTheSlopeIsCertain) {
+  History history(7, "node");
+  View view;
+  for (std::uint64_t second = 0; second <= 60; ++second)
+    view = history.add(look_at(second, 100, 5), 0, 0, {});
+  EXPECT_FALSE(view.recent_rise) << "it was level";
+  view = history.add(look_at(61, 150, 5), 0, 0, {});
+  ASSERT_TRUE(view.recent_rise);
+  EXPECT_EQ(view.recent_rise->bytes, 50 * kMiBOfHistory);
+  EXPECT_NEAR(view.recent_rise->seconds, 1, 1e-6);
+  ASSERT_TRUE(view.recent_rise->left_s);
+  EXPECT_NEAR(*view.recent_rise->left_s, 17, 0.1) << "850 MiB are left at 50 MiB a second";
+  view = history.add(look_at(75, 150, 5), 0, 0, {});
+  EXPECT_FALSE(view.recent_rise) << "it is level again";
+}
+
+TEST(History, ASmallRiseIsNoFastOne) {
+  History history(7, "node");
+  history.add(look_at(0, 100, 5), 0, 0, {});
+  EXPECT_FALSE(history.add(look_at(1, 107, 5), 0, 0, {}).recent_rise) << "7 MiB";
+  History large(8, "node");
+  large.add(look_at(0, 400, 5), 0, 0, {});
+  EXPECT_FALSE(large.add(look_at(1, 420, 5), 0, 0, {}).recent_rise) << "4 % of 500 MiB";
+}
+
 TEST(History, WhatDoesNotGrowMeetsNoLimit) {
   History history(7, "node");
   View view;

@@ -160,10 +160,15 @@ std::string look_json(const View& view) {
   json["page_table_bytes"] = figures.page_tables;
   json["huge_file_bytes"] = figures.huge_files;
   json["zero_page_bytes"] = view.look.composition ? Json(view.look.composition->zero_bytes) : Json();
+  json["lazy_free_bytes"] = view.look.composition ? Json(view.look.composition->lazy_free) : Json();
   json["virtual_bytes"] = figures.virtual_size;
   json["threads"] = figures.threads;
   json["rss_change_bytes"] = or_null(view.rss_change);
   json["rss_slope"] = slope_json(view.rss_slope);
+  json["recent_rise"] = !view.recent_rise ? Json()
+                                          : Json{{"bytes", view.recent_rise->bytes},
+                                                 {"seconds", view.recent_rise->seconds},
+                                                 {"left_s", or_null(view.recent_rise->left_s)}};
   json["minor_faults"] = figures.minor_faults;
   json["major_faults"] = figures.major_faults;
   json["minor_faults_per_s"] = or_null(view.minor_faults_per_s);

@@ -47,7 +47,7 @@ Result<> Log::begin_file() {
     return fail(ErrorKind::kSystem,
                 path_ + ": has another name as well (a hard link), and is not written to");
   if (status.st_uid != ::geteuid() && !(owner_ && status.st_uid == owner_->uid))
-    return fail(ErrorKind::kPermission, path_ + ": belongs to somebody else, and is not written to");
+    return fail(ErrorKind::kPermission, path_ + ": belongs to another user, so fathom does not write to it");
   // Two that rename it in turn would throw away what the other one wrote.
   if (::flock(fd_.get(), LOCK_EX | LOCK_NB) != 0)
     return fail(ErrorKind::kSystem, path_ + ": another fathom watch writes to it");

@@ -16,6 +16,7 @@
 #include "session/memory/memory_composition.h"
 #include "session/memory/memory_snapshots.h"
 #include "sources/memory/counted_limits.h"
+#include "sources/memory/lazy_free.h"
 #include "sources/memory/memory_reading.h"
 #include "watch/held.h"
 
@@ -26,7 +27,7 @@ constexpr std::uint64_t kSecond = 1'000'000'000;
 constexpr std::uint64_t kBudgetNs = 60 * kSecond;
 // A composition is paid for with so much time without any: half a per cent of a CPU, and two while it grows.
 constexpr std::uint64_t kShare = 200, kShareGrown = 50;
-constexpr std::string_view kNoThread = "earlier readings hang, and there are no more at once";
+constexpr std::string_view kNoThread = "earlier readings hang, which is the limit";
 
 Result<std::string> read_again(const Fd& fd, const std::string& what) {
   constexpr std::size_t kMost = 16 * 1024;
@@ -109,7 +110,7 @@ Result<Watched> Watched::open(std::int32_t pid, WaysToRead ways) {
   }
   watched.pressure_of_group_ = static_cast<bool>(watched.pressure_);
   if (!watched.pressure_) watched.pressure_ = Fd(::open("/proc/pressure/memory", O_RDONLY | O_CLOEXEC));
-  if (!watched.pressure_) watched.miss("pressure: this kernel does not tell it (CONFIG_PSI, psi=1)");
+  if (!watched.pressure_) watched.miss("pressure: this kernel does not report it (CONFIG_PSI, psi=1)");
   return watched;
 }
 
@@ -161,7 +162,7 @@ allocators::AllocatorStates Watched::read_held(const sources::MemoryReading& rea
                                          ways_.records);
   if (read.hangs) {
     held_hangs_ = true;
-    miss("what its allocators hold: a page of their records did not come, and nobody waits for it again");
+    miss("allocator contents: a page of their records did not arrive, and fathom does not try again");
   }
   if (!read.states) {
     if (!read.hangs) miss(fmt::format("what its allocators hold: {}", kNoThread));
@@ -214,8 +215,7 @@ Result<sources::MemoryReading> Watched::read_mappings(bool by_smaps, std::uint64
     if (!work->wait_until(begun + session::kFilesHangNs)) {
       files_hang_ = true;
       miss(
-          "where the zeroed data of its files ends: one of them does not answer, and nobody waits for it "
-          "again");
+          "the end of the zeroed data of its files: one file does not respond, and fathom does not try again");
       return std::nullopt;
     }
     beside_ns += monotonic_ns() - begun;
@@ -249,16 +249,12 @@ Composition Watched::compose(const Figures& before) {
                           : Result<sources::MemoryReading>(fail(ErrorKind::kUnsupported, ""));
   if (!scan)
     miss(
-        "what the memory consists of, over time: this kernel has no PAGEMAP_SCAN (Linux 6.7), and smaps, "
-        "which holds "
-        "the process up, was read once");
+        "memory parts over time: this kernel has no PAGEMAP_SCAN (Linux 6.7), so fathom read smaps once, because it delays the process");
   if (!reading && reading.error().kind == ErrorKind::kPermission)
     miss(
-        "what the memory consists of: the pages of this process may be seen by root, and by its user where "
-        "the "
-        "process has no rights of its own");
+        "memory parts: only root can read the pages of this process, or its user if the process has no extra privileges");
   if (!reading || !reading->whole) {
-    if (reading) miss("what the memory consists of: reading its pages takes more than a minute");
+    if (reading) miss("memory parts: reading its pages takes more than a minute");
     made.lines = lines_of_status(figures);
     // Read in vain costs as much.
     made.took_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID) - cpu + beside_ns;
@@ -286,6 +282,7 @@ Composition Watched::compose(const Figures& before) {
   add_held(held, huge, composition, names, builder);
   const auto rows = composition.rows(made.time_ns, model::ProcessId{0}, model::HeapAllocatorId{}, builder);
   made.lines = analysis::make_memory_lines(rows, names, figures.rss);
+  made.lazy_free = sources::read_lazy_free(process_.pid).value_or(0);
   divide_live(held, made.lines);
   made.took_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID) - cpu + beside_ns;
   return made;

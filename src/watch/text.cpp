@@ -59,6 +59,22 @@ std::string duration(double seconds) {
   return seconds < 3650.0 * 86400 ? fmt::format("{:.0f} days", seconds / 86400) : "years";
 }
 
+// "rose by 76 MiB in 2 s; at this rate the limit is reached in 40 s"; "" where nothing rose fast, or the slope says it already.
+std::string rise_text(const View& view) {
+  if (!view.recent_rise || (view.rss_slope && view.rss_slope->grows())) return "";
+  std::string text = fmt::format("rose by {} in {:.0f} s", size_of(view.recent_rise->bytes),
+                                 std::max(1.0, view.recent_rise->seconds));
+  if (view.recent_rise->left_s)
+    text += fmt::format("; at this rate the limit is reached in {}", duration(*view.recent_rise->left_s));
+  return text;
+}
+
+// The growth as the head of a view has it: the last seconds if they rose fast, else the slope over all looks.
+std::string growth_text(const View& view) {
+  const std::string rise = rise_text(view);
+  return rise.empty() ? slope_text(view.rss_slope) : rise;
+}
+
 std::string limit_name(const sources::MemoryLimit& limit) {
   switch (limit.kind) {
     case sources::LimitKind::kControlGroup:
@@ -82,7 +98,7 @@ std::string limit_text(const View& view) {
     text += fmt::format(", full in {}", duration(view.time_left->seconds));
     if (view.time_left->most > 1.05 * view.time_left->seconds)
       text += fmt::format(" ({} to {})", duration(view.time_left->least), duration(view.time_left->most));
-  } else if (view.anonymous_slope) {
+  } else if (view.anonymous_slope && !view.recent_rise) {
     text += ", not growing";
   }
   return text;
@@ -122,11 +138,12 @@ std::string beside_text(const View& view) {
     std::uint64_t huge = 0;
     for (const LineView& line : view.lines) huge += line.line.huge_bytes;
     add(huge, "of RSS on huge pages");
+    add(view.look.composition->lazy_free, "of RSS already free (MADV_FREE)");
   }
   if (const auto& group = view.look.limits.group) {
     add(group->used, "in its control group");
-    add(group->memory.page_cache, "of that page cache");
-    add(group->memory.kernel.value_or(0), "of that the kernel's");
+    add(group->memory.page_cache, "of it page cache");
+    add(group->memory.kernel.value_or(0), "of it kernel memory");
   }
   add(figures.virtual_size, "address space");
   return text;
@@ -229,7 +246,7 @@ std::string screen_text(const View& view, const TextOptions& options) {
   if (view.rss_change && *view.rss_change != 0)
     head += fmt::format(" {}", signed_bytes(static_cast<double>(*view.rss_change)));
   head += fmt::format(" · peak {}", size_of(figures.rss_peak));
-  if (const std::string slope = slope_text(view.rss_slope); !slope.empty()) head += " · " + slope;
+  if (const std::string growth = growth_text(view); !growth.empty()) head += " · " + growth;
   std::string out = bold(present::fill("", head, options.width, 2), options.color);
   std::vector<std::string> below;
   if (const std::string limit = limit_text(view); !limit.empty()) below.push_back(limit);
@@ -246,7 +263,7 @@ std::string screen_text(const View& view, const TextOptions& options) {
     if (!note.empty()) tail += present::fill("  ", note, options.width, 4);
   }
   if (const std::string beside = beside_text(view); !beside.empty())
-    tail += present::fill("  beside it: ", beside, options.width, 13);
+    tail += present::fill("  also: ", beside, options.width, 13);
   for (const std::string& what : view.missing) tail += present::fill("  missing: ", what, options.width, 11);
   if (view.metrics) {
     if (!view.metrics->problem.empty())
@@ -286,11 +303,13 @@ std::string line_text(const View& view) {
   std::string out = fmt::format("{} {} (pid {}): RSS {}", clock_text(view.look.wall_ns), printable(view.name),
                                 view.pid, size_of(figures.rss));
   if (view.rss_change) out += " " + signed_bytes(static_cast<double>(*view.rss_change));
-  if (const std::string slope = slope_text(view.rss_slope); !slope.empty()) out += " (" + slope + ")";
+  if (const std::string growth = growth_text(view); !growth.empty()) out += " (" + growth + ")";
   std::size_t shown = 0;
   for (const LineView& line : view.lines)
     if (line.line.bytes != 0 && ++shown <= 4)
       out += fmt::format(", {} {}", short_name(line.line.name), size_of(line.line.bytes));
+  if (shown != 0 && view.composition_age_s > 2)
+    out += fmt::format(" (parts {} old)", duration(view.composition_age_s));
   if (view.look.composition != nullptr)
     if (const std::string text = unexplained_text(*view.look.composition); !text.empty()) out += ", " + text;
   if (view.major_faults_per_s && *view.major_faults_per_s >= 1)
@@ -315,7 +334,7 @@ std::string name_of(const sources::JudgedMapping& judged) {
     case MappingUse::kThreadStack:
       return name.empty() ? "stack of a thread" : "stack of thread " + name;
     case MappingUse::kMainStack:
-      return "stack of the first thread";
+      return "main stack";
     case MappingUse::kArena:
       return "glibc arena";
     case MappingUse::kFileZeroed:

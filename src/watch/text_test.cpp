@@ -41,7 +41,7 @@ View a_view() {
   };
   add("heap", "heap of brk", 380);
   add("file", "/var/lib/mdbx.dat", 100);
-  add("thread-stacks", "stacks of threads", 32);
+  add("thread-stacks", "thread stacks", 32);
   view.look.composition = composition;
   view.limit = sources::MemoryLimit{sources::LimitKind::kControlGroup, "/node", 1024 * kMiBOfText,
                                     512 * kMiBOfText, 100 * kMiBOfText};
@@ -53,7 +53,7 @@ TEST(WatchText, AFirstLookHasSizesAndNoSlopes) {
   EXPECT_THAT(text, HasSubstr("no?[de (pid 812) · RSS 512.0 MiB · peak 600.0 MiB"));
   EXPECT_THAT(text, HasSubstr("control group /node 612.0 MiB of 1.0 GiB free"));
   EXPECT_THAT(text, HasSubstr("380.0 MiB"));
-  EXPECT_THAT(text, HasSubstr("stacks of threads (1)"));
+  EXPECT_THAT(text, HasSubstr("thread stacks (1)"));
   EXPECT_THAT(text, HasSubstr("unexplained 0"));
   EXPECT_THAT(text, HasSubstr("2.0 MiB page tables"));
   EXPECT_THAT(text, HasSubstr("no reading longer than 400 us"));
