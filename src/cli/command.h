@@ -46,6 +46,11 @@ Run add_limit(CLI::App& app);
 // path (flamegraph_command.cpp).
 Result<std::string> draw_flamegraph(const std::string& recording, bool force);
 
+// Draws the CPU flame graph into `path`, and exports the recording in a format of `fathom export` (export_command.cpp).
+Result<> draw_flamegraph_to(const std::string& recording, const std::string& path, bool force);
+Result<> export_to(const std::string& recording, const std::string& format, const std::string& path,
+                   bool force);
+
 // Prints the first screen of its report (report_command.cpp).
 Result<> print_first_screen(const std::string& recording);
 

@@ -11,6 +11,7 @@
 #include "analysis/summary/report.h"
 #include "cli/command.h"
 #include "cli/frozen_page.h"
+#include "cli/newest_recording.h"
 #include "cli/notices.h"
 #include "cli/option_groups.h"
 #include "cli/output.h"
@@ -56,7 +57,7 @@ Result<std::string> export_folded(const ExportInput& input) {
   if (tree.samples == 0) {
     return fail(ErrorKind::kNotFound,
                 fmt::format("no samples of metric {} in this selection", model::to_string(tree.metric)),
-                "fathom report FILE says what the file holds");
+                "fathom report FILE shows what the file holds");
   }
   return present::write_folded(tree, {.mark_inlined = input.arguments.mark_inlined});
 }
@@ -301,10 +302,20 @@ Result<int> run_export(const ExportArguments& arguments) {
 
 }  // namespace
 
+Result<> export_to(const std::string& recording, const std::string& format, const std::string& path,
+                   bool force) {
+  ExportArguments arguments;
+  arguments.file = recording;
+  arguments.format = format;
+  arguments.output = {path, force};
+  const Result<int> written = run_export(arguments);
+  return written ? Result<>() : tl::unexpected(written.error());
+}
+
 Run add_export(CLI::App& app) {
   auto arguments = std::make_shared<ExportArguments>();
-  app.add_option("file", arguments->file, "recording, or a file of another tool; - for standard input")
-      ->required()
+  app.add_option("file", arguments->file,
+                 "recording or another tool's file; - for standard input; default: newest here")
       ->type_name("FILE");
   add_dump_inputs(app, arguments->selection.dumps);
   begin_group(app, kOutputGroup);
@@ -327,7 +338,7 @@ Run add_export(CLI::App& app) {
                  "dot: hide functions and calls below this share (default: 0.5)")
       ->type_name("PERCENT")
       ->check(CLI::Range(0.0, 100.0));
-  return [arguments] { return run_export(*arguments); };
+  return run_on_input(arguments, run_export);
 }
 
 }  // namespace fathom::cli

@@ -14,6 +14,7 @@
 #include "analysis/core/words.h"
 #include "analysis/summary/report.h"
 #include "cli/command.h"
+#include "cli/newest_recording.h"
 #include "cli/option_groups.h"
 #include "cli/output.h"
 #include "cli/selection_options.h"
@@ -220,7 +221,7 @@ Result<int> run_flamegraph(const FlamegraphArguments& arguments) {
     return fail(ErrorKind::kNotFound,
                 fmt::format("{}: no samples of metric {} in this selection", arguments.file,
                             model::to_string(drawn.metric)),
-                "fathom report FILE says what the file holds");
+                "fathom report FILE shows what the file holds");
   }
   const Result<> written = write_output(drawn.svg, output);
   if (!written) return tl::unexpected(written.error());
@@ -230,22 +231,25 @@ Result<int> run_flamegraph(const FlamegraphArguments& arguments) {
 
 }  // namespace
 
-Result<std::string> draw_flamegraph(const std::string& recording, bool force) {
+Result<> draw_flamegraph_to(const std::string& recording, const std::string& path, bool force) {
   const Result<model::Profile> profile = open_with_names(recording, {}, "");
   if (!profile) return tl::unexpected(profile.error());
   analysis::TreeOptions tree;
   tree.selection.metric = model::Metric::kCpu;
+  return write_output(draw(*profile, tree, {}).svg, {path, force});
+}
+
+Result<std::string> draw_flamegraph(const std::string& recording, bool force) {
   const std::string path = picture_beside(recording);
-  const Result<> written = write_output(draw(*profile, tree, {}).svg, {path, force});
-  if (!written) return tl::unexpected(written.error());
+  if (auto drawn = draw_flamegraph_to(recording, path, force); !drawn) return tl::unexpected(drawn.error());
   return path;
 }
 
 Run add_flamegraph(CLI::App& app) {
   auto arguments = std::make_shared<FlamegraphArguments>();
   present::FlameGraphOptions& picture = arguments->picture;
-  app.add_option("file", arguments->file, "recording, or a file of another tool; - for standard input")
-      ->required()
+  app.add_option("file", arguments->file,
+                 "recording or another tool's file; - for standard input; default: newest here")
       ->type_name("FILE");
   add_dump_inputs(app, arguments->selection.dumps);
   begin_group(app, kOutputGroup);
@@ -288,8 +292,8 @@ Run add_flamegraph(CLI::App& app) {
   app.add_option("--bg-colors,--bgcolors", arguments->background,
                  "background: yellow, blue, green, grey or #rrggbb");
   app.add_flag("--hash", arguments->hash, "accepted for compatibility; colours always depend on names");
-  return [arguments] {
-    present::FlameGraphOptions& chosen = arguments->picture;
+  return run_on_input(arguments, [](FlamegraphArguments& given) {
+    present::FlameGraphOptions& chosen = given.picture;
     // A larger font needs higher rows, unless these were chosen as well.
     constexpr double kLeast = 1.35;
     if (chosen.frame_height == present::FlameGraphOptions{}.frame_height) {
@@ -297,8 +301,8 @@ Run add_flamegraph(CLI::App& app) {
     }
     while (chosen.name_type.ends_with(':'))
       chosen.name_type.pop_back();  // "Function:", as flamegraph.pl wants it
-    return run_flamegraph(*arguments);
-  };
+    return run_flamegraph(given);
+  });
 }
 
 }  // namespace fathom::cli

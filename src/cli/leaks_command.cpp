@@ -6,6 +6,7 @@
 #include "base/files.h"
 #include "cli/block_options.h"
 #include "cli/command.h"
+#include "cli/newest_recording.h"
 #include "cli/option_groups.h"
 #include "cli/output.h"
 #include "cli/seconds_word.h"
@@ -105,8 +106,8 @@ Result<LeaksFound> describe_leaks(const std::string& recording,
 Run add_leaks(CLI::App& app) {
   auto arguments = std::make_shared<LeaksArguments>();
   analysis::LeakOptions& options = arguments->leaks;
-  app.add_option("file", arguments->file, "recording, or a file of another tool; - for standard input")
-      ->required()
+  app.add_option("file", arguments->file,
+                 "recording or another tool's file; - for standard input; default: newest here")
       ->type_name("FILE");
   add_dump_inputs(app, arguments->dumps);
   begin_group(app, kSelectionGroup);
@@ -146,7 +147,7 @@ Run add_leaks(CLI::App& app) {
       "a "
       "leak, or an allocator of the program could not be traced. Record with: fathom record --heap=exact -- "
       "COMMAND.");
-  return [arguments] { return run_leaks(*arguments); };
+  return run_on_input(arguments, run_leaks);
 }
 
 }  // namespace fathom::cli

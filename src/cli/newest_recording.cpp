@@ -1,7 +1,10 @@
 #include "cli/newest_recording.h"
 
 #include <filesystem>
+#include <utility>
 #include <vector>
+
+#include "cli/notices.h"
 
 namespace fathom::cli {
 
@@ -30,6 +33,15 @@ Result<std::string> newest_recording() {
   if (newest.empty())
     return fail(ErrorKind::kNotFound, "there is no recording in this folder", "fathom record -- COMMAND");
   return newest.lexically_normal().string();
+}
+
+Result<> choose_input(std::string& file) {
+  if (!file.empty()) return {};
+  Result<std::string> newest = newest_recording();
+  if (!newest) return tl::unexpected(newest.error());
+  file = std::move(*newest);
+  say("fathom: using {}, the newest recording here\n", file);
+  return {};
 }
 
 }  // namespace fathom::cli

@@ -1,6 +1,8 @@
 // What a command reads that is given no file.
 #pragma once
 
+#include <functional>
+#include <memory>
 #include <string>
 
 #include "base/result.h"
@@ -9,5 +11,17 @@ namespace fathom::cli {
 
 // The recording that was written last, here or where record puts those that have no name. kNotFound: there is none.
 Result<std::string> newest_recording();
+
+// `file`, or the newest recording where it is empty; standard error then has its name.
+Result<> choose_input(std::string& file);
+
+// What runs a command that reads `arguments->file`: without one it reads the newest recording.
+template <class Arguments, class Command>
+std::function<Result<int>()> run_on_input(std::shared_ptr<Arguments> arguments, Command run) {
+  return [arguments, run]() -> Result<int> {
+    if (auto chosen = choose_input(arguments->file); !chosen) return tl::unexpected(chosen.error());
+    return run(*arguments);
+  };
+}
 
 }  // namespace fathom::cli

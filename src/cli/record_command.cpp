@@ -19,6 +19,7 @@
 #include "base/output_file.h"
 #include "cli/command.h"
 #include "cli/cost_estimate.h"
+#include "cli/drawn_output.h"
 #include "cli/mark_file.h"
 #include "cli/notices.h"
 #include "cli/output.h"
@@ -79,18 +80,14 @@ Result<session::RecordOutcome> run_session(session::RecordOptions options, bool 
 void say_what_is_left(const session::RecordOutcome& outcome) {
   for (const std::int32_t pid : outcome.standing_still) {
     if (outcome.left_running == pid)
-      say("fathom: the command (pid {}) is stopped or frozen and cannot end; it was left so, and the "
-          "recording "
-          "ends with what was known\n",
+      say("fathom: the command (pid {}) is stopped or frozen and cannot end; fathom left it as it is and ends the recording\n",
           pid);
     else
-      say("fathom: process {} is stopped or frozen; the recording ends with what was known\n", pid);
+      say("fathom: process {} is stopped or frozen; the recording ends with what fathom has so far\n", pid);
   }
   if (!outcome.outlived_by.empty()) {
     const std::size_t count = outcome.outlived_by.size();
-    say("fathom: the command ended, and {} that it started still run{}: what comes now is not recorded; "
-        "fathom "
-        "record -p {} does\n",
+    say("fathom: the command ended, but {} that it started still run{}; they are no longer recorded: fathom record -p {} records them\n",
         count == 1 ? "a process" : fmt::format("{} processes", count), count == 1 ? "s" : "",
         outcome.outlived_by.front());
   }
@@ -123,7 +120,7 @@ bool say_left_changed(const session::RecordOutcome* outcome, const inject::Detac
     }
   for (const int pid : pids) {
     left = true;
-    say("fathom: error: process {} was left changed: a part of the heap tracer is in it\n", pid);
+    say("fathom: error: process {} was left changed: part of the heap tracer is still in it\n", pid);
     remedy(pid);
   }
   return left;
@@ -160,7 +157,7 @@ void print_summary(const session::RecordOutcome& outcome, const session::RecordO
   }
   if (const auto idle = idleness(outcome.cpu_s, outcome.duration_s); idle && options.cpu)
     say("fathom: {}{}\n", *idle,
-        options.off_cpu ? fmt::format("; what it waited for: fathom report --waits {}", outcome.path) : "");
+        options.off_cpu ? fmt::format("; waits: fathom report --waits {}", outcome.path) : "");
   if (outcome.heap && outcome.heap->waited_ns >= 1'000'000)
     say("fathom: heap: threads waited {:.3f} s for the recorder\n",
         static_cast<double>(outcome.heap->waited_ns) * 1e-9);
@@ -204,8 +201,7 @@ Result<int> run_dry(const RecordArguments& arguments) {
     return tl::unexpected<Error>(written.error());
   if (options.heap == session::Heap::kNone) return kDone;
   if (!options.command.empty())
-    say("fathom: what --heap changes is known of a process that runs: fathom record --dry-run --heap -p "
-        "PID\n");
+    say("fathom: --dry-run can show what --heap changes only for a running process: fathom record --dry-run --heap -p PID\n");
   for (const std::int32_t pid : options.pids) {
     auto text = session::describe_heap_tracing(
         pid, options.symbol_directory, !options.heap_no_probe,
@@ -267,6 +263,9 @@ Result<int> run_record(RecordArguments& arguments) {
                 "-o FILE.fathom");
   const bool named = !options.output.empty();
   options.overwrite = named;
+  const auto output = split_output(options.output);
+  if (!output) return tl::unexpected<Error>(output.error());
+  options.output = output->recording;
   if (!named) options.output = store::default_path(options.target, wall_clock_ns());
 
   if (options.command.empty()) come_first();
@@ -337,12 +336,17 @@ Result<int> run_record(RecordArguments& arguments) {
     if (!drawn) return tl::unexpected<Error>(drawn.error());
     if (!arguments.quiet) say("fathom: flame graph in {}\n", *drawn);
   }
+  if (!output->file.empty()) {
+    if (auto drawn = draw_output({outcome->path, output->file}, options.force); !drawn)
+      return tl::unexpected<Error>(drawn.error());
+    if (!arguments.quiet) say("fathom: wrote {}, from the recording {}\n", output->file, outcome->path);
+  }
   int status = kDone;
   if (arguments.leaks) {
     auto leaks = describe_leaks(outcome->path, arguments.suppressions);
     if (!leaks) return tl::unexpected<Error>(leaks.error());
     if (outcome->left_running)
-      say("fathom: the command had not shut down: what follows holds blocks that it would have freed\n");
+      say("fathom: the command had not shut down, so the list includes blocks that it would have freed\n");
     notice(leaks->text);
     status = leaks->status;
   }

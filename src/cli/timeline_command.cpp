@@ -9,6 +9,7 @@
 
 #include "analysis/core/words.h"
 #include "cli/command.h"
+#include "cli/newest_recording.h"
 #include "cli/option_groups.h"
 #include "cli/output.h"
 #include "cli/seconds_word.h"
@@ -85,7 +86,7 @@ Result<int> run_timeline(const TimelineArguments& arguments) {
     picture.notes.push_back(cost + ".");
   if (timeline->points.empty())
     return fail(ErrorKind::kNotFound, arguments.file + ": nothing was live in this selection",
-                "fathom report FILE says what the file holds");
+                "fathom report FILE shows what the file holds");
   const Result<> written = write_output(present::heap_timeline_svg(*timeline, picture), output);
   if (!written) return tl::unexpected(written.error());
   if (!to_standard_output) fmt::print(stderr, "{}\n", output.path);
@@ -96,8 +97,8 @@ Result<int> run_timeline(const TimelineArguments& arguments) {
 
 Run add_timeline(CLI::App& app) {
   auto arguments = std::make_shared<TimelineArguments>();
-  app.add_option("file", arguments->file, "recording, or a file of another tool; - for standard input")
-      ->required()
+  app.add_option("file", arguments->file,
+                 "recording or another tool's file; - for standard input; default: newest here")
       ->type_name("FILE");
   add_dump_inputs(app, arguments->selection.dumps);
   begin_group(app, kOutputGroup);
@@ -126,7 +127,7 @@ Run add_timeline(CLI::App& app) {
       ->check(CLI::Range(100.0, 5000.0))
       ->capture_default_str();
   arguments->selection.dumps.initial.kind = dumps::Merge::Kind::kAll;
-  return [arguments] { return run_timeline(*arguments); };
+  return run_on_input(arguments, run_timeline);
 }
 
 }  // namespace fathom::cli

@@ -6,6 +6,7 @@
 
 #include "cli/annotate_options.h"
 #include "cli/command.h"
+#include "cli/newest_recording.h"
 #include "cli/notices.h"
 #include "cli/output.h"
 #include "cli/selection_options.h"
@@ -69,14 +70,14 @@ Result<int> run_tui(const TuiArguments& arguments) {
 
 Run add_tui(CLI::App& app) {
   auto arguments = std::make_shared<TuiArguments>();
-  app.add_option("file", arguments->file, "recording, or a file of another tool; - for standard input")
-      ->required()
+  app.add_option("file", arguments->file,
+                 "recording or another tool's file; - for standard input; default: newest here")
       ->type_name("FILE");
   add_dump_inputs(app, arguments->selection.dumps);
   add_selection_options(app, arguments->selection);
   add_cut_options(app, arguments->selection);
   app.footer("Press h for the keys; they are those of perf report.");
-  return [arguments] { return run_tui(*arguments); };
+  return run_on_input(arguments, run_tui);
 }
 
 }  // namespace fathom::cli

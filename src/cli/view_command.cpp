@@ -27,6 +27,7 @@
 #include "cli/command.h"
 #include "cli/end_signals.h"
 #include "cli/frozen_page.h"
+#include "cli/newest_recording.h"
 #include "cli/notices.h"
 #include "cli/option_groups.h"
 #include "cli/output.h"
@@ -177,7 +178,7 @@ Result<int> serve(std::string html, const ViewArguments& arguments,
   const std::string url = (*server)->url();
   fmt::print("{}\n", url);
   std::fflush(stdout);
-  say("fathom: only this machine can reach it, and only who knows this address; Ctrl-C ends it\n");
+  say("fathom: only this machine can reach it, and only with this address; Ctrl-C ends it\n");
   std::optional<page::RedirectPage> redirect;
   if (may_open_browser()) {
     if (!arguments.no_open)
@@ -213,7 +214,7 @@ bool is_pair(const ViewArguments& arguments) {
 Result<int> view_sides(const std::vector<std::string>& base, const std::vector<std::string>& fresh,
                        const ViewArguments& arguments) {
   if (arguments.with_source)
-    return fail(ErrorKind::kUsage, "--with-source is of one recording", "fathom view FILE --with-source");
+    return fail(ErrorKind::kUsage, "--with-source takes one recording", "fathom view FILE --with-source");
   SelectionOptions reading = arguments.selection;
   reading.dumps.more.clear();
   const bool frozen = !arguments.html.path.empty();
@@ -245,7 +246,7 @@ page::ReadAgain reading_again(const ViewArguments& arguments) {
   return [&arguments] { return open_recording(arguments); };
 }
 
-Result<int> run_view(const ViewArguments& arguments) {
+Result<int> run_view(ViewArguments& arguments) {
   if (!arguments.base.empty() || !arguments.fresh.empty()) {
     if (!arguments.file.empty() || arguments.base.empty() || arguments.fresh.empty())
       return fail(
@@ -254,7 +255,7 @@ Result<int> run_view(const ViewArguments& arguments) {
           "compared on its page");
     return view_sides(arguments.base, arguments.fresh, arguments);
   }
-  if (arguments.file.empty()) return fail(ErrorKind::kUsage, "what is to be seen?", "fathom view FILE");
+  if (auto chosen = choose_input(arguments.file); !chosen) return tl::unexpected(chosen.error());
   if (is_pair(arguments))
     return view_sides({arguments.file}, {arguments.selection.dumps.more.front()}, arguments);
   Result<model::Profile> profile = open_recording(arguments);
@@ -281,7 +282,7 @@ Result<int> run_view(const ViewArguments& arguments) {
       Result<model::Profile> read = again();
       if (!read) return code_problem(read.error().message);
       if (read->meta.start_ns != began)
-        return code_problem(arguments.file + " is another recording by now: open it anew");
+        return code_problem(arguments.file + " is a different recording now: open it again");
       kept = std::move(*read);
     }
     return answer_code(*kept, arguments, query);
@@ -292,8 +293,9 @@ Result<int> run_view(const ViewArguments& arguments) {
 
 Run add_view(CLI::App& app) {
   auto arguments = std::make_shared<ViewArguments>();
-  app.add_option("file", arguments->file,
-                 "recording, or a file of another tool; - for standard input; two files: compare them")
+  app.add_option(
+         "file", arguments->file,
+         "recording, or a file of another tool; - for standard input; two files: compare them; default: newest here")
       ->type_name("FILE");
   add_dump_inputs(app, arguments->selection.dumps);
   begin_group(app, kOutputGroup);
