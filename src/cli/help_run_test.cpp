@@ -1,5 +1,6 @@
 // What is said to a command that is wrong or asks for help.
 #include <algorithm>
+#include <filesystem>
 #include <iterator>
 #include <regex>
 #include <sstream>
@@ -57,6 +58,61 @@ TEST_F(Cli, HelpAndVersionGoToStandardOutput) {
   EXPECT_EQ(mistyped.status, 2);
   EXPECT_THAT(mistyped.error,
               StartsWith("fathom: there is no command 'reprot'\ntry: one of record, triage, report"));
+}
+
+// Every option in a line that fathom recommends exists.
+TEST_F(Cli, IdiomsNameOptionsThatExist) {
+  const std::string text = run({"help", "idioms"}).out;
+  const std::regex line(R"(  fathom ([a-z]+)([^\n]*))"), option(R"((--[a-z-]+))");
+  std::size_t lines = 0;
+  for (auto at = std::sregex_iterator(text.begin(), text.end(), line); at != std::sregex_iterator(); ++at) {
+    ++lines;
+    // "fathom record --heap -- CMD, then fathom timeline": what follows "then" is another command.
+    std::istringstream parts(std::regex_replace(at->str(0), std::regex(", then |; "), "\n"));
+    for (std::string part; std::getline(parts, part);) {
+      std::smatch command;
+      ASSERT_TRUE(std::regex_search(part, command, std::regex("fathom ([a-z]+)"))) << part;
+      const Outcome help = run({command[1].str(), "--help-all"});
+      ASSERT_EQ(help.status, 0) << part;
+      for (auto found = std::sregex_iterator(part.begin(), part.end(), option);
+           found != std::sregex_iterator(); ++found)
+        EXPECT_THAT(help.out, HasSubstr(found->str(1))) << part;
+    }
+  }
+  EXPECT_GT(lines, 30u);
+  EXPECT_THAT(run({"script"}).error, HasSubstr("try: fathom export FILE --to folded"));
+}
+
+// Scripts of last year go on to work, and help shows only the new names.
+TEST_F(Cli, OldSpellingsWorkAndAreNotShown) {
+  const std::string help = run({"record", "--help-all"}).out + run({"watch", "--help-all"}).out;
+  for (const char* old : {"--events", "--no-probe", "--metrics "})
+    EXPECT_THAT(help, Not(HasSubstr(old))) << old;
+  for (const char* now : {"--each-block", "--no-trial", "--scrape "})
+    EXPECT_THAT(help, HasSubstr(now)) << now;
+  for (const std::vector<std::string>& words : std::vector<std::vector<std::string>>{
+           {"record", "--dry-run", "--heap", "--events", "-p", "1"}, {"doctor", "--no-probe", "--help"}})
+    EXPECT_THAT(run(words).error, Not(HasSubstr("has no option"))) << words[2];
+}
+
+// Commands that read a recording read the newest one unless a file is given.
+TEST_F(Cli, TheNewestRecordingIsTheDefault) {
+  const std::string folder = folder_ + "/newest";
+  std::filesystem::create_directory(folder);
+  std::filesystem::copy(recording_, folder + "/old.fathom");
+  for (const std::vector<std::string>& words :
+       std::vector<std::vector<std::string>>{{"report"},
+                                             {"flamegraph", "-o", "-"},
+                                             {"export", "--to", "folded"},
+                                             {"leaks"},
+                                             {"timeline", "-o", "-"},
+                                             {"view", "--html", "-"}}) {
+    std::string line = "cd " + folder + " && exec " FATHOM_BINARY;
+    for (const std::string& word : words) line += " " + word;
+    const Outcome outcome = run_program("/bin/sh", {"-c", line}, "/dev/null");
+    EXPECT_THAT(outcome.error, HasSubstr("fathom: using old.fathom, the newest recording here\n"))
+        << words[0];
+  }
 }
 
 std::vector<std::string> commands_of(const std::string& names) {

@@ -8,6 +8,7 @@
 
 #include "analysis/core/words.h"
 #include "cli/examples.h"
+#include "cli/idioms.h"
 #include "cli/option_table.h"
 #include "cli/output.h"
 
@@ -33,7 +34,7 @@ std::string names_of_commands(const CLI::App& app, std::string_view between = " 
 
 Error no_such_page(const CLI::App& app, const std::string& name) {
   return {ErrorKind::kUsage, fmt::format("there is no command '{}'", analysis::printable(name)),
-          "one of " + names_of_commands(app, ", ") + "; fathom help words"};
+          "one of " + names_of_commands(app, ", ") + "; fathom help words; fathom help idioms"};
 }
 
 // Not CLI11's help(), which goes on to the command that was asked for: that is `help` here.
@@ -317,12 +318,14 @@ std::vector<AboutCommand> add_about_commands(CLI::App& app) {
     return std::pair(command, word);
   };
   std::vector<AboutCommand> all;
-  const auto [help, helped] =
-      add("help", "print the help of a command; help words explains the words in reports", "command",
-          "command, or words", false);
+  const auto [help, helped] = add(
+      "help",
+      "print the help of a command; help words explains the words in reports, help idioms lists fathom lines for perf and other tools",
+      "command", "command, words or idioms", false);
   all.push_back({help, [&app, print, word = helped]() -> Result<int> {
                    if (word->empty()) return print(help_of(app, app, "fathom"));
                    if (*word == "words") return print(std::string(kWordsText));
+                   if (*word == "idioms") return print(idioms_text());
                    const CLI::App* command = command_named(app, *word);
                    if (command == nullptr) return tl::unexpected<Error>(no_such_page(app, *word));
                    return print(help_of(app, *command, "fathom " + *word));

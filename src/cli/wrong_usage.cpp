@@ -8,6 +8,7 @@
 
 #include "analysis/core/words.h"
 #include "base/word_distance.h"
+#include "cli/idioms.h"
 #include "cli/option_table.h"
 
 namespace fathom::cli {
@@ -67,10 +68,10 @@ std::string refused_value(std::string_view text, const CLI::App* command) {
                          range_text(*low, *high, above_zero(command, name)));
   }
   if (const auto option = between(text, "Could not convert: ", " = "))
-    return fmt::format("{} '{}': a number is wanted", *option, shown(*between(text, " = ", "")));
+    return fmt::format("{} '{}': expected a number", *option, shown(*between(text, " = ", "")));
   if (text.find(" unit not recognized. Allowed values: {b,") != text.npos ||
       text.ends_with(" could not be converted to UINT"))
-    return name + ": a size is wanted, such as 500m or 4g";
+    return name + ": expected a size such as 500m or 4g";
   if (const auto folder = between(text, ": Directory does not exist: ", ""))
     return fmt::format("{}: there is no folder {}", name, analysis::printable(*folder));
   if (const auto choices = between(text, " not in {", "}")) {
@@ -132,6 +133,9 @@ std::string nearest_word(std::string_view typed, const std::vector<std::string>&
 
 Error no_such_command(std::string_view word, const std::vector<std::string>& commands) {
   const std::string meant = nearest_word(word, commands);
+  if (const std::string_view line = line_for_foreign_command(word); !line.empty())
+    return {ErrorKind::kUsage, fmt::format("there is no command '{}'", shown(word)),
+            fmt::format("{}; fathom help idioms lists more", line)};
   return {ErrorKind::kUsage, fmt::format("there is no command '{}'", shown(word)),
           meant.empty() ? "fathom --help, which lists them" : "fathom " + meant};
 }
