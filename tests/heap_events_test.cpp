@@ -52,7 +52,7 @@ std::vector<double> calls(const HeapAnswer& answer) {
 TEST_F(HeapEvents, FiltersGiveExactlyWhatTheProgramKnows) {
   FATHOM_NEEDS_BPF();
   FATHOM_NEEDS_HEAP_TRACING();
-  record({"--heap=exact", "--lossless", "--events"});
+  record({"--heap=exact", "--lossless", "--each-block"});
   const double short_lived = truth_["short_lived"], lasting = truth_["long"], handed = truth_["handed"],
                leaked = truth_["leaked"], sized = truth_["sized"];
   const HeapAnswer whole(recording_);
@@ -113,7 +113,7 @@ TEST_F(HeapEvents, FiltersGiveExactlyWhatTheProgramKnows) {
 TEST_F(HeapEvents, OptionsOfTheCommandLineReachEveryCommand) {
   FATHOM_NEEDS_BPF();
   FATHOM_NEEDS_HEAP_TRACING();
-  record({"--heap=exact", "--lossless", "--events"});
+  record({"--heap=exact", "--lossless", "--each-block"});
   const std::vector<std::string> chosen{"--size", "68KiB:70KB", "--leaked"};
   const auto run = [&](std::vector<std::string> arguments) {
     arguments.insert(arguments.end(), chosen.begin(), chosen.end());
@@ -145,13 +145,13 @@ TEST_F(HeapEvents, WithoutEventsTheRemedyIsNamed) {
   const Outcome outcome = fathom({"report", recording_, "--leaked"});
   EXPECT_FALSE(outcome.ok());
   EXPECT_THAT(outcome.errors, HasSubstr("the lives of single blocks were not recorded"));
-  EXPECT_THAT(outcome.errors, HasSubstr("fathom record --heap=exact --events"));
+  EXPECT_THAT(outcome.errors, HasSubstr("fathom record --heap=exact --each-block"));
 }
 
 TEST_F(HeapEvents, SampledBlocksStandForTheirShare) {
   FATHOM_NEEDS_BPF();
   FATHOM_NEEDS_HEAP_TRACING();
-  record({"--heap", "--heap-interval", "4096", "--events"});
+  record({"--heap", "--heap-interval", "4096", "--each-block"});
   store::HeapBlockFilter filter;
   filter.least_size = 2000;
   const HeapAnswer whole(recording_), all = with({}), large = with(filter);
@@ -166,7 +166,7 @@ TEST_F(HeapEvents, SampledBlocksStandForTheirShare) {
 TEST_F(HeapEvents, FilesThatWereCutAreReadUpToTheirLastWholeBlock) {
   FATHOM_NEEDS_BPF();
   FATHOM_NEEDS_HEAP_TRACING();
-  record({"--heap=exact", "--lossless", "--events"});
+  record({"--heap=exact", "--lossless", "--each-block"});
   const std::string content = read_file(recording_).value();
   const HeapNumbers most = HeapAnswer(recording_).all();
   std::mt19937_64 random(1);

@@ -181,7 +181,7 @@ TEST_P(HeapProbesOfOne, AForkedProcessRunsOnAndIsNotMixedIn) {
 TEST_P(HeapProbesOfOne, WhereEveryCallOrEveryBlockIsAskedForTheTracerIsPlaced) {
   FATHOM_NEEDS_BPF();
   FATHOM_NEEDS_HEAP_TRACING();
-  for (const char* option : {"--heap=exact", "--events"}) {
+  for (const char* option : {"--heap=exact", "--each-block"}) {
     const Outcome outcome =
         fathom({"record", "--heap", option, "-o", recording_, "--", GetParam().program, "rounds", "10", "1"});
     ASSERT_TRUE(outcome.ok()) << outcome.describe();
@@ -298,8 +298,7 @@ TEST_P(HeapProbesOfOne, WithoutBpfTheTracerIsPlacedAndTheReasonTold) {
   const HeapAnswer answer(recording_);
   EXPECT_FALSE(answer.functions_hooked(model::HookKind::kEntry).empty());
   EXPECT_THAT(answer.profile().quality.notes,
-              testing::Contains(
-                  testing::HasSubstr("they are listened to by the engine bpf alone; the tracer is placed")));
+              testing::Contains(testing::HasSubstr("only engine bpf can read them; the tracer is placed")));
 }
 
 TEST_P(HeapProbesOfOne, WhatWouldBeDoneIsToldBefore) {

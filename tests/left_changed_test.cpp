@@ -190,7 +190,7 @@ TEST_F(LeftChanged, AfterAKillOfRecorderAndGuardianEveryCommandSaysSo) {
   start();
   kill_recorder_and_guardian();
   for (const std::vector<std::string>& command : {std::vector<std::string>{"watch", "--once", pid()},
-                                                  {"doctor", "-p", pid(), "--no-probe"},
+                                                  {"doctor", "-p", pid(), "--no-trial"},
                                                   {"record", "--dry-run", "-p", pid()}}) {
     const Outcome outcome = fathom(command);
     EXPECT_THAT(outcome.errors, HasSubstr("process " + pid() + " was left changed")) << outcome.describe();

@@ -208,10 +208,10 @@ TEST_F(MetricsRun, WatchSaysWhatTheProgramsOwnMetricsSay) {
   const auto node = serve_as_node();
   const Running target = start_named("metered_node");
   const std::string url = "http://" + node->address().to_string() + "/metrics";
-  const Outcome once = fathom({"watch", std::to_string(target.pid()), "--once", "--metrics", url});
+  const Outcome once = fathom({"watch", std::to_string(target.pid()), "--once", "--scrape", url});
   EXPECT_TRUE(once.ok()) << once.describe();
   EXPECT_THAT(once.output, HasSubstr("transactions, pending pool 1.0 MiB"));
-  const Outcome json = fathom({"watch", std::to_string(target.pid()), "--once", "--json", "--metrics", url});
+  const Outcome json = fathom({"watch", std::to_string(target.pid()), "--once", "--json", "--scrape", url});
   EXPECT_THAT(
       json.output,
       HasSubstr("\"component\":\"transactions, pending pool\",\"unit\":\"bytes\",\"value\":1048576.0"));
@@ -221,7 +221,7 @@ TEST_F(MetricsRun, WatchGoesOnWhereTheMetricsAreNotToBeHad) {
   const Running target = start_named("metered_node");
   auto gone = serve_as_node();
   const std::string url = "http://" + gone->address().to_string() + "/other";
-  const Outcome once = fathom({"watch", std::to_string(target.pid()), "--once", "--metrics", url});
+  const Outcome once = fathom({"watch", std::to_string(target.pid()), "--once", "--scrape", url});
   EXPECT_TRUE(once.ok()) << once.describe();
   EXPECT_THAT(once.output, HasSubstr("metrics: " + url + ": it answers with status 404"));
   EXPECT_THAT(once.output, HasSubstr("metered_node"));
@@ -233,7 +233,7 @@ TEST_F(MetricsRun, ARecordingKeepsThemAsSeries) {
   const Running target = start_named("metered_node");
   const std::string recording = folder_ / "x.fathom";
   Running record(fathom_command({"record", "-p", std::to_string(target.pid()), "--memory", "-o", recording,
-                                 "--metrics", "http://" + node->address().to_string() + "/metrics"}));
+                                 "--scrape", "http://" + node->address().to_string() + "/metrics"}));
   // When the second scrape is answered, the first one is there for whoever asks.
   ASSERT_TRUE(wait_until([&] { return node->served() >= 2 || record.finished(); }, milliseconds(60'000)));
   record.send(SIGINT);
@@ -249,11 +249,11 @@ TEST_F(MetricsRun, ARecordingKeepsThemAsSeries) {
 TEST_F(MetricsRun, AnotherMachineIsAskedOnlyIfThatIsMeant) {
   const Running target = start_named("metered_node");
   const std::string pid = std::to_string(target.pid());
-  const Outcome watch = fathom({"watch", pid, "--once", "--metrics", "http://192.0.2.1:9001/metrics"});
+  const Outcome watch = fathom({"watch", pid, "--once", "--scrape", "http://192.0.2.1:9001/metrics"});
   EXPECT_EQ(watch.exit_status, 2) << watch.describe();
-  EXPECT_THAT(watch.errors, HasSubstr("--metrics-anywhere"));
+  EXPECT_THAT(watch.errors, HasSubstr("--scrape-anywhere"));
   const Outcome record =
-      fathom({"record", "-p", pid, "-d", "1", "--metrics", "http://192.0.2.1:9001/metrics"});
+      fathom({"record", "-p", pid, "-d", "1", "--scrape", "http://192.0.2.1:9001/metrics"});
   EXPECT_EQ(record.exit_status, 2) << record.describe();
 }
 

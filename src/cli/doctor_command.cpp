@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <cstdio>
+#include <filesystem>
 #include <memory>
 #include <optional>
 #include <string>
@@ -73,7 +74,12 @@ Result<int> run_malloc_conf(const DoctorArguments& arguments, int pid) {
                   "fathom record --heap -p PID, which needs none");
   }
   if (found.empty()) {
-    const auto wrong = check_conf(arguments, {});
+    doctor::MallocConfTarget unknown;
+    unknown.folder_exists = [](const std::string& folder) {
+      std::error_code ignored;
+      return std::filesystem::is_directory(folder, ignored);
+    };
+    const auto wrong = check_conf(arguments, unknown);
     return !wrong ? tl::unexpected<Error>(wrong.error()) : Result<int>(*wrong ? kFailed : kDone);
   }
   int status = kDone;
@@ -126,7 +132,7 @@ Run add_doctor(CLI::App& app) {
       ->excludes(pid);
   app.add_option("--symbols", arguments->symbol_directory, "folder with unstripped twins and debug files");
   app.add_flag("--json", arguments->json, "print all facts as JSON");
-  app.add_flag("--no-probe", arguments->no_probe,
+  app.add_flag("--no-trial,--no-probe", arguments->no_probe,
                "never run a private copy of a stripped program to test its allocator functions");
   auto* conf = app.add_option("--malloc-conf", arguments->malloc_conf,
                               "check these jemalloc settings (for the process of -p or -n) and exit with 1 "

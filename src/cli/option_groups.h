@@ -14,7 +14,7 @@ inline constexpr const char* kPictureGroup = "Picture";
 inline constexpr const char* kOutputGroup = "Output";
 // Listed by --help-all, manual pages and completions; --help says how many there are.
 inline constexpr const char* kRareGroup = "Rare";
-inline constexpr const char* kBlocksGroup = "Single blocks of the heap (recorded with --events; rare)";
+inline constexpr const char* kBlocksGroup = "Single blocks of the heap (recorded with --each-block; rare)";
 inline constexpr const char* kHabitsGroup = "Accepted from other profilers (rare)";
 
 // Options that are declared after this go below `title`.

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <memory>
 #include <string_view>
 #include <utility>
@@ -15,6 +16,9 @@ namespace {
 
 constexpr std::size_t kTextColumn = 30;
 constexpr std::string_view kUngrouped = "Options";  // what CLI11 calls the group of an option that names none
+
+// Accepted, and shown nowhere: options that have another name today.
+constexpr std::array<std::string_view, 4> kOldSpellings{"events", "no-probe", "metrics", "metrics-anywhere"};
 
 // CLI11 appends what a value must be to its type: "TEXT:{auto,bpf,perf}", "UINT:INT in [1 - 100000]".
 std::vector<std::string> choices_in(std::string_view type) {
@@ -56,7 +60,8 @@ OptionRow row_of(const CLI::Option& option) {
     return row;
   }
   for (const std::string& name : option.get_snames()) row.names.push_back("-" + name);
-  for (const std::string& name : option.get_lnames()) row.names.push_back("--" + name);
+  for (const std::string& name : option.get_lnames())
+    if (std::ranges::find(kOldSpellings, name) == kOldSpellings.end()) row.names.push_back("--" + name);
   if (!row.choices.empty())
     row.value = joined(row.choices, "|");
   else if (option.get_items_expected_max() != 0)

@@ -33,8 +33,7 @@ Result<> follow_habits(RecordArguments& arguments) {
       return fail(ErrorKind::kNotFound, fmt::format("thread {}: there is none", tid), "ps -eLf lists them");
     arguments.pids.push_back(status->pid);
     if (!arguments.quiet)
-      say("fathom: thread {} is one of process {}, which is recorded whole; fathom report --thread {} shows "
-          "it alone\n",
+      say("fathom: thread {} belongs to process {}, which is recorded as a whole; fathom report --thread {} shows only that thread\n",
           tid, status->pid, tid);
   }
   std::ranges::sort(arguments.pids);
@@ -123,8 +122,8 @@ Result<> fits_flight(const RecordArguments& arguments) {
                 "fathom record --heap --flight");
   if (arguments.options.heap_each_block || arguments.leaks)
     return fail(ErrorKind::kUsage,
-                "--flight bounds its file, so it cannot store the life of each block (--events, --leaks)",
-                "without --events and --leaks");
+                "--flight bounds its file, so it cannot store the life of each block (--each-block, --leaks)",
+                "without --each-block and --leaks");
   return {};
 }
 
@@ -164,10 +163,10 @@ Result<> fits_watching(RecordArguments& arguments) {
   }
   if (!arguments.work.empty() && arguments.baseline_s <= 0)
     return fail(ErrorKind::kUsage, "--work requires --baseline",
-                "fathom record --baseline 10 --metrics URL --work requests_total -p PID");
+                "fathom record --baseline 10 --scrape URL --work requests_total -p PID");
   if (!arguments.work.empty() && arguments.metrics.url.empty())
-    return fail(ErrorKind::kUsage, "--work requires --metrics, the address of the target's metrics",
-                "fathom record --baseline 10 --metrics URL --work requests_total -p PID");
+    return fail(ErrorKind::kUsage, "--work requires --scrape, the address of the target's metrics",
+                "fathom record --baseline 10 --scrape URL --work requests_total -p PID");
   if (arguments.baseline_s > 0 && !options.command.empty())
     return fail(ErrorKind::kUsage, "--baseline works with a running process only",
                 "fathom record --baseline 10 -p PID");
@@ -208,7 +207,7 @@ Result<> settle(RecordArguments& arguments) {
   if (!arguments.heap.empty())
     options.heap = arguments.heap == "exact" ? session::Heap::kExact : session::Heap::kSampled;
   if (options.heap_each_block && options.heap == session::Heap::kNone)
-    return fail(ErrorKind::kUsage, "--events requires --heap", "fathom record --heap=exact --events");
+    return fail(ErrorKind::kUsage, "--each-block requires --heap", "fathom record --heap=exact --each-block");
   if (options.until_live_bytes && options.heap == session::Heap::kNone)
     return fail(ErrorKind::kUsage, "--until-live requires --heap",
                 "fathom record --heap --until-live SIZE, or --until-rss SIZE");
@@ -298,7 +297,7 @@ void add_rare(CLI::App& app, RecordArguments& arguments) {
   begin_group(app, kRareGroup);
   app.add_flag("-q,--quiet", arguments.quiet, "print errors only");
   app.add_flag("-f,--force", options.force,
-               "-o may replace any regular file, also in a folder that belongs to somebody else");
+               "-o may replace any regular file, even in a folder that belongs to another user");
   app.add_flag("--no-off-cpu", arguments.no_off_cpu, "do not record waits");
   app.add_flag("--no-memory", arguments.no_memory, "do not record memory over time");
   app.add_flag("--no-children", arguments.no_children,
@@ -340,13 +339,13 @@ void add_rare(CLI::App& app, RecordArguments& arguments) {
                "programs with many system calls (--heap=exact includes it)");
   app.add_flag("--no-mappings", arguments.no_mappings, "with --heap=exact: leave those mappings out");
   app.add_flag(
-      "--events", options.heap_each_block,
+      "--each-block,--events", options.heap_each_block,
       "with --heap: store the life of each block, for report --size, --lifetime, --address and so on");
   app.add_flag("--lossless", arguments.lossless,
                "with --heap=exact: lose no event; threads of the target may wait for fathom, up to 5 s at a "
                "time and 60 s in total (--leaks implies it)");
   app.add_flag(
-      "--no-probe", options.heap_no_probe,
+      "--no-trial,--no-probe", options.heap_no_probe,
       "with --heap: never run a private copy of a stripped program to test its allocator functions; an "
       "allocator without names is then traced only if its code and its behaviour are clear");
   app.add_option("--suppressions", arguments.suppressions, "with --leaks: suppressions, as for fathom leaks")
@@ -372,7 +371,7 @@ void add_rare(CLI::App& app, RecordArguments& arguments) {
       ->check(CLI::Range(5.0, 3600.0));
   app.add_option(
          "--work", arguments.work,
-         "with --baseline and --metrics: counter that measures work (default: calls that read and write)")
+         "with --baseline and --scrape: counter that measures work (default: calls that read and write)")
       ->type_name("NAME");
   app.add_option("--marks", arguments.marks,
                  "file to follow; each line that is written to it becomes a mark for fathom diff --base MARK")

@@ -48,7 +48,7 @@ struct RecordArguments {
   std::string against;
   double stable_points = 0;  // 0: it does not stop by itself
   double baseline_s = 0;     // how long the target's work is looked at before
-  std::string work;          // a counter of --metrics; empty: calls that read and write
+  std::string work;          // a counter of --scrape; empty: calls that read and write
 };
 
 // Declare the options on `app`; it writes into `arguments`, which lives as long.

@@ -259,7 +259,7 @@ bool needs_blocks(const store::ReadOptions& options) {
 
 tl::unexpected<Error> no_blocks(const std::string& name) {
   return fail(ErrorKind::kNotFound, name + ": blocks of the heap are chosen, and this is no recording",
-              "fathom record --heap=exact --events");
+              "fathom record --heap=exact --each-block");
 }
 
 tl::unexpected<Error> no_addresses(const std::string& name) {

@@ -1,5 +1,5 @@
 // Which blocks of the heap a reader wants: by size, lifetime, address, thread, or what was live at a time.
-// Recordings that keep the life of every block (record --events) can be read through such a filter; all that
+// Recordings that keep the life of every block (record --each-block) can be read through such a filter; all that
 // the heap tables then say is of these blocks.
 #pragma once
 

@@ -270,7 +270,7 @@ TEST(Lives, ARecordingWithoutThemSaysSo) {
   const auto read = read_text(written(whole), with({}));
   ASSERT_FALSE(read);
   EXPECT_EQ(read.error().kind, ErrorKind::kNotFound);
-  EXPECT_NE(read.error().remedy.find("--events"), std::string::npos);
+  EXPECT_NE(read.error().remedy.find("--each-block"), std::string::npos);
 }
 
 // As a recorder writes them: those that have ended, each second; in the end those that are live.

@@ -286,7 +286,7 @@ class Reader {
     if (std::none_of(heap.heaps.begin(), heap.heaps.end(), [](const auto& row) { return row.each_block; })) {
       if (loading_.options.blocks->if_recorded) return {};
       return fail(ErrorKind::kNotFound, name_ + ": the lives of single blocks were not recorded",
-                  "fathom record --heap=exact --events");
+                  "fathom record --heap=exact --each-block");
     }
     profile.heap.packed_rows.give_to(heap.rows);
     if (auto checked = check(profile); !checked) return within(name_, checked.error());
