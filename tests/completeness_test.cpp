@@ -85,7 +85,7 @@ TEST(Completeness, SamplesThatComeLongBeforeTheirMappings) {
   const Outcome outcome = recorder.wait(milliseconds(60'000));
   ASSERT_TRUE(outcome.ok()) << outcome.describe();
   const Report report(recording);
-  const double early = report.ended_early("an address outside of every known mapping") +
+  const double early = report.ended_early("an address outside all known mappings") +
                        report.ended_early("sampled before the mappings were known");
   EXPECT_GE(report.samples(), 300);
   EXPECT_LE(early, 0.01 * report.samples()) << cut_stacks(recording);

@@ -137,7 +137,7 @@ TEST_F(EmbeddedSession, ARequestIsACallAndNoSignal) {
   });
   ASSERT_TRUE(outcome) << outcome.error().message;
   EXPECT_EQ(outcome->stopped_by, session::StopReason::kInterrupted);
-  EXPECT_EQ(outcome->target_status, 3) << "it ended by itself";
+  EXPECT_EQ(outcome->target_status, 3) << "it ended on its own";
 }
 
 TEST_F(EmbeddedSession, OneThatCannotBeginLeavesNoFileAndNoProcess) {

@@ -69,7 +69,7 @@ TEST(HardStacks, NoCallerIsInventedWhileAnExceptionIsPassedOn) {
   EXPECT_GE(report.complete_percent(), 85) << report.quality();
   // Nothing else ends early here but the start and the end of the program.
   EXPECT_GE(report.complete_percent_without(
-                {"an exception was just being passed on, and saved registers were overwritten",
+                {"an exception was being propagated, and saved registers were overwritten",
                  "stack memory that could not be read", kBefore}),
             99.5)
       << report.quality();

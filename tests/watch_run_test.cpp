@@ -150,7 +150,7 @@ TEST_F(WatchRun, OnATerminalTheScreenIsDrawnAgainWhenItsSizeChanges) {
   ASSERT_TRUE(terminal.wait_for("fathom: ")) << terminal.screen();
   ::kill(terminal.pid(), SIGWINCH);
   ASSERT_TRUE(terminal.wait_for("fathom: ")) << "drawn again long before the next look";
-  EXPECT_THAT(terminal.screen(), HasSubstr("stacks of threads"));
+  EXPECT_THAT(terminal.screen(), HasSubstr("thread stacks"));
   terminal.type(Terminal::kCtrlC);
   EXPECT_EQ(terminal.wait(milliseconds(20'000)), 0);
 }

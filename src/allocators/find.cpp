@@ -90,7 +90,7 @@ class Finder {
       const NamedFunction* partner = partner_of(function);
       if (partner == nullptr) {
         found_.notes.push_back(
-            fmt::format("{}: {} is not traced: it may throw, and there is no variant of it that does not",
+            fmt::format("{}: {} is not traced: it may throw, and it has no variant that does not",
                         file_.name(), function.name));
         return true;
       }
@@ -104,10 +104,11 @@ class Finder {
       const std::string prefix = allocator.kind == Kind::kJemalloc ? allocator.prefix : std::string();
       for (const std::string_view each : exports)
         if (symbols_.find(prefix + std::string(each)) == nullptr)
-          return fmt::format("the file is stripped, and {}{} has no name here if it is there", prefix, each);
+          return fmt::format("the file is stripped, so {}{} has no name here even if it exists", prefix,
+                             each);
       // What a library does not export nobody else can call.
       if (allocator.kind == Kind::kOther && is_program())
-        return "the file is stripped, and what else frees its blocks has no name here";
+        return "the file is stripped, so other functions that free its blocks have no names here";
     }
     const auto& functions = allocator.functions;
     if (std::none_of(functions.begin(), functions.end(), [](const Function& each) {

@@ -108,7 +108,7 @@ std::optional<std::string> said_to_be_off(const Unseen& unseen,
                                           std::string_view command_line) {
   const auto setting = std::ranges::find_if(unseen.shown_by, has);
   if (setting == unseen.shown_by.end() || python_ignores_environment(command_line)) return std::nullopt;
-  return fmt::format("{} is said to be switched off by {} in its environment", unseen.label, *setting);
+  return fmt::format("{} is switched off by {} in its environment", unseen.label, *setting);
 }
 
 }  // namespace fathom::allocators

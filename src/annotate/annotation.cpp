@@ -128,8 +128,7 @@ class Annotator {
           block.shown.size = bounds->size;
         }
         block.shown.gap = code.code.problem();
-        if (block.shown.gap.empty() && !bounds)
-          block.shown.gap = "where this function begins and ends is not known";
+        if (block.shown.gap.empty() && !bounds) block.shown.gap = "the bounds of this function are unknown";
         blocks_.push_back(std::move(block));
       }
       Block& block = blocks_[row->second];
@@ -330,8 +329,8 @@ class Annotator {
       } else {
         for (const auto& [id, code] : modules_)
           if (code.built_unix_s != 0 && file->second.modified_unix_s > code.built_unix_s)
-            note = fmt::format("{} was changed after {} was built: its lines may be others by now",
-                               line.at.file, code.code.path());
+            note = fmt::format("{} was changed after {} was built, so lines may have moved", line.at.file,
+                               code.code.path());
       }
       if (note.empty()) continue;
       if (out_.notes.size() < kMostNotes)

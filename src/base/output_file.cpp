@@ -70,7 +70,7 @@ Result<std::string> first_bytes(int folder, const std::string& name, const std::
 Result<Fd> open_stream(int folder, const std::string& name, const std::string& path) {
   Fd fd(::openat(folder, name.c_str(), O_WRONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
   if (!fd && errno == ENXIO)
-    return fail(ErrorKind::kUsage, path + ": nobody reads from this pipe", "start its reader first");
+    return fail(ErrorKind::kUsage, path + ": no process reads from this pipe", "start its reader first");
   if (!fd) return system_error(path, errno);
   struct stat status {};
   if (::fstat(fd.get(), &status) != 0) return system_error(path, errno);
@@ -149,7 +149,7 @@ Result<> OutputFile::look_at_existing(const OutputOptions& options) {
   const auto first = first_bytes(folder, name_, path_);
   if (!first) return tl::unexpected<Error>(first.error());
   if (options.replaceable != nullptr && options.replaceable(*first)) return {};
-  return refuse("there is a file of this name, which is not known to be an earlier result of this kind",
+  return refuse("a file with this name exists, and it is not recognised as an earlier result of this kind",
                 "another name, or --force to replace it");
 }
 

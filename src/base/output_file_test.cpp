@@ -179,8 +179,9 @@ TEST_F(Output, AnExistingFileIsReplacedWhenItIsEmptyOrOfTheSameKindOrWithForce) 
   const std::string text = put("text", "precious"), picture = put("picture", "<svg>old</svg>"),
                     empty = put("empty", "");
   ::chmod(picture.c_str(), 0644);
-  EXPECT_EQ(refusal(text, {.replaceable = is_picture}),
-            text + ": there is a file of this name, which is not known to be an earlier result of this kind");
+  EXPECT_EQ(
+      refusal(text, {.replaceable = is_picture}),
+      text + ": a file with this name exists, and it is not recognised as an earlier result of this kind");
   refusal(picture);
   for (const bool unnamed : {true, false}) {
     EXPECT_TRUE(write(picture, "<svg>new</svg>", {.replaceable = is_picture, .unnamed = unnamed}));
@@ -260,7 +261,7 @@ TEST_F(Output, LinksFoldersAndSocketsAreRefusedInWords) {
 TEST_F(Output, APipeIsWrittenIntoAndNeverReplacedNorWaitedFor) {
   const std::string path = folder_ + "/pipe";
   ASSERT_EQ(::mkfifo(path.c_str(), 0600), 0);
-  EXPECT_EQ(refusal(path, {.streams = true}), path + ": nobody reads from this pipe");
+  EXPECT_EQ(refusal(path, {.streams = true}), path + ": no process reads from this pipe");
   const Fd reader(::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
   EXPECT_EQ(refusal(path, {.force = true}), path + ": this is a pipe, and no regular file");
   EXPECT_TRUE(write(path, "through", {.force = true, .streams = true}));

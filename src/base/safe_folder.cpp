@@ -39,14 +39,14 @@ Result<> check_folder(const Fd& folder, const std::string& path, const FolderRul
   if (::fstat(folder.get(), &status) != 0) return system_error(path, errno);
   if (rules.trust_any_owner) return {};
   if (!is_trusted(status.st_uid, rules))
-    return fail(ErrorKind::kPermission,
-                fmt::format("{}: the folder belongs to user {}, who could change what is written", path,
-                            status.st_uid),
-                "a folder of your own, or --force");
+    return fail(
+        ErrorKind::kPermission,
+        fmt::format("{}: the folder belongs to user {}, who could change the output", path, status.st_uid),
+        "a folder of your own, or --force");
   const bool all = (status.st_mode & S_IWOTH) != 0 && (status.st_mode & S_ISVTX) == 0;
   if (all || (!rules.trust_group && (status.st_mode & S_IWGRP) != 0))
     return fail(ErrorKind::kPermission,
-                fmt::format("{}: {} may change what is in this folder", path, all ? "everybody" : "a group"),
+                fmt::format("{}: {} can change files in this folder", path, all ? "everybody" : "a group"),
                 fmt::format("chmod {} {}, or --force", all ? "o-w" : "g-w", path));
   return {};
 }
@@ -58,7 +58,7 @@ Result<> check_way(const Fd& folder, const std::string& path, const FolderRules&
   const bool shared = (status.st_mode & (S_IWOTH | S_IWGRP)) != 0 && (status.st_mode & S_ISVTX) == 0;
   if (is_trusted(status.st_uid, rules) && !shared) return {};
   return fail(ErrorKind::kPermission,
-              fmt::format("{}: {} may exchange what is in this folder", path,
+              fmt::format("{}: {} can replace files in this folder", path,
                           shared ? std::string("others") : fmt::format("user {}", status.st_uid)),
               "a folder of your own");
 }

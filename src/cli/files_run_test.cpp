@@ -89,7 +89,7 @@ TEST_F(Cli, OomReadsALogOfTheKernel) {
 
   const Outcome none = run({"oom", file("empty", "[ 1.0] all is well\n")});
   EXPECT_EQ(none.status, 3);
-  EXPECT_THAT(none.error, HasSubstr("no record of a process killed for want of memory"));
+  EXPECT_THAT(none.error, HasSubstr("no record of a process killed for lack of memory"));
   EXPECT_THAT(none.error, HasSubstr("try: journalctl -k -b -1"));
 }
 
@@ -120,9 +120,9 @@ n1: 3000 (heap allocation functions) malloc/new/new[], --alloc-fns, etc.
   EXPECT_THAT(run({"report", massif, "--metric", "heap-live"}).out,
               testing::Not(HasSubstr("(heap-live) by function")));
   EXPECT_THAT(run({"report", massif, "--metric", "heap-short-lived"}).error,
-              HasSubstr("the file does not tell how long blocks lived"));
+              HasSubstr("the file has no lifetimes of blocks"));
   EXPECT_THAT(run({"report", massif, "--metric", "heap-allocated"}).error,
-              HasSubstr("the file does not tell what was allocated"));
+              HasSubstr("the file has no counts of allocations"));
 }
 
 }  // namespace

@@ -19,8 +19,8 @@ namespace {
 
 Result<> outcome_of(int status) {
   if (WIFEXITED(status) && WEXITSTATUS(status) == 0) return {};
-  return fail(ErrorKind::kSystem, "the flight recording ended in an error, which it told",
-              "fathom record --flight -p PID by itself");
+  return fail(ErrorKind::kSystem, "the flight recording ended with the error above",
+              "fathom record --flight -p PID on its own");
 }
 
 }  // namespace

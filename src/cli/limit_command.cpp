@@ -63,7 +63,8 @@ Result<> check(const LimitArguments& arguments) {
   if (!arguments.recording.empty() && arguments.heap.empty())
     return fail(ErrorKind::kUsage, "-o is the recording of --heap", "fathom limit --heap -o FILE");
   if (arguments.hold_more && *arguments.hold_more <= arguments.memory)
-    return fail(ErrorKind::kUsage, "--then-memory is what it goes on with: more than --memory", "");
+    return fail(ErrorKind::kUsage, "--then-memory is the limit to continue with, so it must exceed --memory",
+                "");
   return {};
 }
 
@@ -139,7 +140,7 @@ limit::Hold hold_of(const LimitArguments& arguments) {
   hold.seconds = arguments.hold_s.value_or(hold.seconds);
   hold.more = arguments.hold_more;
   hold.at_wall = [&arguments, seconds = hold.seconds](const limit::MemoryGroup& group) {
-    say("fathom: the command stands at its limit of {}, for {} s at most; Ctrl-C lets it go\n",
+    say("fathom: the command is stopped at its limit of {}, for at most {} s; Ctrl-C releases it\n",
         size(arguments.memory), seconds);
     notice(limit::describe_at_wall(group, output_width()));
   };

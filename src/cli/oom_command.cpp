@@ -45,7 +45,7 @@ Result<int> run_oom(const OomArguments& arguments) {
                 (arguments.file.empty()  ? std::string("the kernel log")
                  : arguments.file == "-" ? std::string("standard input")
                                          : arguments.file) +
-                    ": no record of a process killed for want of memory",
+                    ": no record of a process killed for lack of memory",
                 kMoreLogs);
   if (arguments.record && (*arguments.record == 0 || *arguments.record > records.size()))
     return fail(

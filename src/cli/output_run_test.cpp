@@ -38,9 +38,10 @@ TEST_F(Cli, AnEarlierResultIsReplacedAndAnythingElseOnlyWithForce) {
     const std::string before = read_file(arguments.back()).value();
     const Outcome outcome = run(arguments);
     EXPECT_EQ(outcome.status, 2);
-    EXPECT_EQ(outcome.error, "fathom: " + arguments.back() +
-                                 ": there is a file of this name, which is not known to be an earlier result "
-                                 "of this kind\ntry: another name, or --force to replace it\n");
+    EXPECT_EQ(
+        outcome.error,
+        "fathom: " + arguments.back() +
+            ": a file with this name exists, and it is not recognised as an earlier result of this kind\ntry: another name, or --force to replace it\n");
     EXPECT_EQ(read_file(arguments.back()).value(), before);
   }
   EXPECT_EQ(run({"report", recording_, "-o", precious, "--force"}).status, 0);
@@ -52,7 +53,7 @@ TEST_F(Cli, DevicesAndPipesAreWrittenIntoAndLinksAreRefused) {
   const std::string pipe = folder_ + "/pipe";
   ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
   EXPECT_THAT(run({"report", recording_, "-o", pipe}).error,
-              HasSubstr(": nobody reads from this pipe\ntry: "));
+              HasSubstr(": no process reads from this pipe\ntry: "));
   const Fd reader(::open(pipe.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
   EXPECT_EQ(run({"report", recording_, "-o", pipe}).status, 0);
   EXPECT_TRUE(std::filesystem::is_fifo(pipe));

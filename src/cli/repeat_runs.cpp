@@ -238,7 +238,7 @@ Result<RepeatedRun> repeat_runs(const RepeatOptions& options) {
       const bool is_there = ::access(run.path.c_str(), F_OK) == 0;
       say("fathom: run {} of {} {}; no other is begun{}\n", &run - plan.data() + 1, plan.size(),
           ended.interrupted ? "was interrupted" : fmt::format("ended with status {}", ended.status),
-          is_there ? fmt::format(", and what was recorded of it is in {}, beside the comparison",
+          is_there ? fmt::format(", and its recording is in {}, not in the comparison",
                                  analysis::printable(run.path))
                    : "");
       constexpr int kIncomplete = 1;

@@ -68,7 +68,7 @@ Result<int> report_timeline(const model::Profile& profile, const analysis::Selec
   options.selection = selection;
   options.columns = present::timeline_columns(style);
   if (!arguments.by.empty() && !analysis::timeline_by_from(arguments.by))
-    return fail(ErrorKind::kUsage, "--timeline cannot tell '" + arguments.by + "' apart",
+    return fail(ErrorKind::kUsage, "--timeline cannot show '" + arguments.by + "' apart",
                 "--by function, module, thread, allocator");
   options.by = analysis::timeline_by_from(arguments.by).value_or(options.by);
   const std::optional<analysis::HeapTimeline> timeline = analysis::make_heap_timeline(profile, options);
@@ -164,7 +164,7 @@ std::string with_death(std::string text, const model::Profile& profile, const Re
 std::string components_text(const model::Profile& profile, const present::TextOptions& style) {
   const std::vector<std::string> sentences = present::recorded_component_sentences(profile);
   if (sentences.empty()) return "";
-  const std::string_view title = "What the program's own metrics say of its memory";
+  const std::string_view title = "What the program's metrics say about its memory";
   std::string text = style.color ? fmt::format("\n\x1b[1m{}\x1b[0m\n", title) : fmt::format("\n{}\n", title);
   for (const std::string& sentence : sentences) text += present::fill("  ", sentence, style.width, 4);
   return text;
@@ -193,12 +193,7 @@ bool asks_for_functions(const ReportArguments& arguments) {
 
 Result<int> run_report(const ReportArguments& given) {
   ReportArguments arguments = given;
-  if (arguments.file.empty()) {
-    Result<std::string> newest = newest_recording();
-    if (!newest) return tl::unexpected(newest.error());
-    arguments.file = std::move(*newest);
-    say("fathom: of {}, the newest here\n", arguments.file);
-  }
+  if (auto chosen = choose_input(arguments.file); !chosen) return tl::unexpected(chosen.error());
   constexpr std::size_t kMostBlocks = 1'000'000;
   const std::size_t top_blocks = arguments.top.value_or(20);
   const std::size_t keep =
@@ -269,7 +264,7 @@ Result<int> run_report(const ReportArguments& given) {
     return fail(ErrorKind::kNotFound, arguments.file + ": the heap was not recorded", "fathom record --heap");
   }
   if (!report->memory && arguments.memory) {
-    return fail(ErrorKind::kNotFound, arguments.file + ": what memory is made of was not recorded",
+    return fail(ErrorKind::kNotFound, arguments.file + ": the parts of memory were not recorded",
                 "fathom record, without --no-memory");
   }
   std::string text;
@@ -339,7 +334,7 @@ Run add_report(CLI::App& app) {
       ->check(CLI::IsMember(
           {"stack", "function", "module", "crate", "thread", "process", "file", "size", "allocator"}))
       ->type_name("WHAT");
-  app.add_flag("--waits", arguments->waits, "what threads wait for, and for whom");
+  app.add_flag("--waits", arguments->waits, "what threads wait for, and who makes them wait");
   app.add_flag("--locks", arguments->locks, "contended locks, and who releases them");
   app.add_flag("--files", arguments->files, "files and peers that threads waited for");
   app.add_flag("--calls", arguments->calls, "calls counted by record --probe");
@@ -360,7 +355,7 @@ Run add_report(CLI::App& app) {
   app.add_flag("--threads", arguments->threads, "threads and processes");
   app.add_flag("--modules", arguments->modules, "modules, and how good their symbols are");
   app.add_flag("--series", arguments->series, "readings over time: memory, faults, control group");
-  app.add_flag("--blocks", arguments->blocks, "largest and oldest live blocks (recorded with --events)");
+  app.add_flag("--blocks", arguments->blocks, "largest and oldest live blocks (recorded with --each-block)");
   app.add_option("--top", arguments->top, "rows per table; 0: all (default: 20; with --json all)");
   app.add_option("--sort", arguments->sort, "order of rows (default: self; for waits total)")
       ->check(CLI::IsMember({"self", "total"}));

@@ -94,14 +94,16 @@ TEST_F(Cli, FocusAndIgnoreTakeStacksEverywhere) {
 
 TEST_F(Cli, HideAndShowFromCutTreesAndTables) {
   const std::string report = run({"report", recording_, "--hide", "walk", "--top", "0", "--wide"}).out;
-  EXPECT_THAT(report, HasSubstr("Shown without calls of walk; sentences are of whole stacks."));
+  EXPECT_THAT(report, HasSubstr("Shown without calls of walk; sentences cover whole stacks."));
   EXPECT_THAT(report, testing::Not(HasSubstr("Visit>::walk")));
   const std::string svg =
       run({"flamegraph", recording_, "-o", "-", "--show-from", "write", "--hide", "crate:alloc"}).out;
   EXPECT_THAT(svg, HasSubstr("ksys_write"));
   EXPECT_THAT(svg, testing::Not(HasSubstr("__libc_start_main"))) << "in the script's data neither";
-  EXPECT_THAT(svg, HasSubstr("Shown without calls of crate:alloc, from write; sentences are of whole stacks. "
-                             "Stacks with write: 11 %"));
+  EXPECT_THAT(
+      svg,
+      HasSubstr(
+          "Shown without calls of crate:alloc, from write; sentences cover whole stacks. Stacks with write: 11 %"));
   const std::string json = run({"report", recording_, "--show-from", "/^main$/", "--json"}).out;
   EXPECT_THAT(json, HasSubstr("\"show_from\""));
   EXPECT_THAT(json, testing::Not(HasSubstr("__libc_start_main")));

@@ -40,11 +40,11 @@ Result<> check_imported(const model::Profile& profile, model::Metric metric) {
   const bool knows_temporary = lives == facts.end() || lives->second == "temporary only";
   if ((metric == Metric::kHeapShortLived && lives != facts.end()) ||
       (metric == Metric::kHeapTemporary && !knows_temporary))
-    return fail(ErrorKind::kNotFound, "the file does not tell how long blocks lived",
+    return fail(ErrorKind::kNotFound, "the file has no lifetimes of blocks",
                 "fathom record --heap, or --metric heap-live");
   if (facts.contains(dumps::kHeapAllocated) &&
       (metric == Metric::kHeapAllocated || metric == Metric::kHeapAllocations))
-    return fail(ErrorKind::kNotFound, "the file does not tell what was allocated",
+    return fail(ErrorKind::kNotFound, "the file has no counts of allocations",
                 "fathom record --heap, or --metric heap-live");
   return {};
 }
@@ -57,11 +57,11 @@ Result<> check_counted(const model::Profile& profile, model::Metric metric) {
   const bool of_other_tool = format != facts.end() && format->second != "jemalloc heap dump";
   if (of_other_tool || !facts.contains(dumps::kHeapSource)) return check_imported(profile, metric);
   if (metric == Metric::kHeapTemporary || metric == Metric::kHeapShortLived)
-    return fail(ErrorKind::kNotFound, "heap dumps do not tell how long blocks live",
+    return fail(ErrorKind::kNotFound, "heap dumps have no lifetimes of blocks",
                 "fathom record --heap, or --metric heap-live");
   if (facts.contains(dumps::kHeapAllocated) &&
       (metric == Metric::kHeapAllocated || metric == Metric::kHeapAllocations))
-    return fail(ErrorKind::kNotFound, "the dump has no counts of what was allocated: prof_accum was off",
+    return fail(ErrorKind::kNotFound, "the dump has no counts of allocations: prof_accum was off",
                 "prof_accum:true when the program starts, or --metric heap-live");
   return {};
 }
@@ -74,7 +74,7 @@ Result<> choose_sizes(const std::string& text, const model::Profile& profile, bo
   if (std::ranges::none_of(profile.heap.histograms, [](const model::HeapHistogram& row) {
         return row.kind == model::HeapHistogramKind::kSize;
       }))
-    return fail(ErrorKind::kNotFound, "the file does not tell sizes of blocks", "fathom record --heap");
+    return fail(ErrorKind::kNotFound, "the file has no block sizes", "fathom record --heap");
   if (!metric_is_named && !model::is_heap(selection.metric)) selection.metric = model::Metric::kHeapLive;
   if (!model::is_heap(selection.metric))
     return fail(ErrorKind::kUsage, "--asked-size chooses call sites of the heap", "--metric heap-live");

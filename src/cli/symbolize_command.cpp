@@ -76,10 +76,9 @@ Result<int> run_symbolize(const SymbolizeArguments& arguments) {
   if (!after) return tl::unexpected(after.error());
   const std::uint64_t had = named_frames(*before), has = named_frames(*after);
   if (before->lines == after->lines && had == has)
-    return fail(
-        ErrorKind::kNotFound,
-        fmt::format("{}: nothing in {} gives it a name that it lacks", arguments.file, arguments.symbols),
-        "the unstripped twins or debug files of exactly the programs that were recorded");
+    return fail(ErrorKind::kNotFound,
+                fmt::format("{}: nothing in {} adds a missing name", arguments.file, arguments.symbols),
+                "the unstripped twins or debug files of exactly the programs that were recorded");
   if (const Result<> saved = save_recording(*after, arguments.output, arguments.force); !saved)
     return tl::unexpected(saved.error());
   say("{}: {} of {} places have names, {} before\n", arguments.output,

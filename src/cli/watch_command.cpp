@@ -303,7 +303,7 @@ class Watch {
 
   Result<> scrape(std::size_t processes) {
     if (processes > 1)
-      return fail(ErrorKind::kUsage, "--metrics belongs to one process, and several are watched",
+      return fail(ErrorKind::kUsage, "--scrape belongs to one process, and several are watched",
                   "name one process");
     auto url = metrics_url(arguments_.metrics);
     if (!url) return tl::unexpected<Error>(url.error());
@@ -376,7 +376,7 @@ class Watch {
   static std::string words_of(const session::OomWatch::Group& kill) {
     using Cause = session::OomWatch::Group::Cause;
     std::string words =
-        fmt::format(", and the kernel killed for want of memory in control group {}", kill.cgroup);
+        fmt::format(", and the kernel killed for lack of memory in control group {}", kill.cgroup);
     if (kill.cause == Cause::kLimit)
       words += kill.limited == kill.cgroup ? ": its limit was met"
                                            : fmt::format(": the limit of {} was met", kill.limited);

@@ -85,7 +85,7 @@ std::string sentence_of_work(const std::string& name, const std::optional<analys
   std::string text = fmt::format(
       "the target did {} {} per second before recording and {} while it was recorded ({:+.1f} % ± {:.1f})",
       rate(change->base), name, rate(change->fresh), percent, error);
-  if (!change->beyond_noise) return text + ": no difference beyond what it varies by itself";
+  if (!change->beyond_noise) return text + ": no difference beyond its own variation";
   return text +
          (change->change < 0 ? ": slower, by recording or by its load" : ": faster, which its load explains");
 }
@@ -100,20 +100,20 @@ Result<WorkWatch> WorkWatch::start(const std::vector<std::int32_t>& pids, const 
       if (file) watch.files_.push_back(std::move(file));
     }
     if (!watch.read(monotonic_ns()))
-      return fail(ErrorKind::kPermission, "--baseline: what the target reads and writes cannot be seen",
-                  "as root, or --metrics URL --work NAME");
+      return fail(ErrorKind::kPermission, "--baseline: cannot read the target's I/O counters",
+                  "as root, or --scrape URL --work NAME");
     return watch;
   }
   watch.name_ = work;
   auto parsed = metrics::parse_url(url);
-  if (!parsed) return within("--metrics", parsed.error());
+  if (!parsed) return within("--scrape", parsed.error());
   auto scraper = metrics::Scraper::start({std::move(*parsed), kStep_ns, 0, 5 * kStep_ns});
-  if (!scraper) return within("--metrics", scraper.error());
+  if (!scraper) return within("--scrape", scraper.error());
   watch.scraper_ = std::move(*scraper);
   const auto first = watch.scraper_->first();
   if (first == nullptr || !first->problem.empty())
     return fail(ErrorKind::kSystem,
-                "--metrics: " + (first == nullptr ? std::string("no answer") : first->problem),
+                "--scrape: " + (first == nullptr ? std::string("no answer") : first->problem),
                 "an address that serves the target's metrics");
   if (!watch.read(monotonic_ns()))
     return fail(ErrorKind::kNotFound,

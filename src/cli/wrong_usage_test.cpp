@@ -80,7 +80,7 @@ TEST_F(WrongUsage, OfAValueSaysWhichOnesThereAre) {
   EXPECT_EQ(said({"draw", "--percent=200"}),
             "draw: --percent '200': a number from 0 to 100 is wanted" + help);
   EXPECT_EQ(said({"draw", "--pid", "abc"}), "draw: --pid 'abc': a number is wanted" + help);
-  EXPECT_EQ(said({"draw", "--until", "5zb"}), "draw: --until: a size is wanted, such as 500m or 4g" + help);
+  EXPECT_EQ(said({"draw", "--until", "5zb"}), "draw: --until: expected a size such as 500m or 4g" + help);
   EXPECT_EQ(said({"draw", "--event", "x"}), "draw: --event 'x': it is one of clock, cycles" + help);
   EXPECT_EQ(said({"draw", "--symbols", "/no/such"}), "draw: --symbols: there is no folder /no/such" + help);
   EXPECT_EQ(said({"draw", "--duration"}), "draw: --duration wants a value" + help);

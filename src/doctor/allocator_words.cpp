@@ -69,7 +69,7 @@ std::string held_table(const TargetFacts& target) {
   for (const AllocatorState& state : target.held->allocators) {
     if (state.certainty == Certainty::kUnknown) {
       append_line(out, "");
-      append_line(out, "  {} of {}: what it holds is not known: {}", label_of(target, state), state.module,
+      append_line(out, "  {} of {}: contents unknown: {}", label_of(target, state), state.module,
                   state.reason);
       continue;
     }

@@ -42,8 +42,7 @@ std::vector<Remedy> give_capabilities(const MachineFacts& machine) {
       fmt::format("sudo setcap cap_bpf,cap_perfmon,cap_sys_ptrace,cap_checkpoint_restore,cap_syslog+ep {}",
                   fathom_path(machine));
   constexpr const char* kEffect =
-      "everybody who may execute this file can then watch every process of the machine; a new build of the "
-      "file has lost the capabilities";
+      "every user who can execute this file can then watch all processes of the machine; rebuilding the file removes the capabilities";
   if (!machine.events_need_admin()) return {{setcap, kEffect}};
   return {{fmt::format("sudo sysctl kernel.perf_event_paranoid=2 && {}", setcap),
            fmt::format("{}; every user may sample their own processes{}", kEffect, kUntilBoot)},
@@ -95,7 +94,7 @@ EngineVerdict judge_bpf(const MachineFacts& machine, const TargetFacts* target) 
 
 // What the perf engine makes of waits: it looks at the threads of the target through /proc.
 std::string waits_by_looks(const TargetFacts* target) {
-  if (target != nullptr && !target->memory.works) return "; no waits, as its threads may not be looked at";
+  if (target != nullptr && !target->memory.works) return "; no waits, because its threads cannot be read";
   return "; waits of threads, sampled 99 times a second, with exact times";
 }
 
@@ -192,7 +191,7 @@ void find_obstacles(const MachineFacts& machine, const TargetFacts* target, cons
         {Severity::kObstacle,
          fmt::format("BPF programs are refused in spite of your capabilities ({}){}.",
                      machine.bpf_program.problem,
-                     machine.seccomp == 2 ? ": a seccomp filter stands between fathom and the kernel" : ""),
+                     machine.seccomp == 2 ? ": a seccomp filter blocks fathom's system calls" : ""),
          {machine.seccomp == 2 || machine.container
               ? container_rights(machine)
               : Remedy{"a kernel with CONFIG_BPF_SYSCALL=y, such as Debian's", "none"}}});
@@ -280,8 +279,7 @@ void find_limits(const MachineFacts& machine, const TargetFacts* target, const D
     if (machine.uid == 0)
       finding.remedies = {
           {"sudo sysctl kernel.kptr_restrict=0",
-           std::string("programs with CAP_SYSLOG see kernel addresses, which helps those who attack it") +
-               kUntilBoot}};
+           std::string("programs with CAP_SYSLOG see kernel addresses, which helps attackers") + kUntilBoot}};
     findings.push_back(std::move(finding));
   }
   if (!machine.heap_counter.works)
@@ -297,7 +295,7 @@ void find_limits(const MachineFacts& machine, const TargetFacts* target, const D
            "none in fathom"}}});
   if (!machine.name_cache.works)
     findings.push_back({Severity::kLimit,
-                        "Names that are expensive to find are sought anew for each recording: " +
+                        "Symbols are not cached, so every recording looks them up again: " +
                             machine.name_cache.problem + ".",
                         {{"XDG_CACHE_HOME=FOLDER fathom record ...",
                           "names are kept in FOLDER, which has to be your own"}}});
@@ -305,9 +303,9 @@ void find_limits(const MachineFacts& machine, const TargetFacts* target, const D
       machine.perf_event_max_sample_rate.value_or(kDefaultRate) < kDefaultRate)
     findings.push_back(
         {Severity::kLimit,
-         fmt::format("The kernel allows {} samples a second at most: it lowers the limit by itself when "
-                     "interrupts take long.",
-                     *machine.perf_event_max_sample_rate),
+         fmt::format(
+             "The kernel allows at most {} samples per second; it lowers this limit automatically when interrupts take long.",
+             *machine.perf_event_max_sample_rate),
          {{fmt::format("fathom record -F {}", *machine.perf_event_max_sample_rate), "fewer samples"},
           {"sudo sysctl kernel.perf_event_max_sample_rate=100000",
            std::string("sampling may take more CPU time than the kernel would let it") + kUntilBoot}}});
@@ -355,9 +353,7 @@ void find_missing_lines(const TargetFacts& target, const ModuleHealth& module,
     findings.push_back(
         {is_program ? Severity::kLimit : Severity::kNote,
          fmt::format("{}: {}. Functions have names; inlined calls are missing.", module.path, module.problem),
-         {{"keep .dwo files where they were built, or pack them: dwp -e PROGRAM -o PROGRAM.dwp (or "
-           "llvm-dwp), "
-           "and keep the .dwp file beside the program; of dwz, install the whole debug package",
+         {{"keep .dwo files where they were built, or pack them with dwp -e PROGRAM -o PROGRAM.dwp (or llvm-dwp) and keep the .dwp file next to the program; for dwz, install the whole debug package",
            "disk space"}}});
   } else if (module.symbols == SymbolSource::kSymtab && is_program) {
     Finding finding{
@@ -385,11 +381,9 @@ void find_about_stacks(const TargetFacts& target, std::vector<Finding>& findings
       {Severity::kNote,
        without.empty()
            ? std::string(
-                 "Frame pointers are not needed: all its modules have unwind tables (.eh_frame), by which "
-                 "fathom walks stacks.")
+                 "Frame pointers are not needed: all its modules have unwind tables (.eh_frame), which fathom uses to walk stacks.")
            : fmt::format(
-                 "Stacks through {} are walked by frame pointers where the code keeps them: no unwind "
-                 "table (.eh_frame) is there. Elsewhere frame pointers are not needed.",
+                 "{} has no unwind table (.eh_frame), so fathom walks stacks through it by frame pointers if the code keeps them. Other modules do not need frame pointers.",
                  fmt::join(without, ", ")),
        {}});
 }
@@ -440,21 +434,21 @@ void find_missing_names(const TargetFacts& target, std::vector<Finding>& finding
 void find_about_heap_probes(const TargetFacts& target, std::vector<Finding>& findings) {
   for (const std::string& probes : target.heap_probes) {
     if (!target.heap_frees_told) {
-      findings.push_back({Severity::kLimit,
-                          fmt::format("It tells of its heap by otel_memory probes of its own ({}), and not "
-                                      "of frees, so not of what is "
-                                      "live: they are not used, and --heap places its tracer.",
-                                      probes),
-                          {}});
+      findings.push_back(
+          {Severity::kLimit,
+           fmt::format(
+               "It has otel_memory heap probes ({}), but none for frees, so they cannot show live memory: fathom does not use them, and --heap inserts its tracer.",
+               probes),
+           {}});
       continue;
     }
     findings.push_back(
         {Severity::kNote,
-         fmt::format("It tells of its heap by otel_memory probes of its own ({}): a sampled recording "
-                     "listens to these, with the engine bpf, and puts nothing into it.",
-                     probes),
+         fmt::format(
+             "It has otel_memory heap probes ({}): a sampled recording with engine bpf reads these and inserts nothing into the program.",
+             probes),
          {{fmt::format("fathom record --heap -p {}", target.process.pid),
-           "it samples by itself while somebody listens"}}});
+           "it samples only while a tool listens"}}});
   }
   for (const std::string& problem : target.heap_probe_problems)
     findings.push_back({Severity::kLimit, fmt::format("{}.", problem), {}});

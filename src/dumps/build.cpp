@@ -54,7 +54,7 @@ Times times_of(std::span<const DumpFile* const> dumps) {
   const std::uint64_t first = dumps.front()->modified_unix_ns, last = dumps.back()->modified_unix_ns;
   const auto written = [](const DumpFile* file) { return file->modified_unix_ns; };
   if (std::ranges::any_of(dumps, [&](const DumpFile* file) { return written(file) == 0; }))
-    times.why_not = "When the dumps were written is not known";
+    times.why_not = "The time of the dumps is unknown";
   else if (!std::ranges::is_sorted(dumps, {}, written))
     times.why_not = "The times of the files are not in the order of the dumps";
   else if (dumps.size() > 1 && first == last)
@@ -333,8 +333,7 @@ void ProfileBuilder::add(const Instance& instance, std::span<const DumpFile* con
       profile_.quality.notes.push_back(fmt::format("{}: {}.", file->path, text));
     };
     if (dump.cut) note("the file ends before the dump does");
-    if (dump.maps.empty() && dump.names.empty())
-      note("it does not say what was mapped, so nothing has a name");
+    if (dump.maps.empty() && dump.names.empty()) note("it has no list of mappings, so nothing has a name");
     if (dump.without_bytes != 0)
       note(fmt::format("{} counts have objects without bytes and are left out", dump.without_bytes));
     if (dump.deep != 0)

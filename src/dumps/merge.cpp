@@ -42,13 +42,10 @@ class Merger {
     const Instance& instance = instances_.front();
     if (instance.related)
       notes_.push_back(
-          "Another process of the same prefix was mapped at the same places: if this one was forked from it, "
-          "what was live "
-          "there at the fork is in its dumps too.");
+          "Another process with the same prefix has the same mappings: if this one was forked from it, its dumps include what was live there at the fork.");
     if (instance.forked)
       notes_.push_back(
-          "It was forked from a process of the same prefix: what was live there at the fork is in its dumps "
-          "too.");
+          "It was forked from a process with the same prefix, so its dumps include what was live there at the fork.");
     switch (merge_.kind) {
       case Kind::kAll:
       case Kind::kLast:
@@ -111,7 +108,7 @@ class Merger {
     if (pid_) {
       std::erase_if(all, [&](const Instance& instance) { return instance.pid != *pid_; });
       if (all.empty())
-        return fail(ErrorKind::kNotFound, fmt::format("none of the dumps is of process {}", *pid_),
+        return fail(ErrorKind::kNotFound, fmt::format("none of the dumps is from process {}", *pid_),
                     "the number in their names: PREFIX.PID.N.i0.heap");
     }
     for (Instance& instance : all) {
@@ -136,8 +133,9 @@ class Merger {
     for (const Instance& instance : instances_)
       list += fmt::format("{}{}: {} dump{}", list.empty() ? "" : "; ", instance.title(),
                           instance.dumps.size(), plural(instance.dumps.size()));
-    return fail(ErrorKind::kUsage, fmt::format("the dumps are of {} processes ({})", instances_.size(), list),
-                "--pid N for one of them, --merge sum to add up what is live in all");
+    return fail(ErrorKind::kUsage,
+                fmt::format("the dumps are from {} processes ({})", instances_.size(), list),
+                "--pid N for one of them, or --merge sum to add up the live memory of all");
   }
 
   // The last one before the exit.
@@ -152,14 +150,14 @@ class Merger {
     const DumpFile* const chosen[] = {&file};
     builder_.add(instance, chosen, Shape::kSnapshot);
     std::string meaning =
-        fmt::format("This is the latest of {} dump{}, {}: what was live at its moment; nothing is added up",
+        fmt::format("This is the latest of {} dump{}, {}: live memory at that moment; nothing is added up",
                     instance.dumps.size(), plural(instance.dumps.size()), file_name(file.path));
     if (is_final(file))
       meaning +=
           ". It is the one of the exit, as there is no other: what the program had cleaned up by then is not "
           "in it";
     else if (is_final(*instance.dumps.back()))
-      meaning += ". The one of the exit is left out, as it is written after the program has cleaned up";
+      meaning += ". The exit dump is left out because it is written after the program has cleaned up";
     return done(subject_of(instance, file), meaning + ".", file.path);
   }
 
@@ -170,9 +168,7 @@ class Merger {
       dumps.erase(dumps.begin(), dumps.end() - static_cast<std::ptrdiff_t>(merge_.count));
     builder_.add(instance, dumps, Shape::kSeries);
     std::string meaning = fmt::format(
-        "These are {} of {} dump{} as a heap over time, from {} to {}: what is live is what the last one "
-        "says, and growth is the "
-        "last without the first",
+        "These are {} of {} dump{} as a heap over time, from {} to {}: live memory is from the last one, and growth is the last minus the first",
         dumps.size(), all, plural(all), file_name(dumps.front()->path), file_name(dumps.back()->path));
     if (is_final(*dumps.back()))
       meaning += "; the last one was written at the exit, after the program had cleaned up";
@@ -197,8 +193,7 @@ class Merger {
     return done(
         of_process(instance, fmt::format("the mean of {} dumps", instance.dumps.size())),
         fmt::format(
-            "This is the mean of what was live in {} dumps, from {} to {}; it was never live like this at "
-            "one moment.",
+            "This is the mean live memory of {} dumps, from {} to {}; no single moment looked like this.",
             instance.dumps.size(), file_name(instance.dumps.front()->path),
             file_name(instance.dumps.back()->path)),
         common_name(instance));
@@ -224,23 +219,22 @@ class Merger {
 
   Result<model::Profile> sum() {
     if (instances_.size() < 2)
-      return fail(ErrorKind::kUsage,
-                  "--merge sum adds up different processes, and these dumps are of one: each holds all that "
-                  "was live, so a "
-                  "sum would count it again and again",
-                  "--merge latest, all, last:N, mean or max");
+      return fail(
+          ErrorKind::kUsage,
+          "--merge sum adds up different processes, but these dumps are from one: each holds everything that was live, so a sum would count it many times",
+          "--merge latest, all, last:N, mean or max");
     for (const Instance& instance : instances_) {
       if (instance.forked)
-        return fail(ErrorKind::kUsage,
-                    fmt::format("{} was forked from another one: what was live at the fork would count twice",
-                                instance.title()),
-                    "--pid N for one of them");
+        return fail(
+            ErrorKind::kUsage,
+            fmt::format("{} was forked from another one, so memory live at the fork would count twice",
+                        instance.title()),
+            "--pid N for one of them");
       if (instance.related)
         return fail(
             ErrorKind::kUsage,
             fmt::format(
-                "{} was mapped at the places of another one: if one was forked from the other, what was "
-                "live at the fork would count twice",
+                "{} has the same mappings as another one: if one was forked from the other, memory live at the fork would count twice",
                 instance.title()),
             "--pid N for one of them");
     }
@@ -249,7 +243,7 @@ class Merger {
       builder_.add(instance, chosen, Shape::kSnapshot);
     }
     return done(fmt::format("{} processes", instances_.size()),
-                fmt::format("This is the sum of what is live in {} processes, by the latest dump of each.",
+                fmt::format("This is the sum of live memory in {} processes, from the latest dump of each.",
                             instances_.size()),
                 common_name(instances_.front()));
   }

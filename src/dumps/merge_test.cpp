@@ -262,7 +262,7 @@ TEST(MergedDumps, OverTimeSayWhyTheirTimesAreNotThoseOfTheFiles) {
   const auto why = [](std::string_view text) { return testing::Contains(HasSubstr(std::string(text))); };
   EXPECT_THAT(notes({3, 2}), why("The times of the files are not in the order of the dumps, so each dump"));
   EXPECT_THAT(notes({3, 3}), why("All files have the same time, so each dump"));
-  EXPECT_THAT(notes({0, 3}), why("When the dumps were written is not known, so each dump"));
+  EXPECT_THAT(notes({0, 3}), why("The time of the dumps is unknown, so each dump"));
   EXPECT_THAT(notes({2, 3}), testing::Not(why("so each dump")));
   EXPECT_THAT(notes({3}), testing::Not(why("so each dump")));
 }

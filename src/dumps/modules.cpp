@@ -104,7 +104,7 @@ Result<FilesByName> FilesByName::scan(const std::string& folder) {
   for (const fs::recursive_directory_iterator end; entry != end; entry.increment(error)) {
     if (error) break;
     if (seen == kMostFiles) {
-      files.note_ = fmt::format("only {} files below {} were looked at", kMostFiles, folder);
+      files.note_ = fmt::format("only {} files below {} were checked", kMostFiles, folder);
       break;
     }
     std::error_code ignored;

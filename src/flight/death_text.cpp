@@ -139,7 +139,7 @@ std::string kind_text(const Death& death) {
       text = fmt::format("memory that the program maps itself, without an allocator: {}", grew);
       break;
     case GrowthKind::kAnonymous:
-      text = fmt::format("anonymous memory, {}; whose is not known{}", grew,
+      text = fmt::format("anonymous memory, {}; owner unknown{}", grew,
                          death.live ? "" : ": record with --heap");
       break;
     case GrowthKind::kShared:
@@ -172,9 +172,7 @@ std::string headroom_text(const Death& death) {
                        : "a larger limit only delays it";
     case HeadroomKind::kLevelsOff:
       return fmt::format(
-          "it needs more than {}; its growth slows down, and where it stops is not known: fathom limit "
-          "--bisect finds the "
-          "smallest limit that works",
+          "it needs more than {}; its growth slows down, and its end is unknown: fathom limit --bisect finds the smallest limit that works",
           bytes(std::max(limit, headroom.needed)));
     case HeadroomKind::kGivesWay:
       return fmt::format(
@@ -183,8 +181,7 @@ std::string headroom_text(const Death& death) {
           bytes(headroom.needed));
     case HeadroomKind::kNeedsAtOnce:
       return fmt::format(
-          "it needs {} at once, and how much more is not known: fathom limit --bisect finds the "
-          "smallest limit that works",
+          "it needs {} at once, and possibly more: fathom limit --bisect finds the smallest limit that works",
           bytes(headroom.needed));
   }
   return "";
@@ -215,24 +212,24 @@ std::string verdict_sentence(const Death& death) {
           limit.empty() ? "" : limit);
     case Verdict::kWantOfMemory:
       return fmt::format(
-          "the kernel killed {} for want of memory: {} counted it{}; whose limit was met is not known{}", who,
-          group,
+          "the kernel killed {} because memory ran out: {} counted it{}; it is unknown whose limit was reached{}",
+          who, group,
           death.limit_bytes ? fmt::format(" (limit {})", bytes(static_cast<double>(*death.limit_bytes))) : "",
           death.log_unread ? ", as the kernel's log could not be read" : "");
     case Verdict::kAskedFor:
-      return fmt::format("the kernel killed {} as somebody asked for it by the SysRq key", who);
+      return fmt::format("the kernel killed {} because of a SysRq request", who);
     case Verdict::kSomebodysKill:
       return fmt::format(
-          "somebody sent SIGKILL to {}: the kernel did not kill it for want of memory ({})", who,
+          "a process sent SIGKILL to {}: the kernel did not kill it for lack of memory ({})", who,
           death.log_unread ? "the counter of its control group did not move" : "its log has no record of it");
     case Verdict::kKill:
-      return fmt::format("SIGKILL ended {}; by whom is not known, as the kernel's log could not be read{}",
-                         who,
-                         death.gone_group.empty()
-                             ? ""
-                             : fmt::format(", and control group {} was gone before its kills were counted: "
-                                           "whether memory was the reason is not known",
-                                           printable(death.gone_group)));
+      return fmt::format(
+          "SIGKILL ended {}; the sender is unknown because the kernel log could not be read{}", who,
+          death.gone_group.empty()
+              ? ""
+              : fmt::format(
+                    ", and control group {} was removed before its kills were counted, so it is unknown whether memory was the reason",
+                    printable(death.gone_group)));
     case Verdict::kCrash:
       return fmt::format("{} crashed: {}", who, analysis::signal_name(death.signal));
     case Verdict::kSignal:

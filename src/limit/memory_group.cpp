@@ -158,7 +158,7 @@ Result<> MemoryGroup::apply_version_1(const Limits& limits, bool machine_swaps) 
 Result<> MemoryGroup::apply_version_2(const Limits& limits, bool machine_swaps) const {
   if (limits.swappiness)
     return fail(ErrorKind::kUnsupported, "control groups of version 2 have no swappiness of their own",
-                "--swap 0, or --swap SIZE for what may be swapped");
+                "--swap 0, or --swap SIZE to allow that much swap");
   if (auto done = set("memory.max", limits.memory_bytes); !done) return done;
   if (::access(file("memory.swap.max").c_str(), F_OK) == 0) return set("memory.swap.max", limits.swap_bytes);
   if (machine_swaps)

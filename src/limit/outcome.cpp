@@ -92,18 +92,17 @@ std::string describe(const Outcome& outcome) {
                            size(outcome.limits.swap_bytes));
       return fmt::format("passed with {}", limit_text(outcome.limits));
     case Verdict::kSwapped:
-      return fmt::format("passed, but swapped {}: with {} of memory alone it is not known to",
+      return fmt::format("passed, but swapped {}: it is unknown whether {} of memory alone is enough",
                          size(outcome.swapped_bytes), size(outcome.limits.memory_bytes));
     case Verdict::kDied:
       return why_died(outcome);
     case Verdict::kFailed:
       return fmt::format(
-          "the command failed by itself with {}{}", *outcome.status,
+          "the command itself failed with {}{}", *outcome.status,
           outcome.state.ooms != 0 ? ", after it had been refused memory" : "; the kernel killed nothing");
     case Verdict::kKilled:
       return fmt::format(
-          "{} ended the command; the kernel killed nothing for want of memory: somebody else did, or the "
-          "command itself",
+          "{} ended the command; the kernel killed nothing for lack of memory, so another process or the command itself sent it",
           signal_name(outcome.signal));
     case Verdict::kInterrupted:
       break;
@@ -155,10 +154,10 @@ std::string to_text(const Outcome& outcome, std::size_t width) {
   };
   const GroupState& state = outcome.state;
   std::string memory = fmt::format("peak {}", size(peak_of(outcome)));
-  if (!state.peak_bytes) memory += " (the largest of what was read ten times a second)";
+  if (!state.peak_bytes) memory += " (the largest of ten readings per second)";
   if (const auto both = peak_with_swap_of(outcome)) memory += fmt::format(", with swap {}", size(*both));
   if (outcome.swapped_bytes != 0)
-    memory += fmt::format(", of it {} swapped out", size(outcome.swapped_bytes));
+    memory += fmt::format(", {} of it swapped out", size(outcome.swapped_bytes));
   add("memory", memory);
   if (outcome.limit_above)
     add("", fmt::format("a group above has a lower limit of {}: that one holds, and --memory does nothing",
@@ -176,7 +175,7 @@ std::string to_text(const Outcome& outcome, std::size_t width) {
   if (state.pressure || outcome.machine_pressure) {
     const Pressure& pressure = state.pressure ? *state.pressure : *outcome.machine_pressure;
     add("stalled",
-        fmt::format("{} for want of memory, {} of it with nothing running{}",
+        fmt::format("{} for lack of memory, {} of it with nothing running{}",
                     analysis::seconds(static_cast<double>(pressure.some_us) * 1e-6),
                     analysis::seconds(static_cast<double>(pressure.full_us) * 1e-6),
                     state.pressure ? "" : " (of the whole machine: the group has no figure of its own)"));
@@ -186,7 +185,7 @@ std::string to_text(const Outcome& outcome, std::size_t width) {
     time += outcome.signal != 0 ? fmt::format("; ended by {}", signal_name(outcome.signal))
                                 : fmt::format("; exit status {}", *outcome.status);
   if (outcome.left_behind != 0)
-    time += fmt::format("; {} it had left behind ended, too",
+    time += fmt::format("; {} that it left behind also ended",
                         analysis::counted(outcome.left_behind, "process", "processes"));
   add("time", time);
   for (const oom::Record& record : outcome.records) {
@@ -199,8 +198,8 @@ std::string to_text(const Outcome& outcome, std::size_t width) {
   if (outcome.records.empty() && state.oom_kills != 0)
     add("killed",
         outcome.log_unreadable
-            ? "who it was is in the kernel log, which this user may not read"
-            : "the kernel's record of it did not arrive: of many in a few seconds it prints some alone");
+            ? "the kernel log names the process, but this user cannot read it"
+            : "the kernel's record of it did not arrive: of many kills in a few seconds it prints only some");
   for (std::size_t i = 0; i < outcome.holders.size(); ++i) {
     const Holder& holder = outcome.holders[i];
     add(i == 0 ? "held by" : "",

@@ -85,11 +85,10 @@ std::string describe_at_wall(const MemoryGroup& group, std::size_t width) {
     if (!status) continue;
     const std::uint64_t resident = status->rss_anon + status->rss_file + status->rss_shmem;
     rows.emplace_back(
-        resident,
-        fmt::format("{} (pid {}): {} resident, of it anonymous {}, files {}, shared {}; page tables {}",
-                    analysis::printable(status->name), pid, size_text(resident), size_text(status->rss_anon),
-                    size_text(status->rss_file), size_text(status->rss_shmem),
-                    size_text(status->page_tables)));
+        resident, fmt::format("{} (pid {}): {} resident (anonymous {}, files {}, shared {}); page tables {}",
+                              analysis::printable(status->name), pid, size_text(resident),
+                              size_text(status->rss_anon), size_text(status->rss_file),
+                              size_text(status->rss_shmem), size_text(status->page_tables)));
   }
   std::ranges::stable_sort(rows, std::greater{}, [](const auto& row) { return row.first; });
   constexpr std::size_t kMost = 5;

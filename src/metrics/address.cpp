@@ -95,7 +95,7 @@ Result<std::string> read_token(const std::string& path) {
   if (::fstat(file.get(), &status) != 0 || !S_ISREG(status.st_mode))
     return refuse(ErrorKind::kUsage, "the token is read from a regular file only", std::string(kNewOne));
   if (status.st_uid != ::geteuid() && status.st_uid != 0)
-    return refuse(ErrorKind::kUsage, "the token's file is another user's, who can change it",
+    return refuse(ErrorKind::kUsage, "the token file belongs to another user, who can change it",
                   "a file that this user or root owns");
   if ((status.st_mode & 077) != 0)
     return refuse(ErrorKind::kUsage,

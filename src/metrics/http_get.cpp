@@ -101,7 +101,7 @@ Result<Url> parse_url(std::string_view text) {
   if (rest.starts_with("http://")) {
     rest.remove_prefix(7);
   } else if (rest.find("://") != rest.npos) {
-    return fail(ErrorKind::kUsage, fmt::format("'{}': only http:// is understood", text), remedy);
+    return fail(ErrorKind::kUsage, fmt::format("'{}': only http:// is supported", text), remedy);
   }
   const std::size_t slash = rest.find('/');
   std::string authority(rest.substr(0, slash));

@@ -68,7 +68,7 @@ Result<> make_room(const Address& address) {
   if (errno == EACCES || errno == EPERM)
     return fail(
         ErrorKind::kPermission,
-        fmt::format("{}: a socket is there, and this user may not ask who listens there", address.path),
+        fmt::format("{}: a socket exists there, and this user cannot check who listens on it", address.path),
         "another path");
   if (errno != ECONNREFUSED) return system_error(address);
   if (::unlink(address.path.c_str()) != 0) return system_error(address);
@@ -112,7 +112,7 @@ Result<Listener> Listener::open(const Address& address) {
       ::bind(fd.get(), reinterpret_cast<const sockaddr*>(&name), size) != 0 ||
       ::listen(fd.get(), kBacklog) != 0)
     return system_error(address, errno == EADDRINUSE ? "another port, or port 0 for any that is free"
-                                 : errno == EACCES   ? "a port from 1024 on: those below are root's"
+                                 : errno == EACCES   ? "use a port above 1023: only root can listen on lower ones"
                                                      : "");
   size = sizeof(name);
   if (::getsockname(fd.get(), reinterpret_cast<sockaddr*>(&name), &size) != 0) return system_error(address);

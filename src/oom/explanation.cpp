@@ -32,8 +32,8 @@ const Task* task_of(const Record& record, std::int64_t pid) {
 
 std::string who(const Record& record) {
   if (record.panicked) return "the machine is set to panic when memory runs out (vm.panic_on_oom)";
-  if (record.nobody_left) return "nobody was killed: there was no process that may be";
-  if (record.kills.empty()) return "who was killed is not in this record";
+  if (record.nobody_left) return "no process was killed, because none could be";
+  if (record.kills.empty()) return "this record does not name the killed process";
   const Kill& first = record.kills.front();
   std::string text = fmt::format("{} (pid {}) was killed", printable(first.name), first.pid);
   if (record.kills.size() > 1)
@@ -97,7 +97,7 @@ std::vector<std::string> why_group(const Record& record) {
   if (record.swap && record.swap->limit_bytes == std::uint64_t{0})
     why.push_back("the group may not swap");
   else if (record.swap && record.swap->usage_bytes != 0)
-    why.push_back(fmt::format("{} of it were swapped out already", size(record.swap->usage_bytes)));
+    why.push_back(fmt::format("{} of it were already swapped out", size(record.swap->usage_bytes)));
   return why;
 }
 
@@ -136,7 +136,7 @@ std::vector<Part> parts_of_rest(const Record& record, const Held& held) {
   const std::uint64_t huge = machine(record, "hugepages_total"),
                       unused = std::min(machine(record, "hugepages_free"), huge);
   add(unused == huge ? "set aside for huge pages, none of them used"
-                     : fmt::format("set aside for huge pages, {} of it unused", size(unused)),
+                     : fmt::format("reserved for huge pages, {} of it unused", size(unused)),
       huge);
   add("kernel objects", sum_of({machine(record, "slab_reclaimable"), machine(record, "slab_unreclaimable")}));
   add("shared memory and tmpfs", machine(record, "shmem"));
@@ -179,7 +179,7 @@ std::string word_on_zones(const Record& record) {
   }
   if (empty == nullptr || free < 10 * std::min(least, ~std::uint64_t{0} / 10)) return "";
   return fmt::format(
-      "{} were free in all, but zone {} of node {} had only {}: what was asked for has to lie there",
+      "{} were free in total, but zone {} of node {} had only {}, and the request needs that zone",
       size(free), printable(empty->name), printable(empty->node), size(empty->free_bytes));
 }
 
@@ -193,7 +193,7 @@ std::vector<std::string> why_machine(const Record& record) {
   if (record.total_swap_bytes == std::uint64_t{0})
     why.push_back("it has no swap");
   else if (record.total_swap_bytes && record.free_swap_bytes)
-    why.push_back(fmt::format("of {} of swap {} were free", size(*record.total_swap_bytes),
+    why.push_back(fmt::format("{} of swap, {} of it free", size(*record.total_swap_bytes),
                               size(*record.free_swap_bytes)));
   const Held held = held_by_processes(record);
   if (record.ram_bytes && held.all() != 0) {
@@ -215,7 +215,7 @@ std::vector<std::string> why_machine(const Record& record) {
 std::vector<std::string> why(const Record& record) {
   std::vector<std::string> why;
   if (record.asked_for)
-    why.push_back("somebody asked for it with the magic SysRq key (f); memory need not have been short");
+    why.push_back("a user requested it with the SysRq key (f); memory need not have been short");
   else if (record.scope == Scope::kGroup)
     why = why_group(record);
   else if (record.scope == Scope::kMachine)
@@ -228,7 +228,7 @@ std::vector<std::string> why(const Record& record) {
                     record.allowed_nodes.empty() ? "(not said)" : printable(record.allowed_nodes),
                     record.scope == Scope::kCpuset ? "its cpuset" : "its memory policy"));
   if (record.order && *record.order > 3)
-    why.push_back(fmt::format("what was asked for were {} pages in a row: {}, in smaller pieces",
+    why.push_back(fmt::format("the request was for {} contiguous pages: {}, in smaller pieces",
                               *record.order < 31 ? 1U << *record.order : 0,
                               machine(record, "free") != 0
                                   ? fmt::format("{} were free", size(machine(record, "free")))
@@ -236,7 +236,8 @@ std::vector<std::string> why(const Record& record) {
   if (!record.kills.empty() && !record.invoked_by.empty() && record.invoked_by != record.kills.front().name)
     why.push_back(
         fmt::format("it was {} that asked for memory when there was none", printable(record.invoked_by)));
-  if (record.whole_group) why.push_back("all of the group were killed, as it is set to (memory.oom.group)");
+  if (record.whole_group)
+    why.push_back("all processes of the group were killed, because memory.oom.group is set");
   if (!record.kills.empty())
     if (const auto adjustment = record.kills.front().oom_score_adj; adjustment && *adjustment > 0)
       why.push_back(fmt::format("it is set to be killed before others (oom_score_adj {})", *adjustment));
@@ -284,8 +285,7 @@ std::vector<std::string> remedies(const Record& record, const Explanation& told)
       std::min(machine(record, "hugepages_free"), machine(record, "hugepages_total"));
   if (record.scope == Scope::kMachine && record.ram_bytes && share(unused, *record.ram_bytes) > 0.05)
     out.push_back(fmt::format(
-        "give {} of unused huge pages back: sysctl vm.nr_hugepages (or hugepages= of the kernel's command "
-        "line) is larger than what is used",
+        "release {} of unused huge pages: sysctl vm.nr_hugepages (or hugepages= on the kernel command line) is larger than needed",
         size(unused)));
   const bool known = !record.kills.empty();
   const std::string name = known ? printable(record.kills.front().name) : "";
@@ -307,7 +307,7 @@ std::vector<std::string> remedies(const Record& record, const Explanation& told)
   }
   if (known && told.resident_bytes != 0 && !told.large.empty() &&
       told.large.front().rss_bytes > told.resident_bytes)
-    out.push_back(fmt::format("{} (pid {}) was larger and was spared: look there, too",
+    out.push_back(fmt::format("{} (pid {}) was larger and was spared: check it as well",
                               printable(told.large.front().name), told.large.front().pid));
   const auto tables = std::ranges::find(told.victim, std::string("page tables"), &Part::name);
   if (tables != told.victim.end() && tables->bytes > std::uint64_t{256} << 20)

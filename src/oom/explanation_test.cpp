@@ -77,7 +77,7 @@ TEST(Explanation, LargeRequestsMayFailThoughMemoryIsThere) {
 
 TEST(Explanation, NothingIsGuessedOfAnEmptyRecord) {
   const Explanation told = explain(Record{});
-  EXPECT_EQ(told.who, "who was killed is not in this record");
+  EXPECT_EQ(told.who, "this record does not name the killed process");
   EXPECT_THAT(told.why, testing::ElementsAre("the lines that say why are not in this record"));
   EXPECT_THAT(told.victim, IsEmpty());
 }

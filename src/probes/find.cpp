@@ -180,12 +180,11 @@ class Search {
     std::vector<std::string> similar(similar_.begin(), similar_.end());
     std::ranges::stable_sort(similar, {}, &std::string::size);
     if (similar.size() > kMostSimilar) similar.resize(kMostSimilar);
-    return fail(ErrorKind::kNotFound,
-                fmt::format("--probe: there is no function '{}' in {}", wish_.function, where),
-                similar.empty() ? "fathom report names the functions that a recording has seen; what the "
-                                  "program loads later can be "
-                                  "probed by attaching to it (-p)"
-                                : fmt::format("similar: {}", fmt::join(similar, "; ")));
+    return fail(
+        ErrorKind::kNotFound, fmt::format("--probe: there is no function '{}' in {}", wish_.function, where),
+        similar.empty()
+            ? "fathom report lists the functions in a recording; to probe modules that the program loads later, attach to it (-p)"
+            : fmt::format("similar: {}", fmt::join(similar, "; ")));
   }
 
   // The strings of its debug information, without reading the rest of it: a stranger's file is read here with all rights.
@@ -237,7 +236,7 @@ class Search {
       return fail(
           ErrorKind::kUsage,
           fmt::format("--probe: '{}' has {} copies in the program", wish_.function, candidates_.size()),
-          "a function that is not made anew for each type");
+          "a function that is not generic");
     Ends ends(file, modules_[found.module].table);
     for (const Candidate& one : candidates_) {
       if (one.indirect)

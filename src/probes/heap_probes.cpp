@@ -10,7 +10,7 @@ namespace {
 // Why the first `count` arguments cannot be read; "": they can.
 std::string problem_of(const UsdtPlace& place, std::size_t count) {
   if (place.arguments.size() < count)
-    return fmt::format("it tells {} of {} values", place.arguments.size(), count);
+    return fmt::format("it has {} of {} values", place.arguments.size(), count);
   for (std::size_t i = 0; i < count; ++i)
     if (!place.arguments[i].problem.empty())
       return fmt::format("argument {} cannot be read: {}", i + 1, place.arguments[i].problem);

@@ -50,7 +50,7 @@ void resolve(arch::ProbeOperand& operand, ElfAddress place, const elf::ElfFile& 
   if (!address)
     operand.problem = fmt::format("the file does not say where '{}' is", operand.symbol);
   else if (!from_place && file.type() != ET_EXEC)
-    operand.problem = "its address is known to the loader alone";
+    operand.problem = "only the loader knows its address";
   else
     operand.value.offset += static_cast<std::int64_t>(address->value - (from_place ? place.value : 0));
   operand.symbol.clear();
@@ -143,7 +143,7 @@ Result<FoundUsdt> find_usdt(std::span<const Module> modules, const Wish& wish) {
       if (probe.name != wish.function) continue;
       if (found)
         return fail(ErrorKind::kNotFound,
-                    fmt::format("--probe: '{}:{}' is there in {} and in {}", wish.provider, wish.function,
+                    fmt::format("--probe: '{}:{}' exists in {} and in {}", wish.provider, wish.function,
                                 file_name(modules[found->module].path), file_name(module.path)),
                     fmt::format("--probe {}:{}@{}", wish.provider, wish.function, file_name(module.path)));
       found = FoundUsdt{i, std::move(probe)};
@@ -159,10 +159,10 @@ Result<FoundUsdt> find_usdt(std::span<const Module> modules, const Wish& wish) {
   if (wish.size == SizeFrom::kNothing) return *found;
   for (const UsdtPlace& place : found->probe.places) {
     if (wish.argument > place.arguments.size())
-      return fail(ErrorKind::kNotFound,
-                  fmt::format("--probe: {} tells {} arguments, and not {}", name, place.arguments.size(),
-                              wish.argument),
-                  "one of those, or none");
+      return fail(
+          ErrorKind::kNotFound,
+          fmt::format("--probe: {} has {} arguments, not {}", name, place.arguments.size(), wish.argument),
+          "one of those, or none");
     if (const std::string& problem = place.arguments[wish.argument - 1].problem; !problem.empty())
       return fail(ErrorKind::kUnsupported,
                   fmt::format("--probe: argument {} of {} cannot be read: {}", wish.argument, name, problem),

@@ -38,7 +38,7 @@ Result<std::string> find_command(const std::string& command) {
     if (::access(command.c_str(), F_OK) != 0)
       return fail(ErrorKind::kNotFound, command + ": no such program");
     if (is_folder(command)) return fail(ErrorKind::kPermission, command + ": this is a folder, no program");
-    return fail(ErrorKind::kPermission, command + ": not a program that may be run",
+    return fail(ErrorKind::kPermission, command + ": not an executable program",
                 "chmod +x, or name another file");
   }
   const char* path = std::getenv("PATH");

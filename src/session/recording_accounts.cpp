@@ -41,10 +41,9 @@ void Recording::account() {
   }
   note_shared_rows();
   if (const std::uint64_t pages = lost_pages(); pages > 0 && is_ending_)
-    note_once(
-        fmt::format("files were cut short while they were read: {} pages of them were taken for zeros, and "
-                    "stacks and names of their code may be missing or wrong",
-                    pages));
+    note_once(fmt::format(
+        "files were truncated while fathom read them: {} pages were taken as zeros, so stacks and names of their code may be missing or wrong",
+        pages));
   for (std::string& note : source_->notes()) note_once(std::move(note));
   if (std::string why = source_->why_not_sampled(); options_.cpu && !why.empty()) {
     auto& facts = profile_.meta.facts;
@@ -99,9 +98,7 @@ void Recording::note_shared_rows() {
   const std::uint64_t all = shared.processes + shared.threads;
   if (all == 0 || (!is_ending_ && all < 2 * shared_rows_noted_)) return;
   std::string note = fmt::format(
-      "{} short-lived processes and {} short-lived threads{} are merged with others of the same program and "
-      "name, and "
-      "cannot be told apart",
+      "{} short-lived processes and {} short-lived threads{} are merged with others of the same program and name, and cannot be distinguished",
       shared.processes, shared.threads, is_ending_ ? "" : ", or more,");
   auto& notes = profile_.quality.notes;
   std::erase(notes, shared_rows_note_);

@@ -81,7 +81,7 @@ int run_fetch_process(int argc, char** argv) {
   if (std::strlen(build_id) < 8 || std::strspn(build_id, "0123456789abcdef") != std::strlen(build_id))
     return kFetchFailed;
   if (!give_up_rights()) {
-    say("root could not become nobody");
+    say("root could not switch to user nobody");
     return kFetchFailed;
   }
   Library library;

@@ -43,7 +43,7 @@ std::string CodeMatch::reason() const {
   if (other != 0)
     return fmt::format("{} of {} recorded functions have other code in it, such as the one at 0x{:x}", other,
                        same + other, first_other.value);
-  return fmt::format("only {} of its functions were recorded with their code, and {} are needed to tell",
+  return fmt::format("only {} of its functions were recorded with their code, and {} are needed to decide",
                      same, kLeastSameFunctions);
 }
 

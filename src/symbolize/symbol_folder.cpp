@@ -108,15 +108,14 @@ Result<SymbolFolder> SymbolFolder::scan(const std::string& path, std::size_t mos
   }
   if (walk.cut())
     folder.gaps_.push_back(fmt::format(
-        "{} has more than {} files and folders: what lies beyond was not looked at; name a folder "
-        "further down",
-        path, most_entries));
+        "{} has more than {} files and folders, so fathom searched only those; give a deeper folder", path,
+        most_entries));
   if (closed != 0)
     folder.gaps_.push_back(
         fmt::format("{} of the folders below {} cannot be read, such as {}", closed, path, a_closed_one));
   if (walk.too_deep() != 0)
     folder.gaps_.push_back(
-        fmt::format("{} of the folders below {} lie more than {} deep and were not looked at",
+        fmt::format("{} of the folders below {} are more than {} levels deep and were not searched",
                     walk.too_deep(), path, kDeepestFolder));
   return folder;
 }

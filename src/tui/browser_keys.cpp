@@ -173,7 +173,7 @@ void Browser::press_text(const std::string& text) {
       status_ = "copied: " + printable(*copied_);
       return;
     default:
-      status_ = "h tells the keys";
+      status_ = "h shows the keys";
       return;
   }
   typed_.clear();

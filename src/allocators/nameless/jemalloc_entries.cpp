@@ -119,11 +119,11 @@ class Search {
       return fail(ErrorKind::kUnsupported, "no function has the shape of its malloc (of 5.2 and later)");
     for (const auto& each : of_malloc) tables.insert(each.begin(), each.end());
     // Two copies of the library have tables of their own.
-    if (tables.size() > 6) return fail(ErrorKind::kUnsupported, "several copies of it are in the program");
+    if (tables.size() > 6) return fail(ErrorKind::kUnsupported, "the program contains several copies of it");
     std::vector<std::uint64_t> common = of_malloc.front();
     for (const auto& each : of_malloc)
       std::erase_if(common, [&](std::uint64_t table) { return !has(each, table); });
-    if (common.size() < 2) return fail(ErrorKind::kUnsupported, "several copies of it are in the program");
+    if (common.size() < 2) return fail(ErrorKind::kUnsupported, "the program contains several copies of it");
     for (const std::uint64_t each : common) found_.tables.push_back({each});
     std::erase_if(quick_, [&](const Quick& quick) {
       return std::ranges::none_of(common, [&](std::uint64_t table) { return names(quick.function, table); });

@@ -120,7 +120,7 @@ Result<MimallocCode> MimallocCode::find(const elf::ElfFile& file) {
   if (found.seeds_.empty()) return fail(ErrorKind::kUnsupported, "no code names its messages");
   found.first_ = found.seeds_.front(), found.last_ = found.seeds_.back();
   if (found.last_ - found.first_ > kMostOfLibrary)
-    return fail(ErrorKind::kUnsupported, "its code stands among that of the program");
+    return fail(ErrorKind::kUnsupported, "its code is mixed with the program's");
   found.near_first_ = found.first_ - std::min(found.first_, kBefore);
   found.near_last_ =
       std::min<FunctionNumber>(found.last_ + kBehind, static_cast<FunctionNumber>(found.code_.size()) - 1);
@@ -210,7 +210,7 @@ bool MimallocCode::is_inner(FunctionNumber function, int depth) {
 // Where the program begins must not be within the library: a compiler that saw both at once has mixed them.
 Result<> MimallocCode::check_apart() {
   if (last_ - first_ > kMostOfLibrary)
-    return fail(ErrorKind::kUnsupported, "its code stands among that of the program");
+    return fail(ErrorKind::kUnsupported, "its code is mixed with the program's");
   const auto is_within = [&](std::uint64_t address) {
     const FunctionNumber function = code_.holding(address);
     return function != kNoFunction && function >= first_ && function <= last_;
@@ -220,7 +220,7 @@ Result<> MimallocCode::check_apart() {
     for (const std::uint64_t each : facts(begin)->data) within |= is_within(each);
     for (const FunctionNumber each : ways_of(begin)) within |= is_within(code_.start(each));
   }
-  if (within) return fail(ErrorKind::kUnsupported, "its code stands among that of the program");
+  if (within) return fail(ErrorKind::kUnsupported, "its code is mixed with the program's");
   return {};
 }
 
@@ -232,7 +232,7 @@ Result<LibraryCode::WaysIn> MimallocCode::ways_in(std::span<const ElfAddress> do
   for (const FunctionNumber each : all_doors)
     (reaches(each, all_doors) ? inner_doors : wrappers_).insert(each);
   if (inner_doors.empty())
-    return fail(ErrorKind::kUnsupported, "what behaves as its functions does not lead into its code");
+    return fail(ErrorKind::kUnsupported, "the functions that behave like its own do not lead into its code");
   first_ = std::min(first_, *inner_doors.begin());
   last_ = std::max(last_, *inner_doors.rbegin());
   if (auto apart = check_apart(); !apart) return tl::unexpected<Error>(apart.error());

@@ -95,7 +95,7 @@ Result<Fits> find_fits(const Profile& profile, const std::vector<std::string>& t
     if (!group) return tl::unexpected(group.error());
     if (*group && !**group)
       return fail(
-          ErrorKind::kNotFound, fmt::format("nothing is of '{}'", text),
+          ErrorKind::kNotFound, fmt::format("nothing matches '{}'", text),
           "a part of its name, or a regular expression between slashes; report --modules lists modules");
     if (*group) continue;
     const Result<NamePattern> pattern = NamePattern::parse(text);

@@ -30,7 +30,7 @@ class Keys {
   Key of(const HeapSite& site) {
     switch (by_) {
       case TimelineBy::kThread:
-        return {site.thread == kNoThread ? "[threads not told apart]" : thread_name(profile_, site.thread),
+        return {site.thread == kNoThread ? "[threads not separated]" : thread_name(profile_, site.thread),
                 ""};
       case TimelineBy::kAllocator:
         return {site.allocator.value == 0

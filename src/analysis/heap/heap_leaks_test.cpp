@@ -146,7 +146,7 @@ TEST(HeapLeaks, SmallGroupsAreLeftOutAndCounted) {
 
 TEST(HeapLeaks, OfAProgramThatRanOnAreLiveAndNotLeaked) {
   const std::string ended = summary_of(leaks_of(server()));
-  EXPECT_THAT(ended, HasSubstr("979.1 KiB in 1,040 blocks never freed from 2 places that allocate."));
+  EXPECT_THAT(ended, HasSubstr("979.1 KiB in 1,040 blocks never freed from 2 call sites."));
   EXPECT_THAT(ended, Not(HasSubstr("ran on")));
   const std::string running = summary_of(leaks_of(server(model::HeapMode::kExact, false)));
   EXPECT_THAT(running, HasSubstr("live at the end of the recording from"));
@@ -168,7 +168,7 @@ TEST(HeapLeaks, SaysWhatAnAttachedASampledAndAKilledOneLacks) {
   EXPECT_THAT(summary_of(leaks_of(killed)), HasSubstr("live when SIGKILL ended it"));
   model::Profile unknown = server();
   unknown.meta.facts["ended_pid"] = "10";
-  EXPECT_THAT(summary_of(leaks_of(unknown)), HasSubstr("live when it ended, how is not known"));
+  EXPECT_THAT(summary_of(leaks_of(unknown)), HasSubstr("live when it ended (how is unknown)"));
   EXPECT_THAT(summary_of(leaks_of(killed)), Not(HasSubstr("never freed")));
 }
 
@@ -195,7 +195,7 @@ TEST(HeapLeaks, AreOfEachProcessAsItEnded) {
   EXPECT_THAT(summary_of(leaks_of(profile, options)), HasSubstr("never freed"));
   EXPECT_THAT(summary_of(leaks_of(profile, options)), Not(HasSubstr("SIGKILL")));
   profile.meta.facts["end.10"] = "unknown";
-  EXPECT_THAT(summary_of(leaks_of(profile)), HasSubstr("Process 10 ended, how is not known."));
+  EXPECT_THAT(summary_of(leaks_of(profile)), HasSubstr("Process 10 ended; how is unknown."));
 }
 
 TEST(HeapLeaks, AreSureOnlyBeyondWhatLostEventsMayHaveFreed) {
@@ -330,7 +330,7 @@ TEST(HeapLeaks, AreNotKnownWhereFreesWentUnseen) {
     ASSERT_TRUE(report);
     EXPECT_EQ(report->answer, unseen == 0 ? LeakAnswer::kLeft : LeakAnswer::kNotKnown);
     EXPECT_EQ(report->sure_blocks > 0, unseen == 0);
-    EXPECT_EQ(present::sentences_of(*report)[0].find("but some frees were not seen") != std::string::npos,
+    EXPECT_EQ(present::sentences_of(*report)[0].find("but some frees were missed") != std::string::npos,
               unseen != 0)
         << present::sentences_of(*report)[0];
   }

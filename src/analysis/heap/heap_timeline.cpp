@@ -237,7 +237,7 @@ class Timeline {
       if (line.most() > 0) out_.lines.push_back(std::move(line));
     }
     read_metric_lines();
-    TimelineLine stacks{"memory.stacks", "stacks of threads", values_of(steps_of_stacks())};
+    TimelineLine stacks{"memory.stacks", "thread stacks", values_of(steps_of_stacks())};
     if (stacks.most() > 0) out_.lines.push_back(std::move(stacks));
   }
 

@@ -279,7 +279,7 @@ TEST(ProblemClass, SaysWhatTheKernelCountedAsPressure) {
       << "it waited for no disk";
   problem.disk = 0.05;
   EXPECT_THAT(present::sentence_of(problem),
-              HasSubstr("; tasks of the whole machine were stalled on disks for 20 %"));
+              HasSubstr("; tasks on the machine were stalled on disks for 20 %"));
 }
 
 }  // namespace

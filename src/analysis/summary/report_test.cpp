@@ -302,11 +302,10 @@ TEST(Quality, OfTooFewSamplesNamesTheCauseWhereItIsKnown) {
       if (finding.kind == FindingKind::kFewReceived) text = present::complaint_of(finding).text;
     return text;
   };
-  EXPECT_THAT(finding_of(0, "0"), testing::HasSubstr("; the cause is not known."));
-  EXPECT_THAT(finding_of(20'000, "0"), testing::HasSubstr("as the kernel throttled the event."));
-  EXPECT_THAT(
-      finding_of(0, "20"),
-      testing::HasSubstr("as the machine's host took its CPUs away; the cause of the rest is not known."));
+  EXPECT_THAT(finding_of(0, "0"), testing::HasSubstr("; the cause is unknown."));
+  EXPECT_THAT(finding_of(20'000, "0"), testing::HasSubstr("because the kernel throttled the event."));
+  EXPECT_THAT(finding_of(0, "20"),
+              testing::HasSubstr("because the host took the CPUs away; the cause of the rest is unknown."));
 }
 
 }  // namespace

@@ -129,7 +129,7 @@ TEST(HeapVerdicts, AnAttachedProgramThatWasKilledHadNoChanceEither) {
     return live == nullptr ? std::string() : present::sentence_of(*live);
   };
   facts["ended_pid"] = std::to_string(process.pid);
-  EXPECT_THAT(sentence(), HasSubstr("Live when the program ended, how is not known: 976.6 KiB"));
+  EXPECT_THAT(sentence(), HasSubstr("Live when the program ended; how is unknown: 976.6 KiB"));
   facts["exit"] = "0";
   EXPECT_THAT(sentence(), HasSubstr("Not freed when the program ended"));
   facts.erase("exit");

@@ -75,9 +75,10 @@ TEST(HeapVerdicts, APeakSaysWhenAndOfWhat) {
   const HeapVerdict* found = find(verdicts, HeapVerdictKind::kPeak);
   ASSERT_TRUE(found);
   EXPECT_EQ(found->function, "sort_all");
-  EXPECT_THAT(present::sentence_of(*found),
-              HasSubstr("Peak of 9.5 MiB at 31.50 s, 10.0 times the usual 976.6 KiB; what is more "
-                        "than usual: 100.0 % by sort_all in server"));
+  EXPECT_THAT(
+      present::sentence_of(*found),
+      HasSubstr(
+          "Peak of 9.5 MiB at 31.50 s, 10.0 times the usual 976.6 KiB; above the usual level: 100.0 % by sort_all in server"));
   EXPECT_FALSE(find(verdicts, HeapVerdictKind::kLeak));
 }
 

@@ -51,7 +51,8 @@ TEST(WaitSummary, SaysWhereTheWallTimeOfAThreadGoes) {
   EXPECT_THAT(text,
               HasSubstr("38.0 % of the wall time of `engine` is blocked in page faults of `mdbx.dat`."));
   EXPECT_THAT(
-      text, HasSubstr("of thread time (4 threads), 6.2 % ran, 93.2 % waited, 0.50 % stood in the run queue"));
+      text,
+      HasSubstr("of thread time (4 threads), 6.2 % ran, 93.2 % waited, 0.50 % waited in the run queue"));
   EXPECT_THAT(text, HasSubstr("50.0 % was idle, workers without work, and is folded."));
 }
 

@@ -151,7 +151,7 @@ ProbeOperand operand(std::string_view text) {
     return made;
   }
   made.symbol = take_symbol(rest);
-  if (rest.starts_with('@')) return unread("its address is known to the loader alone");
+  if (rest.starts_with('@')) return unread("only the loader knows its address");
   if (!rest.starts_with('(') && !rest.empty()) {
     const auto number = take_number(rest);
     if (!number) return unread("its operand is not understood");

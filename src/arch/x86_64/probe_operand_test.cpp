@@ -77,7 +77,7 @@ TEST(ProbeOperand, IsAPlaceInMemory) {
 TEST(ProbeOperand, ThatCannotBeReadSaysWhy) {
   EXPECT_EQ(told("8f@%xmm0"), "it is a floating-point number");
   EXPECT_EQ(told("8@%fs:-4"), "it is in memory of its thread alone");
-  EXPECT_EQ(told("8@counter@GOTPCREL(%rip)"), "its address is known to the loader alone");
+  EXPECT_EQ(told("8@counter@GOTPCREL(%rip)"), "only the loader knows its address");
   EXPECT_EQ(told("16@%rax"), "its size is none of 1, 2, 4 and 8");
   EXPECT_EQ(told("3@%rax"), "its size is none of 1, 2, 4 and 8");
   EXPECT_EQ(told("@%rax"), "its size is none of 1, 2, 4 and 8");

@@ -41,9 +41,9 @@ Result<> is_alone(const std::string& folder, const IsOurs& is_ours) {
     ++count;
     if (!pid || *pid == 0 || !is_ours(*pid))
       return fail(ErrorKind::kUnsupported,
-                  fmt::format("{}: process {} is in it, too, and is not recorded", folder, line));
+                  fmt::format("{}: it also contains process {}, which is not recorded", folder, line));
   }
-  if (count == 0) return fail(ErrorKind::kUnsupported, folder + ": nobody is in it");
+  if (count == 0) return fail(ErrorKind::kUnsupported, folder + ": it is empty");
   std::error_code error;
   for (std::filesystem::directory_iterator at(folder, error), end; !error && at != end; at.increment(error))
     if (at->is_directory(error)) return fail(ErrorKind::kUnsupported, folder + ": there are groups below it");
@@ -79,8 +79,9 @@ Result<Hold> freeze_of(const std::string& folder, int version, const IsOurs& is_
   Hold hold{folder + (version == 2 ? "/cgroup.freeze" : "/freezer.state"), version == 2 ? "1" : "FROZEN",
             version == 2 ? "0" : "THAWED", kMostFrozenMs};
   if (const std::string now = first_line(hold.path); now != hold.off)
-    return fail(ErrorKind::kUnsupported,
-                fmt::format("{}: '{}', so somebody else freezes it, or it cannot be frozen", hold.path, now));
+    return fail(
+        ErrorKind::kUnsupported,
+        fmt::format("{}: '{}', so another program freezes it, or it cannot be frozen", hold.path, now));
   return hold;
 }
 

@@ -73,7 +73,8 @@ Result<> HoldGuardian::watch(const Hold& hold) {
   std::memcpy(message.path, hold.path.data(), hold.path.size());
   std::memcpy(message.off, hold.off.data(), hold.off.size());
   if (!guardian_.tell(message))
-    return fail(ErrorKind::kSystem, "the guardian of what is held is gone: nothing is held any more");
+    return fail(ErrorKind::kSystem,
+                "the guardian of the held process has ended, so nothing is held any more");
   return {};
 }
 

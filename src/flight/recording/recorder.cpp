@@ -56,8 +56,9 @@ void Recorder::look_first(std::uint64_t now_ns) {
   for (const sources::CopiedStackSample& at_wall : witness_->take()) {
     if (!lent_->processes.is_recorded(at_wall.pid)) continue;
     walk(at_wall);
-    mark(now_ns, fmt::format("an allocation of process {} found no memory, and the kernel chose whom to kill",
-                             at_wall.pid));
+    mark(now_ns,
+         fmt::format("an allocation of process {} found no memory, and the kernel chose a process to kill",
+                     at_wall.pid));
   }
 }
 
@@ -198,7 +199,7 @@ void Recorder::hold_for_look(std::int32_t pid, std::uint64_t now_ns) {
   }
   if (!found || !done) {
     hold_refused_ = true;
-    lent_->profile.quality.notes.push_back("flight: the target was not held while it was looked at: " +
+    lent_->profile.quality.notes.push_back("flight: the target was not held during the inspection: " +
                                            (found ? done.error() : found.error()).message);
     looked();
     return;

@@ -89,7 +89,7 @@ std::optional<std::string> Triggers::pressure(const Tick& tick) {
   if (span_s < 0.5) return std::nullopt;
   const double share = (stalled_.back().value - stalled_.front().value) * 1e-6 / span_s;
   if (share < options_.stalled_share || !may(next_pressure_ns_, tick)) return std::nullopt;
-  return fmt::format("tasks stood still for want of memory for {} of the last {}", analysis::percent(share),
+  return fmt::format("tasks stalled on memory for {} of the last {}", analysis::percent(share),
                      analysis::seconds(span_s));
 }
 

@@ -355,7 +355,7 @@ Result<NamelessAllocator> find_nameless_allocator(allocators::Kind kind, const N
     return fail(ErrorKind::kUnsupported, "it is in a library, of which no copy can be started");
   std::string untried;
   if (!program.may_probe)
-    untried = "--no-probe forbids to try its functions in a private copy of the program";
+    untried = "--no-trial forbids to try its functions in a private copy of the program";
   else if (auto allowed = check_private_copy(program.fd); !allowed)
     untried = allowed.error().message;
   // Only the code of a jemalloc says enough for its functions to be recognised at work.

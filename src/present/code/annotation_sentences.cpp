@@ -107,9 +107,7 @@ std::vector<std::string> sentences_of(const Annotation& annotation) {
                                     [](const LineCost& line) { return line.at.line != 0; });
   if (!any_line)
     sentences.push_back(
-        "No source line is known of it: the program is stripped, or was compiled without -g. An unstripped "
-        "twin "
-        "or its debug file helps (--symbols DIR).");
+        "It has no source lines: the program is stripped, or was compiled without -g. Pass its unstripped binary or debug file with --symbols DIR.");
   for (const std::string& note : annotation.notes) sentences.push_back(printable(note) + ".");
   return sentences;
 }

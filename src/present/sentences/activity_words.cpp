@@ -52,7 +52,7 @@ std::string activity_of(std::string_view name) {
   if (parts.size() >= 2) {
     const std::string& type = parts[parts.size() - 2];
     if (one_of(type, kGuards) && last == type) return "taking a lock";
-    if (one_of(type, kGuards) && last == "~" + type) return "letting a lock go";
+    if (one_of(type, kGuards) && last == "~" + type) return "releasing a lock";
     const std::string whole = path_of(parts);
     if (last == type) return "building " + whole;
     if (last == "~" + type) return "destroying " + whole;

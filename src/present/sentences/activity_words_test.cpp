@@ -10,7 +10,7 @@ TEST(Activity, SaysWhatACallDoes) {
             "building std::basic_regex");
   EXPECT_EQ(activity_of("std::vector<int>::~vector()"), "destroying std::vector");
   EXPECT_EQ(activity_of("std::lock_guard<std::mutex>::lock_guard(std::mutex&)"), "taking a lock");
-  EXPECT_EQ(activity_of("std::unique_lock<std::mutex>::~unique_lock()"), "letting a lock go");
+  EXPECT_EQ(activity_of("std::unique_lock<std::mutex>::~unique_lock()"), "releasing a lock");
   EXPECT_EQ(activity_of("operator new(unsigned long)"), "allocating memory");
   EXPECT_EQ(activity_of("__libc_free"), "freeing memory");
   EXPECT_EQ(activity_of("asm_exc_page_fault"), "in page faults");

@@ -97,11 +97,11 @@ class Sentences {
       out_.push_back(fmt::format("Ruled out: {}.", listed(out, named)));
     if (const auto rows = with(ComponentVerdict::kGrows); !rows.empty())
       out_.push_back(fmt::format(
-          "More of them, in bytes not known: {}.", listed(rows, [](const ComponentGrowth& growth) {
+          "More components, with unknown size in bytes: {}.", listed(rows, [](const ComponentGrowth& growth) {
             return fmt::format("{} ({:.0f} to {:.0f})", growth.component, growth.first, growth.last);
           })));
     if (const auto rows = with(ComponentVerdict::kUnclear); !rows.empty())
-      out_.push_back(fmt::format("Not clear yet: {}.", listed(rows, named)));
+      out_.push_back(fmt::format("Unclear so far: {}.", listed(rows, named)));
   }
 
   void of_sizes() {
@@ -112,14 +112,14 @@ class Sentences {
                      [](const ComponentGrowth* a, const ComponentGrowth* b) { return a->last > b->last; });
     if (!sizes.empty())
       out_.push_back(fmt::format(
-          "By the program's metrics{}: {}.",
+          "From the program's metrics{}: {}.",
           found_.memory_last > 0 ? fmt::format(", of {} anonymous memory", bytes(found_.memory_last)) : "",
           listed(sizes, [&](const ComponentGrowth& growth) {
             return found_.memory_last > 0 ? fmt::format("{} {} ({})", growth.component, bytes(growth.last),
                                                         analysis::percent(growth.last / found_.memory_last))
                                           : fmt::format("{} {}", growth.component, bytes(growth.last));
           })));
-    if (!counts.empty()) out_.push_back(fmt::format("Numbers that take memory: {}.", listed(counts, named)));
+    if (!counts.empty()) out_.push_back(fmt::format("Counts that use memory: {}.", listed(counts, named)));
   }
 
   const ComponentGrowth* whole(std::string_view what) const {
@@ -131,7 +131,7 @@ class Sentences {
   void of_allocator() {
     const ComponentGrowth* live = whole("live");
     if (live == nullptr) return;
-    std::string text = fmt::format("Its allocator says that {} are live", bytes(live->last));
+    std::string text = fmt::format("Its allocator reports {} live", bytes(live->last));
     if (const ComponentGrowth* resident = whole("resident"))
       text += fmt::format(", {} resident", bytes(resident->last));
     if (const ComponentGrowth* retained = whole("retained"))
@@ -140,9 +140,7 @@ class Sentences {
       text += fmt::format("; live blocks are {} of the growth", whole_percent(live->share));
     if (live->verdict == ComponentVerdict::kRuledOut)
       text +=
-          "; live blocks do not grow with it: it is free memory that is kept, or memory that another "
-          "allocator or the "
-          "program itself maps";
+          "; live blocks do not grow with it, so it is free memory that the allocator keeps, or memory that another allocator or the program maps";
     out_.push_back(text + ".");
   }
 

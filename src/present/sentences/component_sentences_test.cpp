@@ -38,16 +38,16 @@ TEST(ComponentSentences, OfGrowth) {
 }
 
 TEST(ComponentSentences, OfGrowthThatNoComponentExplains) {
-  EXPECT_EQ(sentences({{"reth_rpc_eth_cache_cached_bytes", false, growing(50 * kMiB, 0)},
-                       {"reth_jemalloc_allocated", false, growing(800 * kMiB, 0)}},
-                      growing(1000 * kMiB, 4 * kMiB)),
-            (std::vector<std::string>{"Anonymous memory grows by 4.0 MiB/s (over 100 s); none of the "
-                                      "components that the program's metrics name "
-                                      "explains it.",
-                                      "Ruled out: RPC cache (50.0 MiB).",
-                                      "Its allocator says that 800.0 MiB are live; live blocks do not grow "
-                                      "with it: it is free memory that is kept, or "
-                                      "memory that another allocator or the program itself maps."}));
+  EXPECT_EQ(
+      sentences({{"reth_rpc_eth_cache_cached_bytes", false, growing(50 * kMiB, 0)},
+                 {"reth_jemalloc_allocated", false, growing(800 * kMiB, 0)}},
+                growing(1000 * kMiB, 4 * kMiB)),
+      (std::vector<std::string>{
+          "Anonymous memory grows by 4.0 MiB/s (over 100 s); none of the "
+          "components that the program's metrics name "
+          "explains it.",
+          "Ruled out: RPC cache (50.0 MiB).",
+          "Its allocator says that 800.0 MiB are live; live blocks do not grow with it, so it is free memory that the allocator keeps, or memory that another allocator or the program maps."}));
 }
 
 TEST(ComponentSentences, OfOneScrapeAreSizes) {

@@ -49,7 +49,7 @@ bool by_the_kernel(const Ending& ending) {
 }
 
 std::string ending_text(const Ending& ending, const std::optional<ResidentMemory>& resident) {
-  std::string text = ending.not_known && !ending.out_of_memory ? "ended, how is not known"
+  std::string text = ending.not_known && !ending.out_of_memory ? "ended; how is unknown"
                      : ending.signal == 0                      ? "a process was killed"
                      : ending.crashed()                        ? "crashed: " + signal_name(ending.signal)
                      : ending.signal == SIGKILL                ? "killed by SIGKILL"
@@ -58,7 +58,7 @@ std::string ending_text(const Ending& ending, const std::optional<ResidentMemory
     text += ": " + limit_text(ending);
   else if (!ending.gone_cgroup.empty())
     text += fmt::format(
-        " (whether memory was the reason is not known: cgroup {} was gone before its kills were counted)",
+        " (it is unknown whether memory was the reason: cgroup {} was removed before its kills were counted)",
         printable(ending.gone_cgroup));
   if (resident)
     text += fmt::format("{}{} resident at last", by_the_kernel(ending) ? ", " : ": ", bytes(resident->last));
@@ -98,7 +98,7 @@ std::string endings_text(const Report& report) {
   }
   if (texts.empty() && endings.empty()) return one_ending_text(report);
   if (untold > 0)
-    texts.push_back(counted(untold, "more process", "more processes") + " not ended by themselves");
+    texts.push_back(counted(untold, "more process", "more processes") + " that did not exit on their own");
   if (const Ending any = ending_of(profile); any.out_of_memory && !kernel_told)
     texts.push_back("a process of its cgroup was killed: " + limit_text(any));
   return fmt::format("{}", fmt::join(texts, "; "));

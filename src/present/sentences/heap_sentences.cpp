@@ -63,8 +63,8 @@ std::string top_of(const HeapReport& report, const std::function<HeapAmount(cons
 
 // What lost events make of the numbers of an exact heap.
 std::string consequence_of(const model::HeapExactness& exactness) {
-  if (!exactness.countable()) return "What is live, and what was freed, is not known exactly.";
-  return fmt::format("So what is live may be wrong by up to {}.", counted(exactness.lost(), "block"));
+  if (!exactness.countable()) return "Live and freed amounts are not exact.";
+  return fmt::format("The live amount may be wrong by up to {}.", counted(exactness.lost(), "block"));
 }
 
 std::string list_of(const std::vector<std::string>& names) {
@@ -78,9 +78,9 @@ std::string sentence_of_method(const HeapReport& report) {
   const std::string_view start = report.from_start ? " from the start of the program" : "";
   const std::string missing = text_of(report.losses);
   if (!report.unseen.empty())
-    return fmt::format("What follows is of {} alone, {}{}{}.", list_of(report.traced),
-                       report.sampled ? "sampled" : "of which every call was recorded", start,
-                       missing.empty() ? "" : ", but for this: " + missing);
+    return fmt::format("The rest covers {} only, {}{}{}.", list_of(report.traced),
+                       report.sampled ? "sampled" : "with every call recorded", start,
+                       missing.empty() ? "" : ", with these exceptions: " + missing);
   if (!report.sampled && missing.empty())
     return fmt::format("Every call of the allocators was recorded{}.", start);
   if (!report.sampled)
@@ -95,8 +95,7 @@ std::string sentence_of_method(const HeapReport& report) {
   std::string text =
       report.by_probes
           ? fmt::format(
-                "The heap is told by the program's own otel_memory probes{}; nothing was put into it. It was "
-                "sampled by the program",
+                "The heap data comes from the program's own otel_memory probes{}; fathom put nothing into the program. The program sampled it",
                 start)
           : fmt::format("The heap was {}{}", report.exact ? "traced, in part by samples," : "sampled", start);
   if (report.mean_bytes != 0)
@@ -140,14 +139,14 @@ std::string lost_events_text(const HeapLosses& losses) {
     text = fmt::format("{} of {} events {} lost ({})", number(lost), number(exactness.events + lost),
                        lost == 1 ? "was" : "were", reasons);
   if (exactness.damaged_rings != 0)
-    text += fmt::format("{}{} given up as what stood there made no sense", text.empty() ? "" : "; ",
+    text += fmt::format("{}{} given up because the content was invalid", text.empty() ? "" : "; ",
                         counted(exactness.damaged_rings, "ring was", "rings were"));
   return text;
 }
 
 std::string outages_text(const HeapLosses& losses) {
   if (losses.outages.empty())
-    return losses.exactness.switched_off ? "the end was not recorded, as fathom did not answer" : "";
+    return losses.exactness.switched_off ? "the end was not recorded because fathom did not respond" : "";
   std::string text = "nothing was recorded ";
   for (std::size_t i = 0; i < std::min(losses.outages.size(), kMostRanges); ++i)
     text += fmt::format("{}from {} to {}", i == 0 ? "" : ", ", seconds(losses.outages[i].from_s),
@@ -155,7 +154,7 @@ std::string outages_text(const HeapLosses& losses) {
   if (losses.outages.size() > kMostRanges)
     text +=
         fmt::format(" and in {} more", counted(losses.outages.size() - kMostRanges, "stretch", "stretches"));
-  return text + ", as fathom did not answer";
+  return text + ", because fathom did not respond";
 }
 
 std::string unseen_text(const std::vector<UnseenAllocator>& unseen, std::optional<double> at_most) {
@@ -170,7 +169,7 @@ std::string unseen_text(const std::vector<UnseenAllocator>& unseen, std::optiona
     text += fmt::format("{} {} in {}, as {}", i == 0 ? "" : ";", printable(unseen[i].label),
                         printable(short_module(unseen[i].module)), printable(unseen[i].why));
   if (unseen.size() > kMost) text += fmt::format("; and {} more", unseen.size() - kMost);
-  return text + ". Of its blocks nothing is known: neither that they leak nor that they do not.";
+  return text + ". It is unknown whether its blocks leak.";
 }
 
 std::string text_of(const HeapLosses& losses) {
@@ -181,15 +180,15 @@ std::string text_of(const HeapLosses& losses) {
 std::string block_choice_text(const HeapReport& report) {
   if (report.block_choice.empty()) return "";
   return fmt::format(
-      "What follows is of the blocks alone {}{}.", printable(report.block_choice),
+      "The rest covers only the blocks {}{}.", printable(report.block_choice),
       report.chosen_by_fate
-          ? "; whether the heap grows, or leaks, cannot be told by them: report without this choice"
+          ? "; they cannot show whether the heap grows or leaks: run the report without this filter"
           : "");
 }
 
 std::string text_of(const HeapDropped& dropped) {
   if (dropped.programs == 0) return "";
-  return fmt::format("{} ({}) went with {} that executed another one (exec).",
+  return fmt::format("{} ({}) disappeared with {} that executed another program (exec).",
                      counted(static_cast<std::uint64_t>(std::min(dropped.blocks, 9e15)), "block"),
                      bytes(dropped.bytes), counted(dropped.programs, "program"));
 }
@@ -224,10 +223,10 @@ std::vector<std::string> sentences_of(const HeapReport& report) {
                        blocks_of({total.allocated.blocks.value / report.window_s,
                                   total.allocated.blocks.variance / report.window_s / report.window_s}));
   if (!report.allocated_known)
-    add("What was allocated was not counted: what follows is what is live.");
+    add("Allocations were not counted, so the rest shows live memory.");
   else if (report.of_dump && !report.of_dumps)
     add(fmt::format(
-        "Since the profile was switched on it has allocated {}{}.", bytes_of(total.allocated.bytes),
+        "Since profiling was switched on, it has allocated {}{}.", bytes_of(total.allocated.bytes),
         report.blocks_known ? fmt::format(" in {} calls", blocks_of(total.allocated.blocks)) : ""));
   else
     add(fmt::format("It allocated {} in {} calls{}{}.", bytes_of(total.allocated.bytes),
@@ -235,14 +234,15 @@ std::vector<std::string> sentences_of(const HeapReport& report) {
                     report.window_s > 0 ? " in " + seconds(report.window_s) : "", rate));
   if (const std::string top = top_of(report, [](const auto& row) { return row.allocated.bytes; });
       !top.empty() && report.allocated_known)
-    add("Most of that was asked for by " + top + ".");
+    add("Most of it was requested by " + top + ".");
 
   const auto in_blocks = [&](const HeapAmount& blocks) {
     return report.blocks_known ? " in " + blocks_in_words(blocks) : "";
   };
   const double live = total.live.bytes.value;
   if (live <= 0 && report.of_dump) {
-    add(fmt::format("{} were allocated; what is live is not in the file.", bytes_of(total.allocated.bytes)));
+    add(fmt::format("{} were allocated; the file does not record live memory.",
+                    bytes_of(total.allocated.bytes)));
   } else if (live > 0) {
     const double growth = total.growth.bytes.value;
     if (report.of_dump && !report.of_dumps)
@@ -256,18 +256,18 @@ std::vector<std::string> sentences_of(const HeapReport& report) {
                       growth < 0 ? "less" : "more",
                       top_of(report, [](const auto& row) { return row.live.bytes; })));
   } else if (report.sampled && report.mean_bytes != 0) {
-    add(fmt::format("At the end no block that was sampled is live: at most {} are.", unsampled));
+    add(fmt::format("At the end no sampled block is live, so at most {} are.", unsampled));
   } else {
-    add("At the end nothing of it is live.");
+    add("At the end none of it is live.");
   }
   if (report.peak.bytes.value > 0 && !(report.of_dump && !report.of_dumps)) {
-    add(fmt::format("Most was live {}{}: {}{}, of which {}.",
+    add(fmt::format("The peak was {}{}: {}{}, including {}.",
                     report.steps == "snapshot"
                         ? fmt::format("in snapshot {:.0f}", report.peak_at_s)
                         : seconds(std::max(0.0, report.peak_at_s)) + " after the start",
                     report.peak_exact          ? ""
                     : report.peak_to_slice_end ? " (to the end of a slice)"
-                                               : " (as far as it was recorded)",
+                                               : " (in the part that was recorded)",
                     bytes_of(report.peak.bytes), in_blocks(report.peak.blocks),
                     top_of(report, [](const auto& row) { return row.peak.bytes; })));
   }
@@ -285,9 +285,9 @@ std::vector<std::string> sentences_of(const HeapReport& report) {
   if (std::string sentence = sentence_of_returns(report.returns); !sentence.empty()) add(std::move(sentence));
   if (!report.from_start && !report.of_dump) {
     const model::Heap& counters = report.counters;
-    std::string text = "Blocks from before the recording are not in these numbers";
+    std::string text = "These numbers exclude blocks from before the recording";
     if (counters.earlier_rss_bytes != 0)
-      text += fmt::format(": {} of anonymous memory were resident then",
+      text += fmt::format(": {} of anonymous memory were resident at that time",
                           bytes(static_cast<double>(counters.earlier_rss_bytes)));
     if (counters.earlier_frees != 0) {
       const auto frees = static_cast<double>(counters.earlier_frees);
@@ -303,20 +303,20 @@ std::string text_of(const HeapFinding& finding, const HeapReport& report) {
   const auto count = static_cast<std::uint64_t>(finding.number);
   switch (finding.kind) {
     case HeapFindingKind::kLostEvents:
-      return fmt::format("Of the heap, {}: {}.", lost_events_text(report.losses),
+      return fmt::format("Heap: {}: {}.", lost_events_text(report.losses),
                          report.losses.exactness.damaged_rings != 0
-                             ? "what is live is not known exactly"
-                             : "what is live may be wrong by as many blocks");
+                             ? "live memory is not exact"
+                             : "live memory may be wrong by that many blocks");
     case HeapFindingKind::kOutages:
-      return fmt::format("Of the heap, {}: what was live before may have been freed meanwhile.",
+      return fmt::format("Heap: {}: blocks that were live before may have been freed since.",
                          outages_text(report.losses));
     case HeapFindingKind::kMergedSites:
-      return fmt::format("There were too many places that allocate: {} counted without theirs.",
+      return fmt::format("Too many call sites allocate: {} counted without a site.",
                          counted(count, "allocation is", "allocations are"));
     case HeapFindingKind::kWithoutStack:
       return fmt::format("{} of the events have no stack.", percent(finding.number));
     case HeapFindingKind::kUnseenFrees:
-      return fmt::format("{} frees were not seen: some function that frees was not hooked.", number(count));
+      return fmt::format("{} frees were missed: a function that frees memory was not hooked.", number(count));
     case HeapFindingKind::kNotTraced: {
       constexpr std::size_t kMost = 3;
       std::string names;
@@ -324,12 +324,12 @@ std::string text_of(const HeapFinding& finding, const HeapReport& report) {
         names += (i == 0 ? "" : ", ") + printable(finding.functions[i]);
       if (finding.functions.size() > kMost)
         names += fmt::format(" and {} more names", finding.functions.size() - kMost);
-      return fmt::format("Of the heap, {} not traced: {}. Of {} blocks nothing is known.",
+      return fmt::format("Heap: {} not traced: {}. Nothing is known about {} blocks.",
                          counted(count, "forked process was", "forked processes were"), names,
                          count == 1 ? "its" : "their");
     }
     case HeapFindingKind::kNotHooked:
-      return fmt::format("Of {}, {} could not be hooked; blocks that pass only through {} are missing.",
+      return fmt::format("{}: {} could not be hooked; blocks that pass only through {} are missing.",
                          printable(finding.allocator),
                          printable(fmt::format("{}", fmt::join(finding.functions, ", "))),
                          finding.functions.size() == 1 ? "it" : "them");

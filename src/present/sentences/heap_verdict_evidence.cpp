@@ -84,12 +84,12 @@ std::string text_of(const HeapEvidence& of, const HeapVerdict& verdict) {
                          change_text(of.a)) +
              (of.b >= 0 ? fmt::format("; CPU use: {}", change_text(of.b)) : "");
     case Kind::kRssGrew:
-      return fmt::format("the process's anonymous memory grew by {} meanwhile", rate(of.a));
+      return fmt::format("the process's anonymous memory grew by {} in the same time", rate(of.a));
     case Kind::kRssDidNot:
-      return fmt::format("the process's anonymous memory changed by {} meanwhile", rate(of.a));
+      return fmt::format("the process's anonymous memory changed by {} in the same time", rate(of.a));
     case Kind::kReplaced:
       return fmt::format(
-          "{} from before the recording were freed meanwhile, {} more are live of those from since then",
+          "{} from before the recording were freed in the same time, and {} more of the newer ones are live",
           blocks_text(of.a, verdict.facts), blocks_text(of.b, verdict.facts));
     case Kind::kNoneFreed:
       return fmt::format("none of the {} that it allocated were freed", blocks_text(of.a, verdict.facts));
@@ -97,7 +97,7 @@ std::string text_of(const HeapEvidence& of, const HeapVerdict& verdict) {
       return fmt::format("of the {} that it allocated {} were freed", blocks_text(of.a, verdict.facts),
                          percent(of.b));
     case Kind::kFewHoldAll:
-      return fmt::format("{} {} all of it: a container that is made larger again and again",
+      return fmt::format("{} {} all of it: a container that keeps being enlarged",
                          blocks_text(of.a, verdict.facts), std::llround(of.a) == 1 ? "holds" : "hold");
     case Kind::kOld:
       return fmt::format("{} of its live blocks are older than {}", percent(of.a), seconds(of.b));
@@ -115,19 +115,19 @@ std::string text_of(const HeapEvidence& of, const HeapVerdict& verdict) {
     case Kind::kPeakExact:
       return "its height is exact to the event";
     case Kind::kPeakOfSlice:
-      return "its height is that at the end of a slice of time";
+      return "its height is measured at the end of a time slice";
     case Kind::kPeakOfRecorded:
-      return "its height is that of what was recorded";
+      return "its height covers what was recorded";
     case Kind::kNeverFreed:
       if (of.a <= 0)
-        return verdict.facts.per_unit.bytes > 0 ? "no sampled block was left then"
-                                                : "all of it was freed then";
+        return verdict.facts.per_unit.bytes > 0 ? "no sampled block was left at that point"
+                                                : "all of it was freed at that point";
       return fmt::format("{} in {} were never freed", bytes_text(of.a, verdict.facts),
                          blocks_text(of.b, verdict.facts));
     case Kind::kNotALeakAlone:
-      return "alone this is no leak: what is needed to the end need not be freed";
+      return "on its own this is not a leak: memory that is needed until the end need not be freed";
     case Kind::kSeenInAllocators:
-      return fmt::format("the allocators were seen in {:.0f} of {:.0f} CPU samples", of.a, of.b);
+      return fmt::format("the allocators appear in {:.0f} of {:.0f} CPU samples", of.a, of.b);
     case Kind::kAllocatorCpu:
       return fmt::format(
           "the allocators take {} ±{} of its process's CPU time, {:.0f} % of that for this function",
@@ -140,27 +140,27 @@ std::string text_of(const HeapEvidence& of, const HeapVerdict& verdict) {
     case Kind::kReplacedShare:
       return fmt::format("{} of it was replaced in {}", percent(of.a), seconds(of.b));
     case Kind::kSinceStartOnly:
-      return "of blocks since the start of the recording only";
+      return "counts only blocks allocated since the recording started";
     case Kind::kSizeClasses:
-      return "by the allocators' rules of size classes; what their pages waste is not in it";
+      return "computed from the allocators' size classes; waste within their pages is not included";
     case Kind::kInAll:
       return fmt::format("{} in all", bytes(of.a));
     case Kind::kEstimated:
       return "estimated from sampled blocks";
     case Kind::kOutlive:
       return fmt::format(
-          "half of its live blocks are older than {}; nine of ten of those that were freed had lived for "
-          "less than {}",
+          "half of its live blocks are older than {}; nine out of ten freed blocks lived for less than {}",
           seconds(of.a), seconds(of.b));
     case Kind::kHeldFor:
-      return fmt::format("so at each of the last {} over {}",
+      return fmt::format("the same at each of the last {} over {}",
                          counted(static_cast<std::uint64_t>(of.b), "look"), seconds(of.a));
     case Kind::kLiveFell:
-      return fmt::format("of it {} were in live blocks at {}, {} are now", bytes(of.a), seconds(of.c),
+      return fmt::format("{} of it were in live blocks at {}, {} are now", bytes(of.a), seconds(of.c),
                          bytes(of.b));
     case Kind::kOnHugePages:
-      return fmt::format("{} of it lie on transparent huge pages, which are kept or given back as a whole",
-                         percent(of.a));
+      return fmt::format(
+          "{} of it are on transparent huge pages, which the kernel keeps or takes back as a whole",
+          percent(of.a));
     case Kind::kLiveError:
       return fmt::format("live blocks are ±{} by sampling", bytes(of.a));
     case Kind::kLostEvents:
@@ -175,7 +175,7 @@ std::string unpaired_text(const HeapVerdict& verdict) {
   if (pairing.events_lost) return lost_events_text(verdict.losses);
   if (pairing.outages) return outages_text(verdict.losses);
   if (pairing.partly_hooked) return "not every function of its allocator could be hooked";
-  if (pairing.frees_unseen) return "some frees were not seen: their addresses were handed out again";
+  if (pairing.frees_unseen) return "some frees were missed: their addresses were handed out again";
   if (pairing.unseen_allocators) return "an allocator of the process was not traced";
   return "processes that it forked were not traced";
 }
@@ -190,18 +190,19 @@ std::string text_of(const HeapDoubt& doubt, const HeapVerdict& verdict) {
     case Kind::kNotAlongLine:
       return "most of the movement is not along this line";
     case Kind::kWorkUnknown:
-      return "it is not known how much work there was";
+      return "the amount of work is unknown";
     case Kind::kOlderUnseen:
-      return "blocks from before the recording are not seen: new ones may only have taken their place";
+      return "blocks from before the recording are invisible: new ones may only have replaced them";
     case Kind::kRssHardlyChanged:
-      return fmt::format("the process's anonymous memory changed by only {} meanwhile", rate(doubt.number));
+      return fmt::format("the process's anonymous memory changed by only {} in the same time",
+                         rate(doubt.number));
     case Kind::kFewSampled:
       return doubt.number <= 0 ? "few of its blocks were sampled"
                                : fmt::format("it rests on {}", samples_text(doubt.number));
     case Kind::kFewStepsTellNothing:
-      return "few steps say nothing about the next one";
+      return "a few steps do not predict the next one";
     case Kind::kAfterLastStep:
-      return "what comes after the last step is not known";
+      return "what happens after the last step is unknown";
     case Kind::kMayRiseOn:
       return "it may have gone on rising after the recording";
     case Kind::kLongLastSlice:
@@ -209,26 +210,25 @@ std::string text_of(const HeapDoubt& doubt, const HeapVerdict& verdict) {
     case Kind::kFewSampledCalls:
       return fmt::format("few of its blocks were sampled: ±{} of its calls", percent(doubt.number));
     case Kind::kCostsNothing:
-      return "it costs next to nothing";
+      return "its cost is negligible";
     case Kind::kCpuUnknown:
-      return "CPU was not recorded beside it: what it costs is not known";
+      return "CPU time was not recorded, so its cost is unknown";
     case Kind::kNotLevel:
       return "it swings too much to be called level";
     case Kind::kMayGoOn:
-      return "where it ends is not known";
+      return "its limit is unknown";
     case Kind::kHidesGrowth:
       return fmt::format("it may have grown by up to {} in this time", bytes(doubt.number));
     case Kind::kRssGrew:
       return fmt::format(
-          "the process's anonymous memory grew by {} meanwhile: allocators hold more beyond live blocks, or "
-          "something else maps",
+          "the process's anonymous memory grew by {} in the same time: allocators hold more than the live blocks, or other code maps memory",
           rate(doubt.number));
     case Kind::kHeldShortly:
       return fmt::format(
-          "seen for only {}: allocators give back later what they do not need (jemalloc after 10 s)",
+          "observed for only {}: allocators give unused memory back later (jemalloc after 10 s)",
           seconds(doubt.number));
     case Kind::kNeverSeenLive:
-      return "it was not seen that this memory was ever in live blocks";
+      return "this memory was never observed in live blocks";
     case Kind::kSharedOut:
       return "blocks of another allocator lie in the same memory";
     case Kind::kLostEvents:
@@ -280,51 +280,42 @@ std::string advice_of(const HeapVerdict& verdict) {
       return "record again under a steady load: what still grows then is a leak candidate";
     case Kind::kShowCallers:
       return fmt::format(
-          "look for what should free these blocks, or for the limit that their container lacks: "
-          "fathom report FILE --metric heap-growth --callers {}",
+          "find what should free these blocks, or which container has no limit: fathom report FILE --metric heap-growth --callers {}",
           quoted_for_shell(verdict.function));
     case Kind::kShowGrowth:
       return "fathom flamegraph FILE --metric heap-growth -o growth.svg shows the stacks";
     case Kind::kShowLive:
-      return "fathom report FILE --metric heap-live says what it holds";
+      return "fathom report FILE --metric heap-live shows what it holds";
     case Kind::kShowPeakMakeUp:
-      return "nothing to do for its size; fathom report FILE --metric heap-peak says what it was made of";
+      return "no action needed for its size; fathom report FILE --metric heap-peak shows what it consists of";
     case Kind::kGrowthTenth:
       return "to see a growth of a tenth of the heap, " + for_longer(verdict);
     case Kind::kJudgeFunctions:
       return "judge by the functions instead, whose own series swing less";
     case Kind::kSampleFiner:
-      return "sample finer, as with --heap-interval 65536, or record every call: --heap=exact";
+      return "sample more often (--heap-interval 65536), or record every call: --heap=exact";
     case Kind::kShowPeak:
-      return "memory limits are met by peaks: fathom flamegraph FILE --metric heap-peak -o peak.svg shows "
-             "its "
-             "stacks";
+      return "peaks hit memory limits: fathom flamegraph FILE --metric heap-peak -o peak.svg shows its stacks";
     case Kind::kWasItNeeded:
-      return "leak checkers are silent about it, a server would hold it for ever: see whether it was needed "
-             "to the end, with fathom report FILE --metric heap-live --until SECONDS";
+      return "leak checkers do not report it, but a server would hold it forever: check whether it was needed until the end with fathom report FILE --metric heap-live --until SECONDS";
     case Kind::kListLeaked:
-      return "fathom report FILE --metric heap-leaked lists all of it; what grows is named above";
+      return "fathom report FILE --metric heap-leaked lists all of it; the growing parts are named above";
     case Kind::kKeepBuffer:
-      return "keep the buffer, reserve its size, or use an arena: fathom flamegraph FILE --metric "
-             "heap-temporary -o churn.svg shows who";
+      return "keep the buffer, reserve its size, or use an arena: fathom flamegraph FILE --metric heap-temporary -o churn.svg shows the callers";
     case Kind::kShowCalls:
-      return "fathom flamegraph FILE --metric heap-allocations -o calls.svg shows who calls so often";
+      return "fathom flamegraph FILE --metric heap-allocations -o calls.svg shows the callers";
     case Kind::kChangeLimit:
       return fmt::format(
-          "if it is too large, its limit is what to change; a leak in it below {} would not be seen in {}",
+          "if it is too large, change its limit; a leak in it below {} would not be visible in {}",
           rate(verdict.advice.number), seconds(verdict.advice.seconds_seen));
     case Kind::kMayGrow:
       return fmt::format(
-          "whether it leaks as well is not known: a growth of up to {} would look the same in {}; record "
-          "longer, or "
-          "every call (--heap=exact)",
+          "it may also leak: growth of up to {} would look the same in {}; record longer, or record every call (--heap=exact)",
           rate(verdict.advice.number), seconds(verdict.advice.seconds_seen));
     case Kind::kFewHuge:
-      return "few huge blocks: does all of it have to be in memory, or can it be mapped, loaded on demand or "
-             "freed after the start?";
+      return "few huge blocks: check whether all of it must be in memory, or can be mapped, loaded on demand or freed after startup";
     case Kind::kManySmall:
-      return "many small blocks: allocators add 8 to 16 bytes and rounding to each; arrays or an arena hold "
-             "the same in less";
+      return "many small blocks: allocators add 8 to 16 bytes and rounding to each; arrays or an arena need less";
     case Kind::kOneAllocator:
       return "two allocators in one process: give blocks back through the library that made them, or link "
              "one "
@@ -334,23 +325,15 @@ std::string advice_of(const HeapVerdict& verdict) {
              "virtual destructor, or a length that changed since";
     case Kind::kDecaySooner:
       return fmt::format(
-          "free pages go back after a second, also while the program is idle, with {}={} in its environment; "
-          "what "
-          "stays then lies between live blocks: allocate apart what lives long, or take fewer arenas "
-          "(narenas:2)",
+          "free pages go back after a second, also while the program is idle, with {}={} in its environment; what remains lies between live blocks: allocate long-lived data separately, or use fewer arenas (narenas:2)",
           printable(allocators::jemalloc_variable(allocators::prefix_in(verdict.facts.allocator))),
           allocators::kJemallocGivesBackSooner);
     case Kind::kTrim:
-      return "malloc_trim(0) gives back all free pages, also those between live blocks: let the program call "
-             "it after "
-             "such a peak; where many threads allocate, start it with MALLOC_ARENA_MAX=2; what stays lies "
-             "within pages: "
-             "allocate apart what lives long";
+      return "malloc_trim(0) gives back all free pages, including those between live blocks: call it after such a peak; if many threads allocate, start the program with MALLOC_ARENA_MAX=2; what remains lies within pages: allocate long-lived data separately";
     case Kind::kAllocatorsOwn:
-      return "its allocator's own settings say when it gives memory back; fathom report FILE --memory lists "
-             "what it holds";
+      return "its allocator's settings determine when it gives memory back; fathom report FILE --memory lists what it holds";
     case Kind::kMindSizeClasses:
-      return "sizes just above a class waste most: ask for what a class holds, or put small blocks together";
+      return "sizes just above a size class waste the most: request the size of a class, or combine small blocks";
   }
   return "";
 }

@@ -85,7 +85,7 @@ std::string sentence_of_leak(const HeapVerdict& verdict) {
   const auto& work = verdict.facts.work_ratio;
   return fmt::format("Leak candidate: the memory of {} grows by {}{}, {}.", place_of(verdict),
                      slope_text(verdict.trend->slope), growth_share_of(verdict),
-                     !work          ? "with how much work is not known"
+                     !work          ? "with an unknown amount of work"
                      : *work >= 1.1 ? "faster than the work"
                                     : "while the work does not");
 }
@@ -94,13 +94,10 @@ std::string sentence_of_turnover(const HeapVerdict& verdict) {
   const std::string slope = slope_text(verdict.trend->slope);
   if (verdict.of_whole)
     return fmt::format(
-        "What was recorded of {} grows by {}, but the process does not: new blocks may only take the "
-        "place "
-        "of those from before the recording{}. Whether it leaks as well is not known.",
+        "The recorded part of {} grows by {}, but the process does not: new blocks may only replace those from before the recording{}. It is unknown whether it also leaks.",
         verdict.facts.chosen_part ? "the selection" : "the heap", slope, of_that(verdict));
   return fmt::format(
-      "What was recorded of {} grows by {}, but its process does not: new blocks may only take the place of "
-      "those from before the recording. Whether it leaks as well is not known.",
+      "The recorded part of {} grows by {}, but its process does not: new blocks may only replace those from before the recording. It is unknown whether it also leaks.",
       place_of(verdict), slope);
 }
 
@@ -110,8 +107,7 @@ std::string sentence_of_steps(const HeapVerdict& verdict) {
     return fmt::format("{} rose by {} in {}, the last at {}: too few to call it growing.",
                        heap_first(verdict), bytes(verdict.bytes), steps, last);
   return fmt::format(
-      "The memory of {} rose by {} in {}, the last after {}: one container that makes room looks like this, "
-      "and so does a leak of few large blocks.",
+      "The memory of {} rose by {} in {}, the last after {}: a single container that grows looks like this, and so does a leak of a few large blocks.",
       place_of(verdict), bytes(verdict.bytes), steps, last);
 }
 
@@ -121,12 +117,10 @@ std::string sentence_of_may_level(const HeapVerdict& verdict) {
   const std::string of = verdict.of_whole ? of_that(verdict) : growth_share_of(verdict);
   if (facts.slowing)
     return fmt::format(
-        "{} grows, but less and less: by {} in the first half of the time, by {} in the second{}. What fills "
-        "up to "
-        "a limit looks like this.",
+        "{} grows more and more slowly: by {} in the first half of the time, by {} in the second{}. Memory that fills up to a limit looks like this.",
         who, rate(facts.early_per_s), rate(facts.late_per_s), of);
-  return fmt::format("{} grows by {}{}. Whether it goes on, or fills up to a limit, is not known yet.", who,
-                     slope_text(verdict.trend->slope), of);
+  return fmt::format("{} grows by {}{}. It is too early to say whether it continues or fills up to a limit.",
+                     who, slope_text(verdict.trend->slope), of);
 }
 
 std::string sentence_of_level(const HeapVerdict& verdict) {
@@ -137,8 +131,8 @@ std::string sentence_of_level(const HeapVerdict& verdict) {
                                 : fmt::format("no more than {}", bytes(unsampled));
   const std::string unseen =
       verdict.facts.unseen_bytes_per_s > 0
-          ? fmt::format("; a growth below {} would not be seen in {}", rate(verdict.facts.unseen_bytes_per_s),
-                        seconds(verdict.facts.unseen_in_s))
+          ? fmt::format("; growth below {} would not be visible in {}",
+                        rate(verdict.facts.unseen_bytes_per_s), seconds(verdict.facts.unseen_in_s))
           : "";
   if (!verdict.facts.since_s)
     return fmt::format("{} does not grow: it is level at {}{}.", heap_first(verdict), level, unseen);
@@ -149,7 +143,7 @@ std::string sentence_of_level(const HeapVerdict& verdict) {
 
 // "10.0 times the usual 976.6 KiB".
 std::string usual_of(const HeapFacts& facts) {
-  if (facts.level_bytes <= 0) return "where nothing is usual";
+  if (facts.level_bytes <= 0) return "where zero is usual";
   const double times = facts.height_bytes / facts.level_bytes;
   return times < 1000 ? fmt::format("{:.1f} times the usual {}", times, bytes(facts.level_bytes))
                       : fmt::format("where {} are usual", bytes(facts.level_bytes));
@@ -162,7 +156,7 @@ std::string sentence_of_peak(const HeapVerdict& verdict) {
                      facts.late    ? ", shortly before the end"
                      : facts.early ? ", at the start"
                                    : "",
-                     usual_of(facts), by.empty() ? "" : "; what is more than usual: " + by);
+                     usual_of(facts), by.empty() ? "" : "; above the usual level: " + by);
 }
 
 std::string sentence_of_churn(const HeapVerdict& verdict) {
@@ -200,8 +194,7 @@ std::string sentence_of_cache(const HeapVerdict& verdict) {
 std::string sentence_of_bloat(const HeapVerdict& verdict) {
   const HeapFacts& facts = verdict.facts;
   return fmt::format(
-      "Large and rarely changing: {} holds {} ({} of what is live) in {} of {} on average, level {}; a "
-      "growth below {} would not be seen.",
+      "Large and rarely changing: {} holds {} ({} of what is live) in {} of {} on average, level {}; growth below {} would not be visible.",
       place_of(verdict), bytes_text(verdict.bytes, facts), percent(facts.live_share),
       blocks_text(facts.blocks, facts), bytes(facts.mean_bytes), since_of(verdict),
       rate(facts.unseen_bytes_per_s));
@@ -210,9 +203,7 @@ std::string sentence_of_bloat(const HeapVerdict& verdict) {
 std::string sentence_of_held(const HeapVerdict& verdict) {
   const HeapFacts& facts = verdict.facts;
   return fmt::format(
-      "Kept and not in use: {} has {} resident for {} of live blocks since {}, and these do not grow: {} is "
-      "free memory that "
-      "it does not give back, or gaps between live blocks (fragmentation).",
+      "Kept but unused: {} has had {} resident for {} of live blocks since {}, and these do not grow: {} is free memory that it does not give back, or gaps between live blocks (fragmentation).",
       printable(facts.allocator), bytes(facts.held_bytes), bytes(facts.live_bytes),
       seconds(facts.since_s.value_or(0)), bytes(verdict.bytes));
 }
@@ -230,7 +221,7 @@ std::string sentence_of_process(const HeapVerdict& verdict) {
   const std::string grows =
       verdict.kind == HeapVerdictKind::kGrowing
           ? fmt::format("grows by {}, {} an hour", slope_text(slope), bytes(slope.per_s * 3600))
-          : fmt::format("grew by {}, and whether that goes on is not known", slope_text(slope));
+          : fmt::format("grew by {}, and it is unknown whether that continues", slope_text(slope));
   return fmt::format(
       "The process {} (the kernel's count of its anonymous memory). The heap samples are too few to show "
       "where.",
@@ -244,7 +235,7 @@ std::string sentence_of_slack(const HeapVerdict& verdict) {
     by += fmt::format("{}{} of that for {}", i == 0 ? "; " : ", ", percent(verdict.shares[i].share),
                       spoken_name(verdict.shares[i].name));
   return fmt::format(
-      "Of {} that the allocators set aside for what is live at the end, {} ({}) were not asked for{}.",
+      "Of the {} that the allocators reserve for blocks live at the end, {} ({}) were not requested{}.",
       bytes(usable), bytes(verdict.bytes), percent(verdict.bytes / usable), by);
 }
 
@@ -263,7 +254,7 @@ std::string sentence_of(const HeapVerdict& verdict) {
       return fmt::format(
           "{} grows by {}, {} an hour{}{}.", heap_first(verdict), slope_text(verdict.trend->slope),
           bytes(verdict.trend->slope.per_s * 3600),
-          verdict.trend->shape == TrendShape::kGrowing ? ", and does not level off" : ", if it goes on so",
+          verdict.trend->shape == TrendShape::kGrowing ? ", and does not level off" : ", if this continues",
           of_that(verdict));
     case HeapVerdictKind::kLeak:
       return sentence_of_leak(verdict);
@@ -290,9 +281,7 @@ std::string sentence_of(const HeapVerdict& verdict) {
     case HeapVerdictKind::kNoise: {
       const Trend& trend = *verdict.trend;
       return fmt::format(
-          "Not known whether {} grows: live bytes swing by ±{} around {}, and a growth of up to {} "
-          "would "
-          "not be seen in that.",
+          "It is unknown whether {} grows: live bytes swing by ±{} around {}, which would hide growth of up to {}.",
           the_heap(verdict), bytes(2 * trend.swing), bytes(facts.level_bytes),
           rate(facts.unseen_bytes_per_s));
     }
@@ -313,7 +302,7 @@ std::string sentence_of(const HeapVerdict& verdict) {
         return fmt::format("Live when {} ended the program: {} in {}{}.", signal_name(facts.ended_by_signal),
                            bytes_text(verdict.bytes, facts), blocks_text(facts.blocks, facts), by);
       if (verdict.kind == HeapVerdictKind::kUnfreed && facts.end_not_known)
-        return fmt::format("Live when the program ended, how is not known: {} in {}{}.",
+        return fmt::format("Live when the program ended (how it ended is unknown): {} in {}{}.",
                            bytes_text(verdict.bytes, facts), blocks_text(facts.blocks, facts), by);
       if (verdict.kind == HeapVerdictKind::kUnfreed)
         return fmt::format("Not freed when the program ended: {} in {}{}.", bytes_text(verdict.bytes, facts),

@@ -139,7 +139,7 @@ std::string cost_in_words(const Report& report) {
 
 std::string module_in_words(const TreeModule& module) {
   return module.kind == model::ModuleKind::kKernel ? "the kernel"
-         : module.name.empty()                     ? "code outside of every known file"
+         : module.name.empty()                     ? "code outside all known files"
                                                    : short_module(module.name);
 }
 
@@ -292,7 +292,7 @@ std::string sentence_of_sizes(const analysis::SizeBuckets& sizes) {
   const std::string which = sizes.end > kMost  ? power(sizes.first) + " or more"
                             : sizes.first == 0 ? "less than " + power(sizes.end)
                                                : power(sizes.first) + " to less than " + power(sizes.end);
-  return fmt::format("Only call sites that asked for blocks of {}, with all that they asked for.", which);
+  return fmt::format("Only call sites that requested blocks of {}, with everything they requested.", which);
 }
 
 }  // namespace
@@ -321,7 +321,7 @@ std::string sentence_of_selection(const Selection& selection, const CallTree& tr
     for (const analysis::NamePattern& pattern : *patterns) texts.push_back(pattern.text());
     if (!texts.empty()) cut += (cut.empty() ? "Shown " : ", ") + (words + listed(texts));
   }
-  if (!cut.empty()) text += (text.empty() ? "" : " ") + cut + "; sentences are of whole stacks.";
+  if (!cut.empty()) text += (text.empty() ? "" : " ") + cut + "; sentences cover whole stacks.";
   if (stacks.focus.empty() && stacks.ignore.empty()) return text;
   std::string which = selection.stacks->focus.empty() ? "" : " with " + listed(selection.stacks->focus);
   if (!selection.stacks->ignore.empty())
@@ -477,7 +477,7 @@ std::string quality_sentence(const Report& report) {
   }
   std::string text = parts.empty() ? "nothing was sampled" : fmt::format("{}", fmt::join(parts, ", "));
   if (const std::string tracer = tracer_share_text(report.tree); !tracer.empty())
-    text += "; the heap tracer took " + tracer + ", left out";
+    text += "; the heap tracer used " + tracer + ", left out";
   if (const std::string cost = own_cost_sentence(*report.profile); !cost.empty()) text += "; " + cost;
   return text + ".";
 }

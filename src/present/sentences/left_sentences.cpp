@@ -20,7 +20,7 @@ std::string reason_of(const LeftChanged& left) {
     case LeftChanged::Reason::kChanged:
       return ", because another tool changed a hooked place";
     case LeftChanged::Reason::kThreadInside:
-      return ", because a thread was inside of the tracer";
+      return ", because a thread was inside the tracer";
     case LeftChanged::Reason::kOther:
       break;
   }
@@ -35,7 +35,7 @@ std::string what_of(const LeftChanged& left) {
   if (left.mapped_bytes != 0)
     text += fmt::format("{}{} of fathom's memory are mapped", text.empty() ? "" : ", ",
                         bytes(static_cast<double>(left.mapped_bytes)));
-  return text.empty() ? "a part of the heap tracer is in it" : text;
+  return text.empty() ? "part of the heap tracer is still in it" : text;
 }
 
 }  // namespace

@@ -26,7 +26,7 @@ std::string_view noun_of(Kind kind) {
     case Kind::kAddressSpace:
       return "address space";
     case Kind::kCommitted:
-      return "memory promised on this machine";
+      return "memory committed on this machine";
   }
   return "";
 }

@@ -39,7 +39,7 @@ std::string coverage_text(const RssBreakdown& breakdown) {
 
 std::string sentence_of_coverage(const RssBreakdown& breakdown) {
   std::string text = fmt::format(
-      "The heap profile explains {} ({}) of the {} of anonymous memory that were resident {}",
+      "The heap profile explains {} ({}) of the {} of anonymous memory resident {}",
       with_error(breakdown.explained), coverage_text(breakdown), of(breakdown.anonymous), moment(breakdown));
   std::vector<std::string> rest;
   const auto add = [&](std::string_view key, std::string_view words) {
@@ -47,13 +47,13 @@ std::string sentence_of_coverage(const RssBreakdown& breakdown) {
       rest.push_back(fmt::format("{} {}", bytes(value), words));
   };
   add("slack", "that allocators hold beyond live blocks");
-  add("thread-stacks", "of stacks of threads");
-  add("main-stack", "of the first thread's stack");
+  add("thread-stacks", "of thread stacks");
+  add("main-stack", "of the main stack");
   add("file-data", "of data segments of files");
   add("tracer", "of fathom's own tracer");
-  add("not-split", "that could not be told apart");
-  add("unknown", breakdown.unseen_at_most ? "that may be of an allocator that fathom cannot see"
-                                          : "of nobody that is known");
+  add("not-split", "that could not be separated");
+  add("unknown", breakdown.unseen_at_most ? "that may belong to an allocator that fathom cannot see"
+                                          : "with an unknown owner");
   if (rest.empty()) return text + ".";
   text += "; the rest is ";
   for (std::size_t i = 0; i < rest.size(); ++i)
@@ -73,40 +73,33 @@ std::vector<std::string> sentences_of(const RssBreakdown& breakdown) {
       std::string text =
           breakdown.rounding
               ? fmt::format(
-                    "Of what allocators hold beyond live blocks, sizes rounded up are {} at most; the "
-                    "rest was freed and is kept, or is their own tables.",
+                    "Of the memory that allocators hold beyond live blocks, at most {} are rounding of sizes; the rest is freed memory that they keep, or their own tables.",
                     bytes(*breakdown.rounding))
-              : "What allocators hold beyond live blocks are sizes rounded up, memory that was freed and "
-                "is "
-                "kept, and their own tables; only their own statistics could tell these apart.";
+              : "Allocators hold more than live blocks: rounding of sizes, freed memory that they keep, and their own tables. Only their own statistics could separate these.";
       if (breakdown.earlier_at_most && *breakdown.earlier_at_most > 0)
         text += fmt::format(
-            " Blocks from before the recording are in it, too, and in the unknown: {} at most, as no more "
-            "was resident then.",
+            " It includes blocks from before the recording, as does the unknown part: {} at most, because no more was resident at that time.",
             bytes(*breakdown.earlier_at_most));
       say(text);
     }
     const double away = breakdown.live_bytes - breakdown.live.value;
     if (!breakdown.live_is_bound && away > 0.05 * breakdown.live_bytes && away > 2 * breakdown.live.error())
-      say(
-          fmt::format("{} of the live blocks take no memory: their pages were never touched, or are "
-                      "swapped out.",
-                      bytes(away)));
+      say(fmt::format(
+          "{} of the live blocks use no memory: their pages were never touched, or are swapped out.",
+          bytes(away)));
     if (breakdown.live_is_bound)
-      say("Which pages of the blocks are resident was not looked at everywhere; what is explained is at "
-          "most so much.");
+      say("fathom did not check all pages of the blocks for residency, so the explained amount is an upper bound.");
     if (breakdown.overestimated > 0)
       say(breakdown.explained.variance > 0
               ? fmt::format(
-                    "The samples come to {} more of live blocks than memory was resident for them: the "
-                    "estimate is too high by so much at least.",
+                    "The samples suggest {} more live blocks than their resident memory allows: the estimate is too high by at least that much.",
                     bytes(breakdown.overestimated))
               : fmt::format(
                     "Blocks changed while pages were read: {} more of them were counted as resident than "
                     "allocators held.",
                     bytes(breakdown.overestimated)));
     if (breakdown.shared_out)
-      say("Memory in which two allocators have blocks is shared out in proportion to these.");
+      say("Memory in which two allocators have blocks is divided in proportion to those blocks.");
   }
   std::string text =
       fmt::format("RSS {} was {}: {} anonymous, {} of files, {} shared", moment(breakdown), of(breakdown.rss),
@@ -118,11 +111,15 @@ std::vector<std::string> sentences_of(const RssBreakdown& breakdown) {
   add(breakdown.page_tables.value_or(0), "of page tables");
   add(static_cast<double>(breakdown.swap), "swapped out");
   add(static_cast<double>(breakdown.huge_file), "on explicit huge pages");
-  if (!beside.empty()) text += "; beside it " + beside;
+  if (!beside.empty()) text += "; plus " + beside;
   if (breakdown.processes > 1)
     text +=
-        fmt::format(". That is the sum of {} processes: what they share counts in each", breakdown.processes);
+        fmt::format(". That is the sum over {} processes: shared memory counts in each", breakdown.processes);
   say(text + ".");
+  if (breakdown.lazy_free != 0)
+    say(fmt::format(
+        "{} of the anonymous memory is already free (MADV_FREE): the kernel takes it back when it needs memory.",
+        of(breakdown.lazy_free)));
   if (static_cast<double>(breakdown.huge) > 0.1 * anonymous)
     say(fmt::format("{} of the anonymous memory is on huge pages, which become resident 2 MiB at a time.",
                     of(breakdown.huge)));
@@ -134,16 +131,16 @@ std::string_view label_of(const MemoryPart& part, bool traced) {
       {"live", "live blocks of allocators"},
       {"slack", "allocators, beyond live blocks"},
       {"mapped", "mapped by the program itself"},
-      {"thread-stacks", "stacks of threads"},
-      {"main-stack", "stack of the first thread"},
+      {"thread-stacks", "thread stacks"},
+      {"main-stack", "main stack"},
       {"file-data", "data segments of files"},
       {"tracer", "fathom's tracer"},
       {"not-split", "anonymous, not split"},
-      {"unknown", "anonymous, of nobody that is known"},
+      {"unknown", "anonymous memory, owner unknown"},
       {"files", "pages of files"},
       {"shared", "shared memory"},
       {"tracer-shared", "fathom's tracer, shared with the profiler"},
-      {"kernel", "of the kernel (vdso)"},
+      {"kernel", "kernel (vdso)"},
   }};
   if (part.key == "slack" && !traced) return "allocators (the heap was not traced)";
   for (const auto& [key, label] : kLabels)

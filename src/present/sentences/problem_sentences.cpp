@@ -24,7 +24,7 @@ std::string short_words(const ProblemClass& problem) {
     case ProblemKind::kDisk:
       return "waits for the disk";
     case ProblemKind::kPeers:
-      return "waits for others";
+      return "waits for other processes";
     case ProblemKind::kLocks:
       return "waits for locks and other threads";
     case ProblemKind::kRunQueue:
@@ -48,7 +48,7 @@ static std::string pressure_text(const ProblemClass& problem) {
   const auto add = [&](const std::optional<Stall>& stall, std::string_view what) {
     if (!stall || stall->some < kProblemThresholds.stalled) return;
     if (text.empty() || of_machine != stall->of_machine)
-      text += stall->of_machine ? "; tasks of the whole machine were stalled on "
+      text += stall->of_machine ? "; tasks on the machine were stalled on "
                                 : "; tasks of its control group were stalled on ";
     else
       text += ", on ";
@@ -137,9 +137,9 @@ static std::string sentence_of_class(const ProblemClass& problem) {
           problem.by_quota() ? "limited by its CPU quota" : "short of CPUs", share, threshold(from.queued),
           problem.throttled < 0.01
               ? ""
-              : fmt::format(": {} in the run queue, {} as the CPU quota of the control group was used up",
-                            rounded_percent(problem.queued - problem.throttled),
-                            rounded_percent(problem.throttled)));
+              : fmt::format(
+                    ": {} in the run queue, {} because the CPU quota of the control group was used up",
+                    rounded_percent(problem.queued - problem.throttled), rounded_percent(problem.throttled)));
     case ProblemKind::kSleep:
       return silent("sleeping", "until a timer expired");
   }

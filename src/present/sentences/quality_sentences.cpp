@@ -21,24 +21,24 @@ using namespace analysis;  // this folder puts into words what lies there
 namespace {
 
 constexpr std::array<std::string_view, WALK_END_COUNT> kWalkEnds{
-    "not a walked stack",
+    "stack not walked",
     "reached the start of the thread",
-    "an address outside of every known mapping",
-    "code without unwind rule and without frame pointer",
-    "an unwind rule that needs more than sampling has",
+    "an address outside all known mappings",
+    "code without an unwind rule or frame pointer",
+    "an unwind rule that needs more registers than a sample has",
     "stack memory that could not be read",
     "the stack pointer did not move",
-    "deeper than the frames that are kept",
+    "deeper than the frame limit",
     "the copied part of the stack ended",
     "sampled before the mappings were known",
     "kernel thread: no user stack",
-    "exiting: the memory was released already",
-    "an exception was just being passed on, and saved registers were overwritten",
-    "deeper than the frames that are kept: the middle is left out",
+    "exiting: its memory was already released",
+    "an exception was being propagated, and saved registers were overwritten",
+    "deeper than the frame limit: the middle is left out",
 };
 
 std::string name_of(const std::string& module) {
-  return module.empty() ? "code of no module" : printable(module);
+  return module.empty() ? "code outside all modules" : printable(module);
 }
 
 // What makes a run time write names where they are looked for, /tmp/perf-PID.map, as its manual says; of others it is not
@@ -50,9 +50,7 @@ std::string remedy_for_made_code(RunTime run_time) {
     case RunTime::kDeno:
       return "deno run --v8-flags=--perf-basic-prof writes the names of its functions to /tmp/perf-PID.map";
     case RunTime::kJava:
-      return "java -XX:+PreserveFramePointer, and while it is recorded jcmd PID Compiler.perfmap (JDK 17 and "
-             "later), "
-             "which writes the names of its methods to /tmp/perf-PID.map";
+      return "java -XX:+PreserveFramePointer, and during the recording jcmd PID Compiler.perfmap (JDK 17 and later), which writes method names to /tmp/perf-PID.map";
     case RunTime::kPython:
       return "python3 -X perf (3.12 and later) writes the names of its functions to /tmp/perf-PID.map";
     case RunTime::kDotnet:
@@ -61,7 +59,7 @@ std::string remedy_for_made_code(RunTime run_time) {
     case RunTime::kUnknown:
       break;
   }
-  return "if what made this code can write a perf map (/tmp/perf-PID.map), its names are read from there";
+  return "if the runtime that generated this code can write a perf map (/tmp/perf-PID.map), fathom reads the names from it";
 }
 
 std::string remedy_for_names(const Finding& finding) {
@@ -75,9 +73,7 @@ std::string remedy_for_names(const Finding& finding) {
       return "";
     default:
       return fmt::format(
-          "names for {}: its unstripped twin or debug file through --symbols DIR, of this report too (the "
-          "-dbgsym package "
-          "and debuginfod-find have it)",
+          "names for {}: pass its unstripped binary or debug file with --symbols DIR (to fathom report as well); the -dbgsym package and debuginfod-find have it",
           printable(finding.module));
   }
 }
@@ -85,12 +81,12 @@ std::string remedy_for_names(const Finding& finding) {
 std::string remedy_for_cost(const Finding& finding) {
   switch (finding.cost) {
     case CostCause::kExactHeap:
-      return "--heap, which samples: --heap=exact takes every call";
+      return "--heap, which samples; --heap=exact records every call";
     case CostCause::kRate:
       return fmt::format("a lower rate than {} Hz (-F 999)",
                          with_commas(static_cast<std::int64_t>(finding.count)));
     case CostCause::kManyProcesses:
-      return "--cpu alone, which takes less for each new process; --no-children if they do not matter";
+      return "--cpu alone, which costs less per new process; --no-children if they do not matter";
   }
   return "";
 }
@@ -105,11 +101,11 @@ std::string cause_of_few(const Finding& finding) {
     known += part;
     text += fmt::format("{}{} of those missing {}", text.empty() ? "" : ", ", rounded_percent(part), what);
   };
-  add(finding.by_throttling, "as the kernel throttled the event");
-  add(finding.by_host, "as the machine's host took its CPUs away");
-  add(finding.by_late_timer, "as it ran for microseconds at a time and the timer comes late");
-  if (text.empty()) return "the cause is not known";
-  return text + (known < kMost ? "; the cause of the rest is not known" : "");
+  add(finding.by_throttling, "because the kernel throttled the event");
+  add(finding.by_host, "because the host took the CPUs away");
+  add(finding.by_late_timer, "because it ran for microseconds at a time and the timer fires late");
+  if (text.empty()) return "the cause is unknown";
+  return text + (known < kMost ? "; the cause of the rest is unknown" : "");
 }
 
 std::string side_text(const SideQuality& side) {
@@ -122,8 +118,8 @@ std::string side_text(const SideQuality& side) {
   if (side.imported != 0)
     parts.push_back(
         side.imported == side.runs
-            ? "imported, and what was lost is not known"
-            : fmt::format("{} of {} runs imported, of which it is not known", side.imported, side.runs));
+            ? "imported; losses are unknown"
+            : fmt::format("{} of {} runs imported; their losses are unknown", side.imported, side.runs));
   if (side.imported != side.runs) {
     lost_of(side.lost, side.samples, "samples");
     lost_of(side.lost_waits, side.waits, "waits");
@@ -132,7 +128,7 @@ std::string side_text(const SideQuality& side) {
   if (side.complete_share) parts.push_back(percent(*side.complete_share) + " of stacks complete");
   if (side.unnamed_share) parts.push_back(percent(*side.unnamed_share) + " of frames without a name");
   if (side.own_cost)
-    parts.push_back(fmt::format("fathom took {} of a core", rounded_percent(*side.own_cost)));
+    parts.push_back(fmt::format("fathom used {} of a core", rounded_percent(*side.own_cost)));
   return parts.empty() ? "nothing was counted" : fmt::format("{}", fmt::join(parts, ", "));
 }
 
@@ -164,14 +160,10 @@ Complaint complaint_of(const Finding& finding) {
     case FindingKind::kTruncated:
       if (finding.count != 0)
         return {
-            "The recording is still running: this is what was written until now, and waits that have not "
-            "ended "
-            "are not in it yet.",
-            "the same command again after the recording has ended"};
-      return {
-          "The recording ended without its last block: the recorder was killed, and the last second "
-          "may be missing.",
-          ""};
+            "The recording is still running: this is what has been written so far, without waits that have not ended.",
+            "run the same command again after the recording has ended"};
+      return {"The recording has no last block: the recorder was killed, and the last second may be missing.",
+              ""};
     case FindingKind::kLostToDisk:
       return {fmt::format("{} of the samples were lost, because they could not be written.", share),
               "free space on the disk of the recording"};
@@ -182,7 +174,7 @@ Complaint complaint_of(const Finding& finding) {
       return {fmt::format("The kernel throttled sampling {}.", counted(finding.count, "time")),
               "a lower rate (-F 499), or a larger kernel.perf_event_max_sample_rate"};
     case FindingKind::kFewReceived:
-      return {fmt::format("Only {} of the {} samples arrived that its CPU time promised; {}.", share,
+      return {fmt::format("fathom received {} of the {} samples expected from the CPU time used; {}.", share,
                           with_commas(static_cast<std::int64_t>(finding.count)), cause_of_few(finding)),
               "fathom doctor, which tries each engine"};
     case FindingKind::kCutStacks:
@@ -194,16 +186,15 @@ Complaint complaint_of(const Finding& finding) {
                           name_of(finding.module), describe(finding.symbols)),
               remedy_for_names(finding)};
     case FindingKind::kProfilerCost:
-      return {
-          fmt::format("While it recorded, the profiler itself used {} of CPU time, {} of what it measured.",
-                      seconds(finding.seconds), share),
-          remedy_for_cost(finding)};
+      return {fmt::format("The profiler itself used {} of CPU time while recording, {} of what it measured.",
+                          seconds(finding.seconds), share),
+              remedy_for_cost(finding)};
     case FindingKind::kStolen:
       return {
-          fmt::format("The host of this virtual machine took {} of its CPUs' busy time away: threads that "
-                      "seem to run stood still for so long.",
-                      share),
-          "recordings made in turn, to compare; or a machine with CPUs of its own"};
+          fmt::format(
+              "The host of this virtual machine took {} of its CPUs' busy time away: threads that seem to run were paused for that long.",
+              share),
+          "alternate the recordings you compare, or use a machine with dedicated CPUs"};
     case FindingKind::kNotSampled:
       return {fmt::format("{} of the CPU time ({}) could not be sampled.", seconds(finding.seconds), share),
               ""};
@@ -244,12 +235,12 @@ std::string expected_samples_text(const Report& report) {
     text += fmt::format(" ({})", percent(*report.quality.received_share));
   switch (check.verdict) {
     case SampleCheck::Verdict::kMore:
-      return text + ": of threads that ended, the kernel had not booked the last milliseconds";
+      return text + ": the kernel had not yet accounted for the last milliseconds of threads that ended";
     case SampleCheck::Verdict::kShortRuns:
-      return text + fmt::format(": it had a CPU for {} at a time, and the timer comes some microseconds late",
+      return text + fmt::format(": it ran for {} at a time, and the timer fires some microseconds late",
                                 seconds(check.run_s));
     case SampleCheck::Verdict::kStolen:
-      return text + ": the machine stood still meanwhile";
+      return text + ": the machine was paused in between";
     default:
       return text;
   }
@@ -270,9 +261,9 @@ std::string own_cost_sentence(const model::Profile& profile) {
   if (!(all_s > 0) || !(length_s > 0)) return "";
   const auto cost = own_cost_of(profile);
   if (!cost)
-    return fmt::format("fathom took {} of CPU ({} of a core)", seconds(all_s),
+    return fmt::format("fathom used {} of CPU time ({} of a core)", seconds(all_s),
                        rounded_percent(all_s / length_s));
-  return fmt::format("fathom took {} of a core while it recorded, and {} to start and for names",
+  return fmt::format("fathom used {} of a core while recording, plus {} to start and to resolve symbols",
                      rounded_percent(cost->recording_s / length_s), seconds(cost->start_s + cost->naming_s));
 }
 
@@ -285,8 +276,9 @@ std::string own_cost_parts(const Report& report) {
   const auto& cost = report.quality.own_cost;
   if (!cost) return all_s > 0 ? seconds(all_s) + " CPU" + of_one(all_s) : "";
   const double rest_s = all_s - cost->recording_s - cost->start_s - cost->naming_s;
-  return fmt::format("{} CPU while it recorded{}, {} to start, {} for names{}", seconds(cost->recording_s),
-                     of_one(cost->recording_s), seconds(cost->start_s), seconds(cost->naming_s),
+  return fmt::format("{} of CPU time while recording{}, {} to start, {} to resolve symbols{}",
+                     seconds(cost->recording_s), of_one(cost->recording_s), seconds(cost->start_s),
+                     seconds(cost->naming_s),
                      rest_s >= 0.001 ? fmt::format(", {} to complete the file", seconds(rest_s)) : "");
 }
 

@@ -30,7 +30,7 @@ std::string sentence_of_origin(const Report& report) {
   text += ": ";
   if (model::is_heap(tree.metric) && report.heap) {
     text += fmt::format("{} of {}", model::info_of(tree.metric).sentence,
-                        counted(tree.samples, "place that allocates", "places that allocate"));
+                        counted(tree.samples, "call site", "call sites"));
   } else if (!report.activity.watched) {
     text += "no samples";
   } else if (samples != 0 || tree.waits == 0) {
@@ -75,17 +75,17 @@ std::string sentence_of_cost(const Report& report) {
   const FunctionRow top =
       *std::max_element(report.functions.begin(), report.functions.end(),
                         [](const FunctionRow& a, const FunctionRow& b) { return a.self < b.self; });
-  std::string text = fmt::format("The largest cost of its own is {}", printable(tree.names[top.name]));
+  std::string text = fmt::format("The largest self cost is {}", printable(tree.names[top.name]));
   if (const std::string& module = tree.modules[top.module].name; !module.empty())
     text += " in " + printable(module);
   text += fmt::format(", {}", share_with_error(tree, top.self));
-  if (is_noise(tree, top.self)) text += ", which is no more than noise";
+  if (is_noise(tree, top.self)) text += ", which is within noise";
   if (!report.modules.empty()) {
     const ModuleRow& module = report.modules.front();
     const std::string& name = tree.modules[module.module].name;
-    text +=
-        fmt::format("; the largest module is {}, {}", name.empty() ? "code of no module" : printable(name),
-                    percent(share(tree, module.self)));
+    text += fmt::format("; the largest module is {}, {}",
+                        name.empty() ? "code outside all modules" : printable(name),
+                        percent(share(tree, module.self)));
   }
   return text + ".";
 }
@@ -96,7 +96,7 @@ std::string sentence_of_depth(const Report& report) {
   if (tree.waits != 0 || tree.metric != model::Metric::kCpu) return "";
   const DeepStacks stacks = find_deep_stacks(tree);
   if (stacks.deepest < 2) return "";
-  std::string text = fmt::format("The deepest stack has {}, down to {}; half of the samples have {} at most",
+  std::string text = fmt::format("The deepest stack has {}, down to {}; half of the samples have at most {}",
                                  counted(std::uint64_t{stacks.deepest}, "call"),
                                  spoken_name(tree.names[tree.nodes[stacks.deepest_node].name]), stacks.usual);
   constexpr double kWorthAWord = 0.01;
@@ -114,10 +114,10 @@ std::string sentence_of_load(const Report& report) {
   if (!uneven) return "";
   constexpr double kSteady = 0.05, kUneven = 0.25;
   const std::string by = fmt::format(
-      "varied by {} from one twentieth of the time to another, beyond what sampling does", percent(*uneven));
+      "varied by {} between twentieths of the time, more than sampling explains", percent(*uneven));
   if (*uneven < kSteady) return fmt::format("The load was steady: it {}.", by);
   if (*uneven < kUneven) return fmt::format("The load {}.", by);
-  return fmt::format("The load was not steady: it {}. Figures per second are of this mixture.", by);
+  return fmt::format("The load was not steady: it {}. Figures per second average over this.", by);
 }
 
 std::string sentence_of_threads(const Report& report) {
@@ -156,15 +156,14 @@ std::string sentence_of_nothing(const Report& report) {
   const Activity& activity = report.activity;
   // A recorder that was killed at once kept neither samples nor how much CPU time there was.
   if (model::is_still_recorded(*report.profile) && !activity.exact)
-    return "The recording is still running, and its file has no samples yet.";
+    return "The recording is still running; its file has no samples yet.";
   if (report.profile->quality.truncated && !activity.exact)
     return report.profile->threads.empty()
-               ? "Nothing was kept: the file ends before its first samples. What the program did is not "
-                 "known."
-               : "No sample was kept: the file ends before them. How much CPU time it used is not known.";
+               ? "The file ends before its first samples, so it is unknown what the program did."
+               : "The file ends before its first samples, so the CPU time used is unknown.";
   if (!activity.watched)
-    return "The recording has neither CPU samples nor waits: what the program did is not known.";
-  if (!activity.cpu_s) return "Nothing was sampled, and how much CPU time the target used is not known.";
+    return "The recording has neither CPU samples nor waits, so it does not show what the program did.";
+  if (!activity.cpu_s) return "Nothing was sampled, and the CPU time of the target is unknown.";
   if (!activity.exact || !(activity.cpu_s.value_or(0) > 0))
     return "Nothing was sampled: it used no CPU time.";
   if (report.unsampled) return unsampled_sentence(*report.unsampled);
@@ -198,7 +197,7 @@ std::vector<std::string> sentences_of(const Report& report) {
   }
   if (tree.effective_samples < 1000) {
     add(fmt::format(
-        "That is few: with {} a share is uncertain by up to ±{} points; record longer or under load.",
+        "That is few: with {}, a share is uncertain by up to ±{} points; record longer or under load.",
         counted(static_cast<std::uint64_t>(std::llround(tree.effective_samples)), "independent sample"),
         percent_number(wilson_interval(0.5, tree.effective_samples).half_width())));
   }

@@ -65,7 +65,7 @@ std::string_view lack_of(model::SymbolSource source) {
     case model::SymbolSource::kDynsym:
       return "has exported names only";
     case model::SymbolSource::kPseudo:
-      return "is stripped: functions are told apart, and named by their address";
+      return "is stripped: functions are separated, and named by their address";
     default:
       return "has no names";
   }

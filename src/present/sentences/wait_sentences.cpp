@@ -36,7 +36,7 @@ std::string blocked_in(const BlockedRow& row) {
     case Cause::kAsyncIo:
       return with("is spent waiting for asynchronous I/O", " of ");
     case Cause::kSleep:
-      return with("is slept away", " in ");
+      return with("is spent sleeping", " in ");
     case Cause::kPageFault:
       return with("is blocked in page faults", " of ");
     case Cause::kFileRead:
@@ -83,9 +83,9 @@ std::string sentence_of_split(const WaitReport& report) {
   std::string text = fmt::format(
       "Of {} of thread time ({}), {} ran, {} waited, {} {}", seconds(wall * 1e-9), counted(threads, "thread"),
       percent(ran / wall), percent(waited / wall), percent(queued / wall),
-      report.throttled_ns > 0 ? "had no CPU (run queue and CPU quota)" : "stood in the run queue");
+      report.throttled_ns > 0 ? "had no CPU (run queue and CPU quota)" : "waited in the run queue");
   if (idle > 0) {
-    text += fmt::format("; {} was idle, workers without work{}", percent(idle / wall),
+    text += fmt::format("; {} was idle (workers without work){}", percent(idle / wall),
                         report.folds_idle ? ", and is folded" : "");
   }
   return text + ".";

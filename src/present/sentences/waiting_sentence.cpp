@@ -131,7 +131,7 @@ std::string sentence_of_waiting(const Report& report) {
   // The idle workers of a pool are no news beside those that work.
   if (classify(report).kind == ProblemKind::kIdle && times.idle > 0 && !report.waits->idle.empty()) {
     idle =
-        fmt::format("Nothing to do for {} of its threads' time (idle: {}).",
+        fmt::format("Its threads were idle for {} of the time (idle: {}).",
                     rounded_percent(std::min(0.9999, times.idle / times.wall())), idle_words(*report.waits));
     if (waited < 0.01 * times.wall()) return idle;
     idle += " ";
@@ -163,7 +163,7 @@ std::string sentence_of_waiting(const Report& report) {
   if (!report.selection.stacks && rest >= kMuch * waited && rest > 2 * 1.96 * std::sqrt(variance))
     parts.emplace_back(
         rest, seconds(rest * 1e-9) + (report.waits->open_ns >= 0.5 * rest ? " in waits that had not ended yet"
-                                                                          : " for what is not known"));
+                                                                          : " for an unknown cause"));
   std::stable_sort(parts.begin(), parts.end(),
                    [](const auto& a, const auto& b) { return a.first > b.first; });
   constexpr std::size_t kMost = 3;

@@ -67,8 +67,7 @@ void add_fragmentation(const Statistics& one, const AllocatorState& held,
       size_words(most->free_bytes()), blocks_of(*most),
       analysis::percent_number(share(most->live_bytes(), most->live_bytes() + most->free_bytes())))};
   sentence.text +=
-      " A slab is given back when its last block is freed: what keeps few blocks for long beside many "
-      "short-lived ones of their size keeps it.";
+      " A slab is given back when its last block is freed: a few long-lived blocks among many short-lived ones of the same size keep it.";
   out.push_back(std::move(sentence));
 }
 
@@ -77,11 +76,12 @@ void add_padding(const Statistics& one, const AllocatorState& held, std::vector<
   if (!matters(rest, one)) return;
   const bool known = std::ranges::any_of(one.classes, [](const StatisticsClass& of) { return !of.large; });
   out.push_back(
-      {known ? fmt::format("{} of its pages in use are padding of large blocks and ends of slabs.",
-                           size_words(rest))
-             : fmt::format("{} of its pages in use are no block of the program: free places in slabs and "
-                           "padding, which are not told apart, as the tables of sizes are not in it.",
-                           size_words(rest))});
+      {known
+           ? fmt::format("{} of its pages in use are padding of large blocks and ends of slabs.",
+                         size_words(rest))
+           : fmt::format(
+                 "{} of its pages in use hold no block of the program: free slots in slabs, and padding; the file has no size tables to separate them.",
+                 size_words(rest))});
 }
 
 void add_free_pages(const Statistics& one, const AllocatorState& held, std::vector<StatisticsSentence>& out) {
@@ -95,8 +95,7 @@ void add_free_pages(const Statistics& one, const AllocatorState& held, std::vect
     sentence.text += " dirty_decay_ms is -1: they are never given back.";
   else if (decay != nullptr && thread != nullptr && *thread == "false")
     sentence.text += fmt::format(
-        " They are due {} ms after they became free, and given back only when a thread of that "
-        "arena allocates or frees: background_thread is off.",
+        " jemalloc gives them back {} ms after they became free, but only when a thread of that arena allocates or frees, because background_thread is off.",
         analysis::printable(*decay));
   for (const allocators::Remedy& remedy : allocators::remedies_of(held, std::nullopt, kLeastBytes))
     sentence.remedies.push_back(fmt::format("{}{}: {} (up to {}); {}",
@@ -124,8 +123,7 @@ void add_rate(const Statistics& one, std::vector<StatisticsSentence>& out) {
   const double lived_s = static_cast<double>(*one.uptime_ns) / 1e9;
   // Blocks move between the arena and the caches of threads more seldom than the program asks for them.
   out.push_back({fmt::format(
-      "Its arenas made {} blocks a second since the start ({}/s), {} % of them {}; what caches of "
-      "threads answered is not among them.",
+      "Its arenas made {} blocks a second since the start ({}/s), {} % of them {}; requests served from thread caches are not included.",
       number_words(static_cast<std::uint64_t>(std::min(calls / lived_s, 1e18))),
       analysis::bytes(bytes / lived_s), analysis::percent_number(static_cast<double>(most->made) / calls),
       blocks_of(*most))});
@@ -152,13 +150,10 @@ void add_profiling(const Statistics& one, std::vector<StatisticsSentence>& out) 
   const std::string* on = one.setting("opt.prof");
   if (*compiled == "false")
     out.push_back(
-        {"It was built without heap profiling, so prof:true would have no effect: who holds its blocks is "
-         "told "
-         "by fathom record --heap."});
+        {"It was built without heap profiling, so prof:true would have no effect; fathom record --heap shows who holds its blocks."});
   else if (on != nullptr && *on == "false")
     out.push_back(
-        {"Heap profiling is built in and off: who holds its blocks is told by fathom record --heap without a "
-         "restart, or by prof:true at the next start."});
+        {"Heap profiling is built in but off: fathom record --heap shows who holds its blocks without a restart, prof:true after the next start."});
 }
 
 }  // namespace
@@ -174,7 +169,7 @@ std::vector<StatisticsSentence> statistics_sentences(const Statistics& one) {
   std::vector<StatisticsSentence> out;
   const AllocatorState held = allocators::held_by(one);
   if (held.certainty == allocators::Certainty::kUnknown) {
-    out.push_back({fmt::format("What it holds is not known: {}.", held.reason)});
+    out.push_back({fmt::format("Its contents are unknown: {}.", held.reason)});
   } else {
     out.push_back(totals(one));
     add_fragmentation(one, held, out);
@@ -185,7 +180,7 @@ std::vector<StatisticsSentence> statistics_sentences(const Statistics& one) {
   add_rate(one, out);
   add_locks(one, out);
   add_profiling(one, out);
-  if (one.cut) out.push_back({"Its end is missing: what stands here is of the part that is there."});
+  if (one.cut) out.push_back({"Its end is missing, so this covers only the part that exists."});
   if (one.unread != 0)
     out.push_back({fmt::format("{} of its tables could not be read and {} not in the numbers.",
                                analysis::counted(one.unread, "line"), one.unread == 1 ? "is" : "are")});

@@ -32,7 +32,7 @@ std::string bridge(const Statistics& one, const AllocatorState& held, std::size_
   };
   if (whole != 0)
     table.add({size_words(whole), "100",
-               "resident, as jemalloc counts it: pages that were never touched are among it"});
+               "resident, as jemalloc counts it: includes pages that were never touched"});
   std::uint64_t sum = 0;
   for (const HeldLine& line : held.lines) {
     if (line.kind == HeldKind::kRetained) continue;
@@ -42,12 +42,11 @@ std::string bridge(const Statistics& one, const AllocatorState& held, std::size_
   }
   constexpr double kWorthALine = 0.01;
   if (whole > sum && static_cast<double>(whole - sum) >= kWorthALine * static_cast<double>(whole))
-    table.add({size_words(whole - sum), percent(whole - sum), "  not told apart by these statistics"});
+    table.add({size_words(whole - sum), percent(whole - sum), "  not separated by these statistics"});
   std::string text = head("What it holds", color) + table.text(width, color);
   if (const std::uint64_t retained = held.bytes(HeldKind::kRetained); retained != 0)
-    text +=
-        fmt::format("  beside it: {} of address space that is kept, whose pages were given back (retained)\n",
-                    size_words(retained));
+    text += fmt::format("  plus {} of address space that it keeps, whose pages were given back (retained)\n",
+                        size_words(retained));
   return text;
 }
 

@@ -460,9 +460,7 @@ class Picture {
            number(top_ + 16) +
            "\">Nothing to draw: no samples of this metric.</text>\n<text class=\"muted\" x=\"" +
            number(kPad) + "\" y=\"" + number(top_ + 38) +
-           "\">The target may have been idle, or the selection leaves nothing. fathom report FILE says what "
-           "was recorded.</text>\n"
-           "</svg>\n";
+           "\">The target may have been idle, or the selection is empty. fathom report FILE shows what was recorded.</text>\n</svg>\n";
   }
 
   const CallTree& tree_;
@@ -561,7 +559,7 @@ FlameGraphOptions options_of(const BoundTree& bound, const Coloring& coloring, F
     options.comparison = std::move(kept);
   }
   options.notes.push_back(fmt::format(
-      "Left out, so that this file is no larger than {}: {}, each of {} or less; {} of all ends in them.",
+      "To keep this file below {}, {} are left out, each {} or less; they hold {} of the total.",
       analysis::bytes(static_cast<double>(options.max_bytes)), analysis::counted(bound.frames, "frame"),
       quantity(bound.largest, bound.tree.unit, ""), percent(analysis::share(bound.tree, bound.value))));
   return options;

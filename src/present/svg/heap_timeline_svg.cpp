@@ -388,13 +388,13 @@ class TimelinePicture {
     };
     for (const std::string& note : sentences_of(timeline_))
       if (clean_text(note) != subtitle_) add(note);
-    add(std::string("Where moments share a pixel the largest of them is drawn") +
-        (timeline_.is_bound() ? ": nothing was live above it." : "."));
+    add(std::string("If several moments share a pixel, the largest is drawn") +
+        (timeline_.is_bound() ? ": no more was live in that time." : "."));
     std::string small;
     for (const TimelineLine& line : timeline_.lines)
       if (!in_strip(line) && line.most() > 0) small += (small.empty() ? "" : ", ") + line.label;
     if (!small.empty())
-      add(fmt::format("Not drawn, as below {} of the largest line of the process: {}.",
+      add(fmt::format("Not drawn because below {} of the largest line of the process: {}.",
                       analysis::percent(kLeastOfStrip), small));
     for (const std::string& note : options_.notes) add(note);
     foot_end_ = y + 14;

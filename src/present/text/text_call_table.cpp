@@ -100,29 +100,25 @@ std::string remarks(const CallTable& table, const TextOptions& options) {
   };
   for (const CallsOfFunction& function : table.functions) {
     if (function.sums.counted_only != 0)
-      say(fmt::format("Of {}, {} of {} calls were counted and no more: they came faster than --probe-limit.",
+      say(fmt::format("{}: {} of {} calls were only counted, because they came faster than --probe-limit.",
                       function.name, number(function.sums.counted_only), number(function.sums.calls)));
     if (const auto left = function.not_returned(); left && *left != 0)
       say(fmt::format(
-          "Of {}, the return of {} was not reported: they were still running at the end, or were left by an "
-          "exception, by longjmp or with their thread.",
+          "{}: the return of {} was not reported: they were still running at the end, or ended by an exception, by longjmp or with their thread.",
           function.name, *left == 1 ? "1 call" : number(*left) + " calls"));
   }
   for (const std::string& note : table.notes) say("Note: " + note + ".");
   if (table.breakpoints && *table.breakpoints != 0 && table.own_ns)
-    say(
-        fmt::format("Cost: the program stopped at {} breakpoints; looking took {}, and is no part of the "
-                    "times above. What "
-                    "the kernel needs for each breakpoint is in them.",
-                    number(*table.breakpoints), time(*table.own_ns)));
+    say(fmt::format(
+        "Cost: the program stopped at {} breakpoints. Reading them took {}, which is not part of the times above; the kernel's own time per breakpoint is.",
+        number(*table.breakpoints), time(*table.own_ns)));
   return text.empty() ? text : "\n" + text;
 }
 
 }  // namespace
 
 std::string call_table_text(const CallTable& table, const TextOptions& options) {
-  if (table.functions.empty())
-    return "The functions that were probed were not called.\n" + remarks(table, options);
+  if (table.functions.empty()) return "The probed functions were not called.\n" + remarks(table, options);
   const bool sizes = has_sizes(table);
   TextTable functions(columns("function", sizes));
   for (const CallsOfFunction& function : table.functions)

@@ -61,8 +61,7 @@ TEST(TextCallTable, SaysWhatWasCutOff) {
 }
 
 TEST(TextCallTable, AFunctionThatWasNotCalledIsAnAnswer) {
-  EXPECT_THAT(call_table_text({}, {}),
-              testing::StartsWith("The functions that were probed were not called.\n"));
+  EXPECT_THAT(call_table_text({}, {}), testing::StartsWith("The probed functions were not called.\n"));
 }
 
 TEST(TextCallTable, OfAnyProfileHoldsNoControlCharacters) {

@@ -134,7 +134,7 @@ constexpr double kTooFew = 10, kFew = 200, kEnough = 1000;  // samples
 std::string sentence_of_cpu(const analysis::Report& report, const std::string& little, bool too_few) {
   if (!little.empty()) return little + (too_few ? "" : " " + sentence_of_hot_spot(report));
   if (!too_few) return sentence_of_hot_spot(report);
-  return fmt::format("{} of CPU time {} too few to say whose it is: record longer or under load.",
+  return fmt::format("{} of CPU time {} too few to attribute: record longer or under load.",
                      analysis::counted(report.tree.samples, "sample"),
                      report.tree.samples == 1 ? "is" : "are");
 }

@@ -221,7 +221,7 @@ TEST(FirstScreen, SaysHowMuchOfTheWaitingIsNotExplained) {
   EXPECT_THAT(
       screen_of(program.hand.profile),
       HasSubstr(
-          "Waited 9.90 s (99 % of its threads' time): 7.90 s for what is not known, 2.00 s for a lock "));
+          "Waited 9.90 s (99 % of its threads' time): 7.90 s for an unknown cause, 2.00 s for a lock "));
 }
 
 TEST(FirstScreen, TellsThatAThreadWaitsForTheEndOfAnother) {
@@ -318,7 +318,7 @@ TEST(FirstScreen, SaysHowAnAttachedProgramEndedAndThatItMayNotBeKnown) {
   };
   profile.meta.target = "server (pid 12)";
   profile.meta.facts["ended_pid"] = "12";
-  EXPECT_THAT(first_line(), HasSubstr(" · ended, how is not known"));
+  EXPECT_THAT(first_line(), HasSubstr(" · ended; how is unknown"));
   profile.meta.facts["exit"] = "0";
   EXPECT_THAT(first_line(), testing::Not(HasSubstr("ended")));
   profile.meta.facts.erase("exit");

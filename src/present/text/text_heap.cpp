@@ -72,7 +72,7 @@ std::string heap_functions_text(const analysis::HeapReport& heap, const TextOpti
       options.top == 0 ? heap.functions.size() : std::min(heap.functions.size(), options.top);
   std::string cut;
   if (shown < heap.functions.size()) cut = fmt::format(", {} of {}", shown, heap.functions.size());
-  std::string out = heading(std::string("Heap by the function that asked for it, most ") +
+  std::string out = heading(std::string("Heap by requesting function, most ") +
                                 (heap.live_known ? "live" : "allocated") + " first" + cut,
                             options);
   std::vector<TextTable::Column> columns;
@@ -130,7 +130,7 @@ std::string heap_detail_text(const analysis::HeapReport& heap, const TextOptions
       if (!row.by_slot.empty()) text += "; by slot: " + joined(row.by_slot);
       if (!row.by_entry.empty()) text += "; by entry: " + joined(row.by_entry);
       if (!row.by_probe.empty())
-        text += "; the program's own probes, nothing was put into it: " + joined(row.by_probe);
+        text += "; from the program's own probes, with nothing put into it: " + joined(row.by_probe);
       if (!row.missed.empty()) text += "; not hooked: " + joined(row.missed);
       if (!text.empty()) out += fill("  ", printable(row.label) + ": " + text.substr(2), options.width, 4);
     }
@@ -158,11 +158,11 @@ std::string heap_quality_text(const analysis::HeapReport& heap, const TextOption
   std::string text = number(counters.events) + " events";
   const std::string missing = text_of(heap.losses);
   text += missing.empty() ? "; 0 lost" : "; " + missing;
-  if (counters.nested != 0) text += fmt::format("; {} calls inside of others", number(counters.nested));
+  if (counters.nested != 0) text += fmt::format("; {} nested calls", number(counters.nested));
   if (counters.unwalked != 0) text += fmt::format("; {} without a stack", number(counters.unwalked));
   if (counters.incomplete != 0)
-    text += fmt::format("; {} with a stack that is cut short", number(counters.incomplete));
-  if (counters.unseen_frees != 0) text += fmt::format("; {} frees not seen", number(counters.unseen_frees));
+    text += fmt::format("; {} with a truncated stack", number(counters.incomplete));
+  if (counters.unseen_frees != 0) text += fmt::format("; {} frees missed", number(counters.unseen_frees));
   if (counters.waited_ns != 0)
     text += "; threads waited for room " + analysis::seconds(static_cast<double>(counters.waited_ns) * 1e-9);
   return fill(fmt::format("  {:<10}", "heap"), text, options.width, 12);

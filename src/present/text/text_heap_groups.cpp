@@ -124,13 +124,13 @@ std::string heap_groups_text(const HeapGroups& groups, const TextOptions& option
   };
   if (noise) note("  ~ ", "the error is more than half of the value: the order of these rows is chance");
   if (groups.estimated)
-    note("    ",
-         "Stacks that ask for several sizes were shared out among them as they asked for them over all of "
-         "the recording: these are estimates.");
+    note(
+        "    ",
+        "Stacks that request several sizes are divided among them in proportion to their requests over the whole recording, so these are estimates.");
   if (options.heap_by_itself)
-    note("    ",
-         "That is of the heap, as it was recorded and no metric was named: --metric cpu groups the CPU time, "
-         "other metrics of the heap are --metric heap-allocated, heap-temporary ...");
+    note(
+        "    ",
+        "This groups the heap, because it was recorded and no metric was given. --metric cpu groups CPU time; other heap metrics are heap-allocated, heap-temporary ...");
   if (!groups.sampled)
     note("    ", roomy ? "temp: freed by its thread before it allocated again."
                        : "temp: freed by its thread before it allocated again. --wide has more columns.");

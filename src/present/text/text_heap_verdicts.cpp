@@ -13,7 +13,7 @@ namespace fathom::present {
 std::string heap_verdicts_text(const std::vector<analysis::HeapVerdict>& verdicts,
                                const TextOptions& options) {
   if (verdicts.empty()) return "";
-  const std::string title = "What the heap says";
+  const std::string title = "What the heap shows";
   std::string out = options.color ? "\n\x1b[1m" + title + "\x1b[0m\n" : "\n" + title + "\n";
   constexpr std::size_t kMost = 8;
   const std::size_t most = options.top == 0 ? verdicts.size() : kMost;

@@ -64,7 +64,7 @@ std::string parts_text(const analysis::RssBreakdown& breakdown, const TextOption
   say(breakdown.cgroup.value_or(0), "in the control group as a whole");
   say(static_cast<double>(breakdown.virtual_bytes), "address space");
   say(static_cast<double>(breakdown.huge), "of the anonymous memory on huge pages");
-  if (!beside.empty()) out += fill("  beside it: ", beside, options.width, 13);
+  if (!beside.empty()) out += fill("  also: ", beside, options.width, 13);
   return out;
 }
 
@@ -96,7 +96,7 @@ std::string ranges_text(const analysis::RssBreakdown& breakdown, const TextOptio
 
 std::string file_caches_text(const analysis::RssBreakdown& breakdown, const TextOptions& options) {
   if (breakdown.file_caches.empty()) return "";
-  std::string out = heading("Page cache of mapped databases, whoever brought it there", options);
+  std::string out = heading("Page cache of mapped databases, from all processes", options);
   TextTable table({{"cached", Align::kRight},
                    {"% of file", Align::kRight},
                    {"at first", Align::kRight},

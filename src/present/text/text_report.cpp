@@ -151,13 +151,14 @@ class TextReport {
     const bool nothing = quality.samples == 0 && quality.waits == 0 && !report_.heap;
     const bool certain = std::ranges::any_of(complaints, &Complaint::is_certain);
     heading(certain    ? "Quality: read these first"
-            : imported ? "Quality: as far as an imported file tells"
+            : imported ? "Quality: as far as the imported file shows"
             : nothing  ? "Quality: nothing was sampled"
                        : "Quality: good");
     for (const Complaint& finding : complaints) {
-      out_ += fill("  ! ",
-                   finding.text + (finding.is_certain ? "" : " That is of few samples: it may be chance."),
-                   options_.width, 4);
+      out_ += fill(
+          "  ! ",
+          finding.text + (finding.is_certain ? "" : " This is based on few samples, so it may be chance."),
+          options_.width, 4);
       if (!finding.remedy.empty()) out_ += fill("    try: ", finding.remedy, options_.width, 9);
     }
     std::string samples = with_commas(static_cast<std::int64_t>(view.samples)) + " received";
@@ -171,7 +172,7 @@ class TextReport {
     }
     samples += fmt::format("; throttled {}", counted(quality.lost_throttled, "time"));
     if (quality.lost_records != 0)
-      samples += "; " + counted(quality.lost_records, "side-band record") + " lost";
+      samples += "; " + counted(quality.lost_records, "record") + " lost";
     if (quality.samples != 0 || (!report_.heap && quality.waits == 0)) quality_line("samples", samples);
     if (view.complete_share) quality_line("stacks", stacks_line());
     if (quality.waits != 0) quality_line("waits", waits_line());
@@ -180,14 +181,15 @@ class TextReport {
     if (const std::string tracer = tracer_share_text(tree_); !tracer.empty())
       quality_line(
           "tracer",
-          fmt::format("the heap tracer took {}, left out of all that follows; --tracer keeps it", tracer));
+          fmt::format("the heap tracer used {}, which is excluded below; --tracer includes it", tracer));
     if (quality.profiler_cpu_ns != 0 || quality.profiler_rss_bytes != 0)
       quality_line("profiler", profiler_line());
     if (view.stolen_share.value_or(0) >= 0.01) {
-      quality_line("machine",
-                   fmt::format("its host took {} of its CPUs' busy time away; that time is in what "
-                               "ran then",
-                               percent(*view.stolen_share)));
+      quality_line(
+          "machine",
+          fmt::format(
+              "the host took {} of the CPUs' busy time away; that time is charged to what ran at the time",
+              percent(*view.stolen_share)));
     }
     for (const std::string& note : quality.notes) quality_line("note", printable(note));
   }
@@ -218,14 +220,14 @@ class TextReport {
     const auto number = [](std::uint64_t count) { return with_commas(static_cast<std::int64_t>(count)); };
     std::string text = number(quality.waits) + " walked";
     if (quality.unwalked_waits != 0) {
-      text += fmt::format("; {} more ({}) are represented by them", number(quality.unwalked_waits),
+      text += fmt::format("; they represent {} more ({})", number(quality.unwalked_waits),
                           analysis::seconds(static_cast<double>(quality.unwalked_ns) * 1e-9));
     } else {
-      text += ", which is all: times are exact";
+      text += ", which is all of them: times are exact";
     }
     text += fmt::format("; {} lost", number(quality.lost_waits));
     if (quality.switches != 0 && quality.switch_ns != 0) {
-      text += fmt::format("; {} switches booked, {} each", number(quality.switches),
+      text += fmt::format("; {} context switches recorded, {} each", number(quality.switches),
                           analysis::seconds(static_cast<double>(quality.switch_ns) /
                                             static_cast<double>(quality.switches) * 1e-9));
     }
@@ -248,7 +250,7 @@ class TextReport {
     }
     text += quality.target_stops == 0
                 ? "; the target was never stopped"
-                : fmt::format("; {} of the target, the longest {}", counted(quality.target_stops, "stop"),
+                : fmt::format("; {} in the target, the longest {}", counted(quality.target_stops, "stop"),
                               analysis::seconds(static_cast<double>(quality.target_stop_ns) * 1e-9));
     return text;
   }

@@ -243,7 +243,7 @@ std::string lines_table(const HeapTimeline& timeline, const TextOptions& options
     table.add({drawn ? std::string(1, kResidentMark) : "", bytes(nearest->bytes), bytes(line.most()),
                bytes(line.values.back().bytes), line.label});
   }
-  return heading("Beside it, as the kernel counts it", options) +
+  return heading("The process, as the kernel counts it", options) +
          table.text(table_width(options), options.color);
 }
 
@@ -262,13 +262,13 @@ std::string heap_timeline_text(const HeapTimeline& timeline, const TextOptions& 
     return out;
   }
   out += chart(timeline, options);
-  out += heading("What the peak was made of, from the top of the chart down", options);
+  out += heading("What the peak consists of, from the top of the chart down", options);
   out += groups_table(timeline, options);
   out += lines_table(timeline, options);
   out += "\n";
   for (const std::string& note : sentences_of(timeline)) out += fill("", note, options.width, 2);
-  std::string how = timeline.is_bound() ? "Each column shows the most of its time: nothing was live above it."
-                                        : "Each column shows the most that is known of its time.";
+  std::string how = timeline.is_bound() ? "Each column shows its maximum: no more was live in that time."
+                                        : "Each column shows the known maximum of its time.";
   if (const TimelineLine* resident = timeline.line(kResident);
       resident != nullptr && is_beyond(timeline, *resident))
     how += fmt::format(" Resident memory, up to {}, is far beyond the chart and left out.",

@@ -69,7 +69,7 @@ class WaitText {
 
   std::string who_waits() {
     if (!waits_.blocked.empty()) {
-      heading("Who waits for what" + cut_off(waits_.blocked.size()) +
+      heading("What each thread waits for" + cut_off(waits_.blocked.size()) +
               " (% of the wall time of these threads)");
       TextTable table({{"%", Align::kRight},
                        {"time", Align::kRight},
@@ -95,8 +95,9 @@ class WaitText {
 
   std::string locks() {
     if (waits_.locks.by_site.empty()) {
-      heading(analysis::other_locks(waits_).empty() ? "Locks: nobody waited for one, idle threads apart"
-                                                    : "Futexes: nobody waited at one, idle threads apart");
+      heading(analysis::other_locks(waits_).empty()
+                  ? "Locks: no thread waited for one, except idle threads"
+                  : "Futexes: no thread waited on one, except idle threads");
       other_locks();
       return std::move(out_);
     }
@@ -105,22 +106,20 @@ class WaitText {
     const bool others_first = !others.empty() && others.front().row->sum.total_ns() >
                                                      waits_.locks.by_site.front().waits.sum().total_ns();
     if (others_first) other_locks();
-    contention("Futexes by the place that waits", waits_.locks.by_site, false);
+    contention("Futexes by waiting function", waits_.locks.by_site, false);
     contention("Locks and other futexes", waits_.locks.by_object, true);
     if (std::ranges::any_of(waits_.locks.by_object, [](const auto& row) { return row.address == 0; }))
-      out_ +=
-          fill("  ",
-               "Rows \"parked\": these threads waited at parkers of their own (parking_lot, "
-               "std::thread::park, PostgreSQL), and which lock they wanted is not known: several locks of "
-               "one place are one row.",
-               options_.width, 2);
+      out_ += fill(
+          "  ",
+          "Rows \"parked\": these threads waited on their own parking futex (parking_lot, std::thread::park, PostgreSQL). Which lock they waited for is unknown, so several locks of one function share a row.",
+          options_.width, 2);
     histogram(waits_.locks.by_site.front().waits, printable(waits_.locks.by_site.front().name));
     double parked = 0;
     for (const analysis::CauseRow& row : waits_.causes) {
       if (row.cause == analysis::Cause::kFutex) parked = static_cast<double>(row.idle.total_ns());
     }
     if (parked > 0)
-      out_ += fill("  ", fmt::format("Idle threads parked at futexes for {} more.", time_of(parked)),
+      out_ += fill("  ", fmt::format("Idle threads waited on futexes for another {}.", time_of(parked)),
                    options_.width, 2);
     if (!others_first) other_locks();
     return std::move(out_);
@@ -128,15 +127,14 @@ class WaitText {
 
   std::string files() {
     if (waits_.files.empty()) {
-      heading("Files: nobody waited for one");
+      heading("Files: no thread waited for one");
       return std::move(out_);
     }
     heading("Files and peers" + cut_off(waits_.files.size()));
-    out_ += fill("  ",
-                 "Only calls that waited, and what these asked for and moved: calls that were answered at "
-                 "once are not "
-                 "counted. Where in a file is known of missing pages alone.",
-                 options_.width, 2);
+    out_ += fill(
+        "  ",
+        "This counts only calls that waited, with the bytes they requested and moved. The position in a file is known only for page faults.",
+        options_.width, 2);
     // What no row has takes no room from the names.
     const auto shown_rows = std::span(waits_.files).first(shown(waits_.files.size()));
     const auto any = [&](auto has) { return std::ranges::any_of(shown_rows, has); };
@@ -201,7 +199,7 @@ class WaitText {
     constexpr std::size_t kMost = 3;
     double all = 0;
     for (const analysis::FileRange& range : row.ranges) all += range.faults;
-    std::string text = "pages missed at ";
+    std::string text = "page faults at ";
     for (std::size_t i = 0; i < std::min(row.ranges.size(), kMost); ++i) {
       const analysis::FileRange& range = row.ranges[i];
       text += fmt::format("{}{} to {} ({:.0f} %)", i == 0 ? "" : ", ",
@@ -250,7 +248,7 @@ class WaitText {
                      {"threads", Align::kRight},
                      {"for"},
                      {"in", Align::kLeft, true},
-                     {"as it stands in", Align::kLeft, true}});
+                     {"as written in", Align::kLeft, true}});
     for (std::size_t i = 0; i < shown(waits_.reasons.size()); ++i) {
       const analysis::ReasonRow& row = waits_.reasons[i];
       const std::string evidence = printable(row.evidence);
@@ -262,7 +260,7 @@ class WaitText {
 
   void threads() {
     if (waits_.threads.empty()) return;
-    heading("Where the time of threads goes" + cut_off(waits_.threads.size()));
+    heading("Where threads spend their time" + cut_off(waits_.threads.size()));
     TextTable table({{"wall", Align::kRight},
                      {"ran %", Align::kRight},
                      {"waited %", Align::kRight},
@@ -282,7 +280,7 @@ class WaitText {
 
   void chains() {
     if (waits_.chains.empty()) return;
-    heading("For whom: chains of waits");
+    heading("Chains of waits: who waits for whom");
     constexpr std::size_t kMost = 5;
     for (std::size_t i = 0; i < std::min(waits_.chains.size(), kMost); ++i) {
       const analysis::ChainRow& chain = waits_.chains[i];
@@ -327,7 +325,7 @@ class WaitText {
     columns.push_back(
         {objects ? "lock" : "waits in", Align::kLeft, !objects});  // an address that is cut is none
     columns.push_back({objects ? "mostly in" : "mostly woken by", Align::kLeft, true});
-    if (objects) columns.push_back({"let go by", Align::kLeft, true});
+    if (objects) columns.push_back({"released by", Align::kLeft, true});
     TextTable table(columns);
     const bool narrow = table_width(options_) != 0 && !roomy;
     const auto lock_of = [&](const analysis::ContentionRow& row) {
@@ -360,7 +358,7 @@ class WaitText {
   void other_locks() {
     const std::vector<analysis::OtherLockRow> rows = analysis::other_locks(waits_);
     if (rows.empty()) return;
-    heading("Locks that are no futexes" + cut_off(rows.size()));
+    heading("Locks other than futexes" + cut_off(rows.size()));
     const bool one_thread = std::ranges::all_of(rows, [&](const analysis::OtherLockRow& each) {
       return each.row->thread == rows.front().row->thread;
     });
@@ -378,7 +376,7 @@ class WaitText {
                  printable(rows[i].lock), printable(rows[i].place), printable(row.thread)});
     }
     write(table);
-    out_ += fill("  ", "Who has such a lock is not known: its waiters are not told.", options_.width, 2);
+    out_ += fill("  ", "The kernel does not report who holds this lock.", options_.width, 2);
   }
 
   static std::string party(const std::vector<analysis::PartyRow>& rows) {

@@ -46,7 +46,7 @@ TEST(TextWaits, SayThatNobodyWaited) {
   const auto report = make_report(hand.profile, {.selection = {.metric = Metric::kOffCpu}}).value();
   const std::string text = report_text(report, {.locks = true, .files = true});
   EXPECT_THAT(text, HasSubstr("Locks: nobody waited for one"));
-  EXPECT_THAT(text, HasSubstr("Files: nobody waited for one"));
+  EXPECT_THAT(text, HasSubstr("Files: no thread waited for one"));
 }
 
 TEST(TextWaits, SayThatALockOfParkersIsToldByItsPlace) {

@@ -137,8 +137,8 @@ Result<> CallProbes::add(const probes::Wish& wish, const std::vector<File>& file
   if (found->restarts)
     note_once(fmt::format("{} jumps to its own start: each round counts as a call", found->name));
   if (found->places.size() > 1)
-    note_once(fmt::format("{} is there in {} copies, which are counted together", found->name,
-                          found->places.size()));
+    note_once(
+        fmt::format("{} exists in {} copies, which are counted together", found->name, found->places.size()));
   return {};
 }
 
@@ -159,7 +159,7 @@ Result<> CallProbes::add_usdt(const probes::Wish& wish, const std::vector<File>&
   if (auto added = source_.add_probe(wanted, points); !added) return within("--probe " + name, added.error());
   book(name, *file.module, false);
   for (const std::string& problem : found->probe.problems)
-    note_once(fmt::format("--probe {}: a place of it is left out: {}", name, problem));
+    note_once(fmt::format("--probe {}: one of its places is left out: {}", name, problem));
   if (options_.follow_children)
     note_once("static probes are watched in the target itself and not in processes that it forks");
   return {};

@@ -60,12 +60,10 @@ std::string describe_probes(std::span<const CodeMapping> mappings, const model::
                         profile.strings[profile.modules[mapping.module->id.value].path], text_of(*found));
   }
   if (!text.empty() && !frees_told)
-    text += "They tell of no frees, and so not of what is live: the tracer is placed in it:\n";
+    text += "They do not report frees, so they cannot show live memory; fathom inserts its tracer:\n";
   else if (!text.empty())
     text +=
-        "With the engine bpf they are listened to: nothing is put into the process, and no thread of it "
-        "stops.\n"
-        "Without it, or for --heap exact, --events and --mappings, the tracer is placed in it:\n";
+        "With engine bpf, fathom reads them: it inserts nothing into the process and stops none of its threads.\nWithout it, or with --heap exact, --each-block or --mappings, fathom inserts its tracer:\n";
   return text;
 }
 

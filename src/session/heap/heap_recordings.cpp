@@ -255,8 +255,7 @@ std::string HeapRecordings::describe_stops() const {
     return fmt::format("{} stop{}", count, count == 1 ? "" : "s");
   };
   return fmt::format(
-      "all threads stood still for at most {:.1f} ms in {}; one thread was borrowed for at most {:.1f} ms in "
-      "{}",
+      "all threads stopped for at most {:.1f} ms in {}; one thread was used for at most {:.1f} ms in {}",
       static_cast<double>(all.all_threads_ns) * 1e-6, stops(all.all_threads),
       static_cast<double>(all.longest_ns) * 1e-6, stops(all.one_thread));
 }

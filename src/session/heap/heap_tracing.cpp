@@ -272,7 +272,7 @@ void HeapTracing::hook_new_modules() {
   leave_out_halves(target_, planned);
   if (auto hooked = tracer_->hook(planned); !hooked) {
     notes_.push_back(
-        fmt::format("heap: what was loaded during the recording is not traced: {}", hooked.error().message));
+        fmt::format("heap: modules loaded during the recording are not traced: {}", hooked.error().message));
     return;
   }
   stops_ = tracer_->stops();

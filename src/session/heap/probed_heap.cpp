@@ -55,7 +55,7 @@ Result<std::unique_ptr<ProbedHeap>> ProbedHeap::start(std::int32_t pid, const He
     return nullptr;
   }
   if (none_has(&probes::HeapProbes::frees))
-    return fail(ErrorKind::kUnsupported, "they tell of no frees, and so not of what is live");
+    return fail(ErrorKind::kUnsupported, "they do not report frees, so they cannot show live memory");
   heap->sums_before_ = source.heap_probe_sums(pid);
   const std::uint64_t start_ns = monotonic_ns();
   if (auto listening = heap->listen(modules); !listening) {
@@ -116,7 +116,7 @@ void ProbedHeap::begin(std::uint64_t start_ns, const std::vector<OfModule>& modu
   for (const OfModule& each : modules) add_rows(each, allocator);
   allocator_ = allocator;
   notes_.push_back(fmt::format(
-      "heap: told by {}: the program samples by itself, and what does not pass its sampler is not seen",
+      "heap: reported by {}: the program samples by itself, and fathom does not see what bypasses its sampler",
       describe()));
 }
 
@@ -150,9 +150,8 @@ void ProbedHeap::refresh() {
   const std::vector<OfModule> more = find_more();
   if (more.empty()) return;
   if (auto listening = listen(more); !listening) {
-    notes_.push_back(
-        fmt::format("heap: probes of what was loaded during the recording are not listened to: {}",
-                    listening.error().message));
+    notes_.push_back(fmt::format("heap: probes in modules loaded during the recording are not read: {}",
+                                 listening.error().message));
     return;
   }
   for (const OfModule& each : more) add_rows(each, allocator_);

@@ -186,13 +186,10 @@ class BpfSource final : public Source {
   std::vector<std::string> notes() const override {
     std::vector<std::string> notes = cpus_.notes();
     if (engine_->memory_calls_lost() != 0)
-      notes.emplace_back(
-          "a ring was full: some calls that map memory are missing, and what the program maps by itself with "
-          "them");
+      notes.emplace_back("a ring was full, so some calls that map memory are missing");
     if (engine_->switch_counters().untold_switches != 0)
       notes.emplace_back(
-          "the kernel did not tell of some switches: for how long those waits lasted is known from the "
-          "threads' CPU clocks");
+          "the kernel did not report some context switches; the length of those waits comes from the threads' CPU clocks");
     if (engine_->switch_counters().lost_faults != 0)
       notes.emplace_back("a ring was full: some page faults are missing from the table of files");
     return notes;

@@ -71,9 +71,7 @@ class ProcSource final : public Source {
     std::vector<std::string> notes;
     if (waits_) notes = waits_->notes();
     notes.emplace_back(
-        "engine proc: neither BPF nor perf events may be used, so there are no CPU samples: CPU time is told "
-        "for "
-        "each thread and not by function");
+        "engine proc: neither BPF nor perf events are available, so there are no CPU samples: CPU time is known per thread, not per function");
     notes.emplace_back(
         "engine proc: processes, threads, programs and libraries that came and went within 100 ms were not "
         "seen");

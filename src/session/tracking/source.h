@@ -49,15 +49,13 @@ class Source : public WalkerControl {
   virtual void sum_threads(std::uint64_t /*now_ns*/, Batch& /*batch*/) {}
   // Calls of functions: once started, as BpfEngine has it. Only the BPF engine can.
   virtual Result<> add_probe(const probe_wanted&, const std::vector<sources::ProbePoint>&) {
-    return fail(ErrorKind::kUnsupported, "functions are probed by the engine bpf alone",
-                "run as root; fathom doctor");
+    return fail(ErrorKind::kUnsupported, "only engine bpf can probe functions", "run as root; fathom doctor");
   }
   virtual std::vector<sources::ProbeReading> read_probes() const { return {}; }
   virtual probe_counters probe_sums() const { return {}; }
   // A process's own probes of its heap, as BpfEngine has it. Only the BPF engine can.
   virtual Result<> add_heap_probes(std::int32_t, const std::vector<sources::HeapProbePoint>&) {
-    return fail(ErrorKind::kUnsupported, "they are listened to by the engine bpf alone",
-                "run as root; fathom doctor");
+    return fail(ErrorKind::kUnsupported, "only engine bpf can read them", "run as root; fathom doctor");
   }
   virtual void remove_heap_probes(std::int32_t /*pid*/) {}
   virtual heap_probe_counters heap_probe_sums(std::int32_t /*pid*/) const { return {}; }

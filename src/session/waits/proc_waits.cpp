@@ -181,7 +181,7 @@ void ProcWaits::finish(std::vector<sources::Event>& out) {
 std::vector<std::string> ProcWaits::notes() const {
   std::vector<std::string> notes;
   if (denied_)
-    notes.push_back("some threads may not be looked at (ptrace access is refused): their waits are missing");
+    notes.push_back("fathom cannot read some threads (ptrace access denied), so their waits are missing");
   if (no_descriptors_)
     notes.push_back("too few open files are allowed to look at all threads: the waits of some are missing");
   notes.push_back(switches_
