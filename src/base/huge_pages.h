@@ -1,5 +1,5 @@
 // Large blocks of the heap in large pages: who reads a large recording looks up millions of rows in no order, and without them
-// half of that time goes to finding pages (docs/decisions.md). For commands that read and end; a recorder stays small.
+// half of that time goes to finding pages (src/base/WHY.md). For commands that read and end; a recorder stays small.
 #pragma once
 
 namespace fathom {
