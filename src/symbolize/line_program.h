@@ -1,7 +1,7 @@
 // One line number program of .debug_line: addresses -> files and lines. Source: DWARF 5 section 6.2, and 2 to
 // 4 for their headers. Pure; bytes are untrusted.
 //
-// libdw would keep every row of every unit it has looked at, eleven bytes for each byte of .debug_line (docs/decisions.md has
+// libdw would keep every row of every unit it has looked at, eleven bytes for each byte of .debug_line (src/symbolize/WHY.md has
 // the measurement). A profile asks few addresses at a time, so the program is run for a batch of sorted addresses at some
 // nanoseconds a row. What is kept is of which addresses each few kilobytes of it speak: later batches run those alone.
 #pragma once
