@@ -1,6 +1,6 @@
 // Which threads and processes have rows of their own in a recording, and which share one. Long recordings of
 // machines that start hundreds of short-lived processes a second would otherwise be lists of these. The
-// numbers are explained in docs/decisions.md ("Short-lived processes and threads share rows").
+// numbers are explained in src/session/WHY.md ("Short-lived processes and threads share rows").
 #pragma once
 
 #include <cstddef>
