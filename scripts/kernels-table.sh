@@ -11,25 +11,27 @@ cat <<'HEAD'
 # Kernels
 
 `make kernels` writes this page. It boots kernels of Debian's archive in an emulator without KVM (scripts/kernels.sh) and runs
-tests/kernels/suite.sh on each, as root unless a row says otherwise. A row compares what fathom says with what a program with known
-answers did (tests/kernels/known.c), so it can fail. Timings mean nothing under emulation; nothing here is a measurement of cost.
+tests/kernels/suite.sh on each, as root unless a row says otherwise. A row compares fathom's answer with that of a program with known
+answers (tests/kernels/known.c), so it can fail. Times mean nothing under emulation; no row measures a cost.
 
 ## What needs which kernel
 
 | kernel | what it adds for fathom |
 |---|---|
 | 5.8 | CAP_BPF and CAP_PERFMON, the rings of the engine bpf |
-| 5.10 | the oldest kernel that is tried here. The engine bpf samples CPUs with user and kernel stacks and books every wait exactly, with programs of their own (`bpf/current_task.h`): threads have their accounts in a hash table of 15 MiB, and a walk looks its buffer up for every frame |
-| 5.15 | `--probe` and the heap's own static probes (`bpf_get_attach_cookie`); the engine bpf's programs of newer kernels (`bpf_task_pt_regs`) |
+| 5.10 | the oldest kernel tried here. The engine bpf samples CPUs with user and kernel stacks and counts every wait exactly, with separate programs (`bpf/current_task.h`): thread accounts are in a hash table of 15 MiB, and a walk looks up its buffer for every frame |
+| 5.15 | `--probe` and static probes of the heap (`bpf_get_attach_cookie`); the engine bpf's programs for newer kernels (`bpf_task_pt_regs`) |
 | 6.1 | the table of crowded threads takes memory only as it fills |
 
-CPUs may be switched off and on while fathom records, by hand or by a suspend: fathom looks once a second, samples what came (engines bpf and
-perf), and the report has a note. `nosmt`, CPUs that are off at boot, and more possible CPUs than there are need nothing. With
-`lockdown=confidentiality` no BPF program may read memory, and without BTF (`/sys/kernel/btf/vmlinux`) none of fathom's can be loaded: there
-`record` uses the engine perf and says why, and `doctor` names the remedy. `lockdown=integrity` changes nothing. Kernels that restrict
-writes through `/proc/PID/mem` (`proc_mem.force_override=ptrace` or `never`, since 6.12) trace the heap all the same (docs/heap.md).
-
-Debian's and Ubuntu's kernels add `kernel.perf_event_paranoid` 3 and 4 (their defaults), which demand CAP_SYS_ADMIN for perf events.
+| setting | effect |
+|---|---|
+| CPUs switched off and on while fathom records, by hand or by a suspend | fathom checks once a second, samples the new ones (engines bpf and perf), and the report has a note |
+| `nosmt`, CPUs that are off at boot, more possible CPUs than present | none |
+| `lockdown=confidentiality` | BPF programs may not read memory: `record` uses the engine perf and says why; `doctor` names the remedy |
+| `lockdown=integrity` | none |
+| no BTF (`/sys/kernel/btf/vmlinux`) | no BPF program of fathom can be loaded: as above |
+| `proc_mem.force_override=ptrace` or `never` (since 6.12), which restrict writes through `/proc/PID/mem` | the heap is traced all the same ([heap](heap.md)) |
+| `kernel.perf_event_paranoid` 3 and 4, the defaults of Debian's and Ubuntu's kernels | perf events need CAP_SYS_ADMIN |
 
 ## What holds where
 
