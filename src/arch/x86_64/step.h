@@ -1,6 +1,6 @@
 /* One unwinding step on x86-64, in plain C: from one frame's pc, sp and fp (rip, rsp and rbp) to its caller's.
  * What the includer defines: abi/step_tables.h. Source of the rules: System V ABI x86-64 section 3.4, LSB
- * .eh_frame; the fall-backs come from measurement (src/unwind/WHY.md, "Code without call frame information gets made-up rows"). */
+ * .eh_frame; the fall-backs come from measurement (src/unwind/WHY.md). */
 #ifndef FATHOM_ARCH_STEP_H
 #define FATHOM_ARCH_STEP_H
 
