@@ -17,8 +17,7 @@ Run add_detach(CLI::App& app) {
       ->check(CLI::PositiveNumber)
       ->type_name("PID");
   app.footer(
-      "A tracer without a profiler records nothing and costs one or two nanoseconds per allocation. This "
-      "command restores the process. Every recording does that itself when it ends, unless it is killed.");
+      "A tracer without a profiler records nothing and costs one or two nanoseconds per allocation. This command restores the process. Every recording does that itself when it ends, unless it is killed.");
   return [pid]() -> Result<int> {
     auto done = inject::detach_stale_tracer(*pid);
     if (!done) return tl::unexpected<Error>(done.error());

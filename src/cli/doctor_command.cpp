@@ -134,10 +134,11 @@ Run add_doctor(CLI::App& app) {
   app.add_flag("--json", arguments->json, "print all facts as JSON");
   app.add_flag("--no-trial,--no-probe", arguments->no_probe,
                "never run a private copy of a stripped program to test its allocator functions");
-  auto* conf = app.add_option("--malloc-conf", arguments->malloc_conf,
-                              "check these jemalloc settings (for the process of -p or -n) and exit with 1 "
-                              "if one is wrong or has no effect")
-                   ->type_name("TEXT");
+  auto* conf =
+      app.add_option(
+             "--malloc-conf", arguments->malloc_conf,
+             "check these jemalloc settings (for the process of -p or -n) and exit with 1 if one is wrong or has no effect")
+          ->type_name("TEXT");
   app.add_option("--for", arguments->purpose, "print jemalloc settings for this purpose")
       ->check(CLI::IsMember({"leak", "production", "peak"}))
       ->excludes(conf);

@@ -319,9 +319,9 @@ Run add_export(CLI::App& app) {
       ->type_name("FILE");
   add_dump_inputs(app, arguments->selection.dumps);
   begin_group(app, kOutputGroup);
-  app.add_option("--to,--format", arguments->format,
-                 "callgrind, dot, firefox, folded, heaptrack, html, json, massif, ms_print, perfetto, pprof, "
-                 "speedscope, sql (default: by the ending of -o)")
+  app.add_option(
+         "--to,--format", arguments->format,
+         "callgrind, dot, firefox, folded, heaptrack, html, json, massif, ms_print, perfetto, pprof, speedscope, sql (default: by the ending of -o)")
       ->type_name("FORMAT");
   add_output_options(app, arguments->output, "file (default: standard output); .gz and .zst pack it");
   add_selection_options(app, arguments->selection);

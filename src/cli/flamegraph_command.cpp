@@ -106,11 +106,10 @@ void judge(const model::Profile& profile, const analysis::CallTree& tree,
     const auto number = [](std::uint64_t value) {
       return analysis::with_commas(static_cast<std::int64_t>(value));
     };
-    picture.notes.push_back(
-        fmt::format("Quality: {} events of the heap; {} lost; {} without a stack, {} with "
-                    "one that is cut short.",
-                    number(counters.events), number(heap->losses.exactness.lost()), number(counters.unwalked),
-                    number(counters.incomplete)));
+    picture.notes.push_back(fmt::format(
+        "Quality: {} events of the heap; {} lost; {} without a stack, {} with one that is cut short.",
+        number(counters.events), number(heap->losses.exactness.lost()), number(counters.unwalked),
+        number(counters.incomplete)));
     if (!cost.empty()) picture.notes.push_back(cost + ".");
     return;
   }

@@ -143,10 +143,7 @@ Run add_leaks(CLI::App& app) {
   app.add_flag("--wide", arguments->wide, "do not shorten names");
   add_output_options(app, arguments->output, "file (default: standard output)");
   app.footer(
-      "Exit status: 0 no leaks; 5 leaks; 1 events were lost that may have freed every block that looks like "
-      "a "
-      "leak, or an allocator of the program could not be traced. Record with: fathom record --heap=exact -- "
-      "COMMAND.");
+      "Exit status: 0 no leaks; 5 leaks; 1 events were lost that may have freed every block that looks like a leak, or an allocator of the program could not be traced. Record with: fathom record --heap=exact -- COMMAND.");
   return run_on_input(arguments, run_leaks);
 }
 

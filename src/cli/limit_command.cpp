@@ -213,17 +213,14 @@ Result<int> run_bisection(const LimitArguments& arguments, const limit::Place& p
           works ? "works" : limit::word_of(verdict), analysis::seconds(outcome->seconds),
           size(limit::peak_of(*outcome)), analysis::counted(outcome->state.refaults, "page"));
     rows += fmt::format(
-        "{}\n    {{\"memory_bytes\": {}, \"works\": {}, \"verdict\": \"{}\", \"seconds\": {:.6f}, "
-        "\"peak_bytes\": {}, "
-        "\"refaults\": {}, \"swapped_bytes\": {}}}",
+        "{}\n    {{\"memory_bytes\": {}, \"works\": {}, \"verdict\": \"{}\", \"seconds\": {:.6f}, \"peak_bytes\": {}, \"refaults\": {}, \"swapped_bytes\": {}}}",
         rows.empty() ? "" : ",", *memory, works, limit::word_of(verdict), outcome->seconds,
         limit::peak_of(*outcome), outcome->state.refaults, outcome->swapped_bytes);
     search.tried(works, limit::peak_of(*outcome));
   }
   const auto smallest = search.smallest();
   const std::string json = fmt::format(
-      "{{\n  \"version\": 1,\n  \"smallest_bytes\": {},\n  \"largest_failure_bytes\": {},\n  \"runs\": [{}\n "
-      " ]\n}}\n",
+      "{{\n  \"version\": 1,\n  \"smallest_bytes\": {},\n  \"largest_failure_bytes\": {},\n  \"runs\": [{}\n  ]\n}}\n",
       smallest ? std::to_string(*smallest) : "null",
       search.largest_failure() == 0 ? "null" : std::to_string(search.largest_failure()), rows);
   if (auto written = write_json(arguments, json); !written) return tl::unexpected<Error>(written.error());
@@ -284,9 +281,9 @@ Run add_limit(CLI::App& app) {
                  "recording of --heap (default: fathom-profiles/TARGET/TIME.fathom)")
       ->type_name("FILE");
   begin_group(app, "Experiments");
-  app.add_option("--hold", arguments->hold_s,
-                 "stop at the limit for up to this long and print what the memory is; then the kernel kills "
-                 "it. For tests: system calls that need memory fail in the meantime")
+  app.add_option(
+         "--hold", arguments->hold_s,
+         "stop at the limit for up to this long and print what the memory is; then the kernel kills it. For tests: system calls that need memory fail in the meantime")
       ->type_name("SECONDS")
       ->transform(seconds_word())
       ->check(CLI::Range(0.01, 86400.0));
@@ -320,13 +317,7 @@ Run add_limit(CLI::App& app) {
   app.add_option("command", arguments->command, "-- COMMAND ARGUMENTS: run this")->type_name("");
   app.positionals_at_end();
   app.footer(
-      "The command runs in its own memory control group. fathom removes the group and everything left in it "
-      "at the end, also if fathom is killed, and reads the limits back before it starts the command. With "
-      "--bisect, the command must succeed without swap, and its output is not shown. "
-      "Exit status: 0 passed; 5 killed by the kernel for lack of memory (with --bisect: no limit works); 6 "
-      "passed, but only with swap; 7 the command failed, or something else killed it; 1 interrupted, or "
-      "fathom "
-      "failed.");
+      "The command runs in its own memory control group. fathom removes the group and everything left in it at the end, also if fathom is killed, and reads the limits back before it starts the command. With --bisect, the command must succeed without swap, and its output is not shown. Exit status: 0 passed; 5 killed by the kernel for lack of memory (with --bisect: no limit works); 6 passed, but only with swap; 7 the command failed, or something else killed it; 1 interrupted, or fathom failed.");
   return [arguments] { return run_limit(*arguments); };
 }
 

@@ -106,9 +106,7 @@ int run(int argc, char** argv) {
   app.require_subcommand(1);
   app.set_help_all_flag("--help-all", "list every option");
   app.footer(
-      "Exit status: 0 done; 1 failed; 2 wrong usage; 3 not found or gone; 4 not permitted; 5 a condition "
-      "held "
-      "(leaks: there are leaks; diff: --fail-if); 6 the target of a heap recording was left changed.");
+      "Exit status: 0 done; 1 failed; 2 wrong usage; 3 not found or gone; 4 not permitted; 5 a condition held (leaks: there are leaks; diff: --fail-if); 6 the target of a heap recording was left changed.");
   std::vector<std::pair<CLI::App*, Run>> runs;
   for (const Command& command : kCommands) {
     CLI::App* sub = app.add_subcommand(command.name, command.description);

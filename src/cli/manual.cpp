@@ -238,10 +238,7 @@ std::string markdown(std::string_view text) {
 // docs/commands.md.
 std::string commands_page(const CLI::App& app) {
   std::string page =
-      "# Commands and options\n\nThis page is generated: `fathom completion markdown`. `fathom COMMAND "
-      "--help` "
-      "prints the common options of a command, and `--help-all` all of them.\n\n| command | what it does "
-      "|\n|---|---|\n";
+      "# Commands and options\n\nThis page is generated: `fathom completion markdown`. `fathom COMMAND --help` prints the common options of a command, and `--help-all` all of them.\n\n| command | what it does |\n|---|---|\n";
   for (const CLI::App* command : commands_of(app))
     page += fmt::format("| [{0}](#{0}) | {1} |\n", command->get_name(), markdown(said_of(*command)));
   page += "\n" + app.get_footer() + "\n";

@@ -5,10 +5,11 @@
 namespace fathom::cli {
 
 void add_metrics_options(CLI::App& app, MetricsArguments& arguments) {
-  auto* metrics = app.add_option("--scrape,--metrics", arguments.url,
-                                 "also read the target's own metrics (Prometheus or OpenMetrics) and report "
-                                 "which component grows: http://127.0.0.1:9001/metrics, or unix:PATH")
-                      ->type_name("URL");
+  auto* metrics =
+      app.add_option(
+             "--scrape,--metrics", arguments.url,
+             "also read the target's own metrics (Prometheus or OpenMetrics) and report which component grows: http://127.0.0.1:9001/metrics, or unix:PATH")
+          ->type_name("URL");
   app.add_flag("--scrape-anywhere,--metrics-anywhere", arguments.anywhere,
                "with --scrape: allow the address of another machine")
       ->needs(metrics);

@@ -17,9 +17,7 @@ namespace fathom::cli {
 namespace {
 
 constexpr const char* kMoreLogs =
-    "journalctl -k -b -1 | fathom oom -  (the boot before; -b 0 is this one), or a file of /var/log. Not "
-    "only the kernel "
-    "kills: systemd-oomd and earlyoom say so in the journal";
+    "journalctl -k -b -1 | fathom oom -  (the boot before; -b 0 is this one), or a file of /var/log. Not only the kernel kills: systemd-oomd and earlyoom say so in the journal";
 
 struct OomArguments {
   std::string file;
@@ -72,9 +70,9 @@ Result<int> run_oom(const OomArguments& arguments) {
 
 Run add_oom(CLI::App& app) {
   auto arguments = std::make_shared<OomArguments>();
-  app.add_option("file", arguments->file,
-                 "kernel log from dmesg (also -T), journalctl -k, syslog or a console; - for standard input "
-                 "(default: the log of the running kernel)")
+  app.add_option(
+         "file", arguments->file,
+         "kernel log from dmesg (also -T), journalctl -k, syslog or a console; - for standard input (default: the log of the running kernel)")
       ->type_name("FILE");
   begin_group(app, kOutputGroup);
   auto* record =

@@ -316,9 +316,9 @@ void add_rare(CLI::App& app, RecordArguments& arguments) {
                  "folder with unstripped twins or debug files of stripped binaries, or one such file")
       ->check(CLI::ExistingPath)
       ->type_name("PATH");
-  app.add_option("--debuginfod", options.debuginfod_urls,
-                 "fetch debug files of stripped modules from these servers; \"none\" disables it (default: "
-                 "DEBUGINFOD_URLS)")
+  app.add_option(
+         "--debuginfod", options.debuginfod_urls,
+         "fetch debug files of stripped modules from these servers; \"none\" disables it (default: DEBUGINFOD_URLS)")
       ->type_name("URL")
       ->check([](const std::string& text) {
         return text == "none" || text.find("://") != std::string::npos
@@ -334,20 +334,19 @@ void add_rare(CLI::App& app, RecordArguments& arguments) {
       "keep that interval; otherwise it doubles while more than 2,000 heap samples arrive per second");
   app.add_flag("--heap-children", options.heap_children,
                "trace the heap of programs that forked processes execute");
-  app.add_flag("--mappings", arguments.mappings,
-               "with --heap: also memory that the program maps without an allocator; costs up to 5 % in "
-               "programs with many system calls (--heap=exact includes it)");
+  app.add_flag(
+      "--mappings", arguments.mappings,
+      "with --heap: also memory that the program maps without an allocator; costs up to 5 % in programs with many system calls (--heap=exact includes it)");
   app.add_flag("--no-mappings", arguments.no_mappings, "with --heap=exact: leave those mappings out");
   app.add_flag(
       "--each-block,--events", options.heap_each_block,
       "with --heap: store the life of each block, for report --size, --lifetime, --address and so on");
-  app.add_flag("--lossless", arguments.lossless,
-               "with --heap=exact: lose no event; threads of the target may wait for fathom, up to 5 s at a "
-               "time and 60 s in total (--leaks implies it)");
+  app.add_flag(
+      "--lossless", arguments.lossless,
+      "with --heap=exact: lose no event; threads of the target may wait for fathom, up to 5 s at a time and 60 s in total (--leaks implies it)");
   app.add_flag(
       "--no-trial,--no-probe", options.heap_no_probe,
-      "with --heap: never run a private copy of a stripped program to test its allocator functions; an "
-      "allocator without names is then traced only if its code and its behaviour are clear");
+      "with --heap: never run a private copy of a stripped program to test its allocator functions; an allocator without names is then traced only if its code and its behaviour are clear");
   app.add_option("--suppressions", arguments.suppressions, "with --leaks: suppressions, as for fathom leaks")
       ->type_name("FILE")
       ->expected(1)
@@ -364,8 +363,7 @@ void add_rare(CLI::App& app, RecordArguments& arguments) {
   add_metrics_options(app, arguments.metrics);
   app.add_option(
          "--baseline", arguments.baseline_s,
-         "measure how fast the target works for this long before recording starts, and report whether "
-         "recording slowed it down")
+         "measure how fast the target works for this long before recording starts, and report whether recording slowed it down")
       ->type_name("TIME")
       ->transform(seconds_word())
       ->check(CLI::Range(5.0, 3600.0));
@@ -426,16 +424,9 @@ void add_record_options(CLI::App& app, RecordArguments& arguments) {
   add_habits(app, arguments);
   app.positionals_at_end();
   app.footer(
-      "Without options, fathom records CPU time, waits and memory until the target ends or you press "
-      "Ctrl-C. --cpu, --off-cpu and --memory record only what they name. A launched command also gets "
-      "Ctrl-C, and fathom records it until it ends; a second Ctrl-C ends the recording and leaves the "
-      "command running. After -d or --until-..., fathom completes the file, then sends SIGTERM to the "
-      "command and waits up to 10 s. --until-stable takes other bounds (--until-stable=0.5) and stops "
-      "after 300 s, or after -d.\n"
+      "Without options, fathom records CPU time, waits and memory until the target ends or you press Ctrl-C. --cpu, --off-cpu and --memory record only what they name. A launched command also gets Ctrl-C, and fathom records it until it ends; a second Ctrl-C ends the recording and leaves the command running. After -d or --until-..., fathom completes the file, then sends SIGTERM to the command and waits up to 10 s. --until-stable takes other bounds (--until-stable=0.5) and stops after 300 s, or after -d.\n"
       "\n"
-      "Attaching does not stop or change the target. With --heap, fathom puts hooks into it and removes "
-      "them at the end; --dry-run lists them. If they cannot be removed (a debugger, a frozen group), "
-      "the exit status is 6, and a guardian process keeps trying.");
+      "Attaching does not stop or change the target. With --heap, fathom puts hooks into it and removes them at the end; --dry-run lists them. If they cannot be removed (a debugger, a frozen group), the exit status is 6, and a guardian process keeps trying.");
 }
 
 void add_triage_options(CLI::App& app, RecordArguments& arguments) {
@@ -455,8 +446,7 @@ void add_triage_options(CLI::App& app, RecordArguments& arguments) {
       ->type_name("FILE");
   app.positionals_at_end();
   app.footer(
-      "Records CPU time, waits and memory together and prints one screen: the kind of problem, where it is, "
-      "how certain that is, and the next command. fathom help words explains the words.");
+      "Records CPU time, waits and memory together and prints one screen: the kind of problem, where it is, how certain that is, and the next command. fathom help words explains the words.");
 }
 
 }  // namespace fathom::cli

@@ -96,9 +96,7 @@ void say_what_is_left(const session::RecordOutcome& outcome) {
   if (outcome.left_at_request || outcome.stopped_by == session::StopReason::kInterrupted)
     say("fathom: the command (pid {}) still runs, and was left running\n", pid);
   else
-    say("fathom: the command (pid {}) did not end within {} s of SIGTERM, and was left running; kill -KILL "
-        "{} "
-        "ends it\n",
+    say("fathom: the command (pid {}) did not end within {} s of SIGTERM, and was left running; kill -KILL {} ends it\n",
         pid, session::kPatienceNs / 1'000'000'000, pid);
 }
 
@@ -106,8 +104,7 @@ void say_what_is_left(const session::RecordOutcome& outcome) {
 bool say_left_changed(const session::RecordOutcome* outcome, const inject::DetachGuardian* guardian) {
   std::vector<int> pids = guardian != nullptr ? guardian->left() : std::vector<int>();
   const auto remedy = [](int pid) {
-    say("fathom: fathom-guardian restores process {0} as soon as that is possible; to do it yourself: fathom "
-        "detach -p {0}\n",
+    say("fathom: fathom-guardian restores process {0} as soon as that is possible; to do it yourself: fathom detach -p {0}\n",
         pid);
   };
   bool left = false;

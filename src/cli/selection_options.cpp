@@ -88,8 +88,7 @@ void add_containers_option(CLI::App& app, std::optional<bool>& containers, bool&
   app.add_flag_function(
       "--fold-containers,!--no-fold-containers",
       [&containers](std::int64_t count) { containers = count > 0; },
-      "heap: remove container code (std::, alloc::, hashbrown, xmalloc) at the leaf, up to your own code "
-      "(default: in tables and flame graphs, not in leaks and exports)");
+      "heap: remove container code (std::, alloc::, hashbrown, xmalloc) at the leaf, up to your own code (default: in tables and flame graphs, not in leaks and exports)");
   app.add_flag_callback(
       "--no-fold-plumbing", [&plumbing] { plumbing = false; },
       "heap: keep every frame, including the allocator's own");
@@ -125,9 +124,9 @@ void add_selection_options(CLI::App& app, SelectionOptions& options) {
       ->group("");
   app.add_option("--unit", options.heap_unit, "unit of heap metrics")
       ->check(CLI::IsMember({"bytes", "blocks"}));
-  app.add_option("--asked-size", options.asked_size,
-                 "heap: only call sites that asked for blocks of this size: 4096, 64KiB:1MiB, 1MiB:, :100 "
-                 "(to the next power of two)")
+  app.add_option(
+         "--asked-size", options.asked_size,
+         "heap: only call sites that asked for blocks of this size: 4096, 64KiB:1MiB, 1MiB:, :100 (to the next power of two)")
       ->type_name("MIN:MAX");
   add_symbols_option(app, options.symbols);
   add_merge_option(app, options.dumps);
@@ -153,9 +152,9 @@ void add_symbols_option(CLI::App& app, std::string& folder) {
 }
 
 void add_merge_option(CLI::App& app, DumpInputs& inputs) {
-  app.add_option("--merge", inputs.merge,
-                 "how to combine heap dumps of jemalloc: latest of one process (default), all or last:N over "
-                 "time, sum of processes, mean, max")
+  app.add_option(
+         "--merge", inputs.merge,
+         "how to combine heap dumps of jemalloc: latest of one process (default), all or last:N over time, sum of processes, mean, max")
       ->type_name("HOW");
 }
 

@@ -57,12 +57,12 @@ void StableCompanion::finish() {
   double widest = 0;
   for (const analysis::KnownShare& share : shares) widest = std::max(widest, share.half_width);
   const std::string known =
-      shares.empty() ? "there were too few samples to say how well shares are known"
-                     : fmt::format(
-                           "the shares of the {} that take most CPU time by themselves are known to ±{:.2f} "
-                           "points (95 %), where ±{:g} was asked for",
-                           shares.size() == 1 ? "function" : fmt::format("{} functions", shares.size()),
-                           100 * widest, 100 * precision_);
+      shares.empty()
+          ? "there were too few samples to say how well shares are known"
+          : fmt::format(
+                "the shares of the {} that take most CPU time by themselves are known to ±{:.2f} points (95 %), where ±{:g} was asked for",
+                shares.size() == 1 ? "function" : fmt::format("{} functions", shares.size()), 100 * widest,
+                100 * precision_);
   sentence_ = fmt::format("{} {:.1f} s: {}",
                           precise_looks_ >= kLooks ? "recorded until shares were stable, for"
                                                    : "shares were not stable at the end, after",

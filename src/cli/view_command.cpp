@@ -251,8 +251,7 @@ Result<int> run_view(ViewArguments& arguments) {
     if (!arguments.file.empty() || arguments.base.empty() || arguments.fresh.empty())
       return fail(
           ErrorKind::kUsage, "two sides are compared",
-          "fathom view --base RUN... --new RUN..., or fathom view BASE NEW; times of one recording are "
-          "compared on its page");
+          "fathom view --base RUN... --new RUN..., or fathom view BASE NEW; times of one recording are compared on its page");
     return view_sides(arguments.base, arguments.fresh, arguments);
   }
   if (auto chosen = choose_input(arguments.file); !chosen) return tl::unexpected(chosen.error());

@@ -395,8 +395,7 @@ class Watch {
       how += words_of(*kill);
     else if (group && group->gone && (!status || (WIFSIGNALED(*status) && WTERMSIG(*status) == SIGKILL)))
       how += fmt::format(
-          "; whether memory was the reason is not known: control group {} was gone before its kills were "
-          "counted",
+          "; whether memory was the reason is not known: control group {} was gone before its kills were counted",
           group->cgroup);
     const std::uint64_t rss = target.history.last_rss();
     const std::string json = watch::ending_json(process.pid, process.name, how, rss, wall_clock_ns());
@@ -498,9 +497,9 @@ Run add_watch(CLI::App& app) {
                                 "serve Prometheus metrics at 127.0.0.1:PORT, [::1]:PORT or unix:PATH")
                      ->type_name("ADDRESS")
                      ->excludes("--once");
-  app.add_option("--listen-token", arguments->token_file,
-                 "file (mode 0600) with the bearer token that clients must send; required unless the address "
-                 "is loopback")
+  app.add_option(
+         "--listen-token", arguments->token_file,
+         "file (mode 0600) with the bearer token that clients must send; required unless the address is loopback")
       ->type_name("FILE")
       ->needs(listen);
   auto* flight = app.add_option("--flight", arguments->flight,
@@ -512,12 +511,7 @@ Run add_watch(CLI::App& app) {
       ->needs(flight);
   app.add_flag("--maps", arguments->maps, "print every mapping, largest first, and exit");
   app.footer(
-      "Without --heap, watch does not stop or change the process. On a terminal it refreshes one screen; "
-      "otherwise it prints one line per reading; Ctrl-C ends it. Without root it shows processes of the same "
-      "user. --log renames a file of 16 MiB to FILE.1 and keeps four old ones. With --listen, watch waits "
-      "for "
-      "processes that you name, before they start and after they end. --flight FILE --heap records memory by "
-      "call site for weeks, also after a crash.");
+      "Without --heap, watch does not stop or change the process. On a terminal it refreshes one screen; otherwise it prints one line per reading; Ctrl-C ends it. Without root it shows processes of the same user. --log renames a file of 16 MiB to FILE.1 and keeps four old ones. With --listen, watch waits for processes that you name, before they start and after they end. --flight FILE --heap records memory by call site for weeks, also after a crash.");
   return [arguments] { return run_watch(*arguments); };
 }
 

@@ -76,9 +76,7 @@ std::optional<analysis::Change> change_of_work(const WorkRates& before, const Wo
 
 std::string sentence_of_work(const std::string& name, const std::optional<analysis::Change>& change) {
   if (!change)
-    return "whether recording slowed the target is not known: its work was seen for less than five seconds "
-           "before or "
-           "while it was recorded";
+    return "whether recording slowed the target is not known: its work was seen for less than five seconds before or while it was recorded";
   if (!(change->base > 0))
     return fmt::format("whether recording slowed the target is not known: it did no {} before", name);
   const double percent = 100 * change->change / change->base, error = 100 * change->error / change->base;

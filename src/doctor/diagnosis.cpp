@@ -57,13 +57,11 @@ Remedy lower_paranoid(int level, const char* effect) {
 
 Remedy container_rights(const MachineFacts& machine) {
   return {
-      fmt::format("docker run --pid=host {} --cap-add SYS_PTRACE --cap-add SYSLOG "
-                  "--security-opt seccomp=unconfined ...",
-                  machine.perf_event_paranoid.value_or(2) > 2 ? "--cap-add SYS_ADMIN"
-                                                              : "--cap-add BPF --cap-add PERFMON"),
-      "the container can watch every process of the host, and call what the engine's filter usually forbids; "
-      "or "
-      "run fathom on the host, which sees into containers"};
+      fmt::format(
+          "docker run --pid=host {} --cap-add SYS_PTRACE --cap-add SYSLOG --security-opt seccomp=unconfined ...",
+          machine.perf_event_paranoid.value_or(2) > 2 ? "--cap-add SYS_ADMIN"
+                                                      : "--cap-add BPF --cap-add PERFMON"),
+      "the container can watch every process of the host, and call what the engine's filter usually forbids; or run fathom on the host, which sees into containers"};
 }
 
 bool is_supported(const MachineFacts& machine) {
@@ -71,12 +69,11 @@ bool is_supported(const MachineFacts& machine) {
 }
 
 EngineVerdict judge_bpf(const MachineFacts& machine, const TargetFacts* target) {
-  EngineVerdict verdict{"bpf",
-                        false,
-                        "complete user and kernel stacks, walked in the kernel, at 24 to 32 bytes a sample; "
-                        "every wait, with its "
-                        "cause and waker",
-                        {}};
+  EngineVerdict verdict{
+      "bpf",
+      false,
+      "complete user and kernel stacks, walked in the kernel, at 24 to 32 bytes a sample; every wait, with its cause and waker",
+      {}};
   const auto reject = [&](const Trial& trial) {
     if (!trial.works && verdict.problem.empty()) verdict.problem = trial.problem;
   };
@@ -146,12 +143,12 @@ void find_obstacles(const MachineFacts& machine, const TargetFacts* target, cons
       (machine.has(Capability::kBpf) && machine.has(Capability::kPerfmon) && !machine.events_need_admin());
   const char* demanded =
       machine.events_need_admin() ? "CAP_BPF, CAP_PERFMON and CAP_SYS_ADMIN" : "CAP_BPF and CAP_PERFMON";
-  const std::string why_admin = machine.events_need_admin()
-                                    ? fmt::format(
-                                          " This kernel demands CAP_SYS_ADMIN for perf events, because "
-                                          "kernel.perf_event_paranoid is {}.",
-                                          *machine.perf_event_paranoid)
-                                    : "";
+  const std::string why_admin =
+      machine.events_need_admin()
+          ? fmt::format(
+                " This kernel demands CAP_SYS_ADMIN for perf events, because kernel.perf_event_paranoid is {}.",
+                *machine.perf_event_paranoid)
+          : "";
   if (!is_supported(machine)) {
     findings.push_back(
         {Severity::kObstacle,
@@ -182,8 +179,7 @@ void find_obstacles(const MachineFacts& machine, const TargetFacts* target, cons
   } else if (!bpf_works && machine.lockdown == "confidentiality") {
     findings.push_back(
         {Severity::kObstacle,
-         "The kernel is locked down (confidentiality), so BPF programs may not read memory, root's "
-         "neither.",
+         "The kernel is locked down (confidentiality), so BPF programs may not read memory, root's neither.",
          {{"boot with lockdown=integrity on the kernel's command line",
            "root can then read the kernel's memory"}}});
   } else if (!bpf_works && !machine.bpf_program.works) {
@@ -224,9 +220,9 @@ void find_obstacles(const MachineFacts& machine, const TargetFacts* target, cons
            fmt::format("kernel.perf_event_paranoid is {}: users may not sample even their own processes.",
                        level),
            {run_as_root(machine, target),
-            lower_paranoid(2,
-                           "every user may sample their own processes, which has had security bugs "
-                           "in the kernel before")}});
+            lower_paranoid(
+                2,
+                "every user may sample their own processes, which has had security bugs in the kernel before")}});
     else
       findings.push_back(
           {Severity::kObstacle,
@@ -250,16 +246,15 @@ void find_limits(const MachineFacts& machine, const TargetFacts* target, const D
   if (perf_is_used && !kernel_side.works)
     findings.push_back(
         {Severity::kLimit,
-         fmt::format("Time inside the kernel is not sampled, as kernel.perf_event_paranoid is {}: system "
-                     "calls are missing from the picture and from the counts.",
-                     machine.perf_event_paranoid.value_or(2)),
+         fmt::format(
+             "Time inside the kernel is not sampled, as kernel.perf_event_paranoid is {}: system calls are missing from the picture and from the counts.",
+             machine.perf_event_paranoid.value_or(2)),
          {lower_paranoid(1, "every user may sample the kernel side of their own processes")}});
   if (perf_is_used && machine.ring_bytes > 0 && machine.ring_bytes < (2u << 20))
     findings.push_back(
         {Severity::kLimit,
          fmt::format(
-             "Rings of {} KiB hold only {} stacks of 32 KiB: a busy machine will lose samples (fathom counts "
-             "them).",
+             "Rings of {} KiB hold only {} stacks of 32 KiB: a busy machine will lose samples (fathom counts them).",
              machine.ring_bytes >> 10, machine.ring_bytes / (33 << 10)),
          {{"ulimit -l 65536 (as root, or through /etc/security/limits.conf)",
            "you may lock 64 MiB of memory"},
@@ -286,12 +281,9 @@ void find_limits(const MachineFacts& machine, const TargetFacts* target, const D
     findings.push_back(
         {Severity::kNote,
          fmt::format(
-             "--heap orders its events by a sequence number, not by the time-stamp counter: {}. Their times "
-             "are good to 1 ms. Sampling costs the same; with --heap=exact, two threads that do nothing but "
-             "allocate pay 5 to 28 % more for each call.",
+             "--heap orders its events by a sequence number, not by the time-stamp counter: {}. Their times are good to 1 ms. Sampling costs the same; with --heap=exact, two threads that do nothing but allocate pay 5 to 28 % more for each call.",
              machine.heap_counter.problem),
-         {{"a hypervisor that shows an invariant counter (QEMU: -cpu host,+invtsc), or a kernel that uses "
-           "the clock source tsc",
+         {{"a hypervisor that shows an invariant counter (QEMU: -cpu host,+invtsc), or a kernel that uses the clock source tsc",
            "none in fathom"}}});
   if (!machine.name_cache.works)
     findings.push_back({Severity::kLimit,
@@ -312,15 +304,13 @@ void find_limits(const MachineFacts& machine, const TargetFacts* target, const D
   if (!machine.initial_pid_namespace)
     findings.push_back(
         {Severity::kLimit,
-         "fathom runs in a PID namespace of its own: it sees only the processes of this container, and "
-         "numbers differ from those of the host.",
+         "fathom runs in a PID namespace of its own: it sees only the processes of this container, and numbers differ from those of the host.",
          {{"run fathom on the host, or the container with --pid=host",
            "the container sees all processes of the host"}}});
   if (!machine.cycles.works)
     findings.push_back(
         {Severity::kNote,
-         "There is no hardware cycle counter, as is usual in virtual machines: samples are taken by the "
-         "clock, which shows where time goes just as well.",
+         "There is no hardware cycle counter, as is usual in virtual machines: samples are taken by the clock, which shows where time goes just as well.",
          {}});
 }
 
@@ -358,11 +348,10 @@ void find_missing_lines(const TargetFacts& target, const ModuleHealth& module,
   } else if (module.symbols == SymbolSource::kSymtab && is_program) {
     Finding finding{
         Severity::kNote,
-        fmt::format("{} has no debug information: its functions have names, and lines and inlined calls are "
-                    "missing.",
-                    module.path),
-        {{"build it with -g and do not strip it with -g (Rust: debug = 1, strip = false in "
-          "[profile.release]); or keep the unstripped file and give its folder: fathom record --symbols DIR",
+        fmt::format(
+            "{} has no debug information: its functions have names, and lines and inlined calls are missing.",
+            module.path),
+        {{"build it with -g and do not strip it with -g (Rust: debug = 1, strip = false in [profile.release]); or keep the unstripped file and give its folder: fathom record --symbols DIR",
           "a larger file; the code stays the same"}}};
     if (is_packaged(module)) finding.remedies.push_back(debug_packages(target));
     findings.push_back(std::move(finding));
@@ -407,8 +396,7 @@ void find_missing_names(const TargetFacts& target, std::vector<Finding>& finding
         Severity::kLimit,
         fmt::format("{} {}{}{}.", module.path, present::lack_of(module.symbols),
                     module.problem.empty() ? "" : ": ", module.problem),
-        {{"build it with -g and without strip (Rust: debug = 1, strip = false in [profile.release]); or "
-          "keep the unstripped file and give its folder: fathom record --symbols DIR",
+        {{"build it with -g and without strip (Rust: debug = 1, strip = false in [profile.release]); or keep the unstripped file and give its folder: fathom record --symbols DIR",
           "a larger file; the code stays the same"}}};
     if (is_packaged(module)) {
       finding.remedies.push_back(debug_packages(target));
@@ -497,26 +485,23 @@ void find_in_target(const TargetFacts& target, std::vector<Finding>& findings) {
   if (any_deleted && !target.map_files.works)
     findings.push_back(
         {Severity::kLimit,
-         "Files of this program were replaced while it runs, and you may not open the old ones: their "
-         "code has neither names nor unwind tables.",
+         "Files of this program were replaced while it runs, and you may not open the old ones: their code has neither names nor unwind tables.",
          {{fmt::format("start {} again", target.process.name), "it loses its state"},
           {fmt::format("sudo fathom record -p {}", target.process.pid), "the recording belongs to root"}}});
   if (target.anonymous_code_bytes > 0 && !target.perf_map.works)
     findings.push_back(
         {Severity::kLimit,
-         fmt::format("{} KiB of code were made at run time, and there is no /tmp/perf-PID.map and no jit "
-                     "dump with its names.",
-                     target.anonymous_code_bytes >> 10),
-         {{"start it with what makes it write one: node --perf-basic-prof, PYTHONPERFSUPPORT=1 (Python "
-           "3.12), "
-           "DOTNET_PerfMapEnabled=1",
+         fmt::format(
+             "{} KiB of code were made at run time, and there is no /tmp/perf-PID.map and no jit dump with its names.",
+             target.anonymous_code_bytes >> 10),
+         {{"start it with what makes it write one: node --perf-basic-prof, PYTHONPERFSUPPORT=1 (Python 3.12), DOTNET_PerfMapEnabled=1",
            "a file in /tmp that grows with each function"}}});
   if (target.status.tracer_pid != 0)
     findings.push_back(
         {Severity::kNote,
-         fmt::format("Process {} traces it (a debugger?): recording CPU works all the same, attaching "
-                     "a heap tracer would not.",
-                     target.status.tracer_pid),
+         fmt::format(
+             "Process {} traces it (a debugger?): recording CPU works all the same, attaching a heap tracer would not.",
+             target.status.tracer_pid),
          {}});
   if (target.container || target.own_mount_namespace)
     findings.push_back(

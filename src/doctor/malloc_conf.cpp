@@ -266,8 +266,7 @@ class Checker {
       if (!name.ends_with("MALLOC_CONF")) {
         row.verdict = ConfVerdict::kWrong;
         row.text =
-            "no variable that jemalloc reads: MALLOC_CONF, or with a prefix such as _RJEM_MALLOC_CONF in "
-            "Rust programs";
+            "no variable that jemalloc reads: MALLOC_CONF, or with a prefix such as _RJEM_MALLOC_CONF in Rust programs";
         check_.variable.clear();
       }
     } else if (name != check_.variable) {
@@ -333,8 +332,7 @@ class Checker {
     const std::int64_t number = number_in(value).value_or(0);
     if (name == "prof_gdump" && value == "true")
       doubt(
-          "a dump for every new high of mapped memory: thousands of files within seconds while a program "
-          "grows. --for peak has a better way");
+          "a dump for every new high of mapped memory: thousands of files within seconds while a program grows. --for peak has a better way");
     if (name == "prof_leak" && value == "true")
       doubt(
           "its summary on standard error scales everything by one mean and may be far off; the dump itself is right");
@@ -372,8 +370,7 @@ class Checker {
     const double rate = target_.bytes_per_s > 0 ? target_.bytes_per_s : 100 * kMB;
     const double dumps = rate * 3600 / std::pow(2.0, static_cast<double>(power));
     return fmt::format(
-        "a dump whenever {} were allocated{}: {:.0f} dumps and about {:.0f} MB an hour at {:.0f} MB/s, at 1 "
-        "MB a dump",
+        "a dump whenever {} were allocated{}: {:.0f} dumps and about {:.0f} MB an hour at {:.0f} MB/s, at 1 MB a dump",
         bytes_of_power(power), target_.bytes_per_s > 0 ? "" : ", by all threads together", dumps,
         dumps * kTypicalDump / kMB, rate / kMB);
   }
@@ -407,8 +404,7 @@ class Checker {
           "The text is read once, when a program starts: for a process that runs already it does nothing.");
     if (check_.variable.empty())
       check_.sentences.push_back(
-          "Which variable it belongs in depends on the build: MALLOC_CONF, or _RJEM_MALLOC_CONF for most "
-          "Rust programs; -p PID finds out.");
+          "Which variable it belongs in depends on the build: MALLOC_CONF, or _RJEM_MALLOC_CONF for most Rust programs; -p PID finds out.");
   }
 
   const MallocConfTarget& target_;

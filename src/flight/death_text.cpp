@@ -114,9 +114,7 @@ std::string kind_text(const Death& death) {
       break;
     case GrowthKind::kGrowing:
       text = fmt::format(
-          "live blocks grow steadily and explain {} of the growth of {}, although {} of those of {} were "
-          "freed: a queue or "
-          "table that fills faster than it empties, or a leak among other blocks",
+          "live blocks grow steadily and explain {} of the growth of {}, although {} of those of {} were freed: a queue or table that fills faster than it empties, or a leak among other blocks",
           analysis::percent(std::min(1.0, growth.explained)), grew,
           analysis::percent(facts.freed_share.value_or(0)), top);
       break;
@@ -176,8 +174,7 @@ std::string headroom_text(const Death& death) {
           bytes(std::max(limit, headroom.needed)));
     case HeadroomKind::kGivesWay:
       return fmt::format(
-          "the kernel takes pages of files back before it kills: what has to fit are {} of anonymous, shared "
-          "and page table memory",
+          "the kernel takes pages of files back before it kills: what has to fit are {} of anonymous, shared and page table memory",
           bytes(headroom.needed));
     case HeadroomKind::kNeedsAtOnce:
       return fmt::format(

@@ -162,16 +162,16 @@ std::string to_text(const Outcome& outcome, std::size_t width) {
   if (outcome.limit_above)
     add("", fmt::format("a group above has a lower limit of {}: that one holds, and --memory does nothing",
                         size(*outcome.limit_above)));
-  add("wall", state.limit_hits == 0
-                  ? "the limit was never met"
-                  : fmt::format("met {}, {} killed; {} faults, {} of them from disk; {} needed again after "
-                                "they had been taken",
-                                analysis::counted(state.limit_hits, "time"),
-                                analysis::counted(state.oom_kills, "process", "processes"),
-                                analysis::with_commas(
-                                    static_cast<std::int64_t>(state.minor_faults + state.major_faults)),
-                                analysis::with_commas(static_cast<std::int64_t>(state.major_faults)),
-                                analysis::counted(state.refaults, "page")));
+  add("wall",
+      state.limit_hits == 0
+          ? "the limit was never met"
+          : fmt::format(
+                "met {}, {} killed; {} faults, {} of them from disk; {} needed again after they had been taken",
+                analysis::counted(state.limit_hits, "time"),
+                analysis::counted(state.oom_kills, "process", "processes"),
+                analysis::with_commas(static_cast<std::int64_t>(state.minor_faults + state.major_faults)),
+                analysis::with_commas(static_cast<std::int64_t>(state.major_faults)),
+                analysis::counted(state.refaults, "page")));
   if (state.pressure || outcome.machine_pressure) {
     const Pressure& pressure = state.pressure ? *state.pressure : *outcome.machine_pressure;
     add("stalled",

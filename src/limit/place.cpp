@@ -47,10 +47,10 @@ Result<Place> place_version_2(const Surroundings& around, bool& needs_scope) {
   const process::MemoryCgroup& own = *around.own;
   const std::string base = own.path == "/" ? "" : own.path;
   if (!lists_memory(own.directory + "/cgroup.controllers") && own.path == "/")
-    return fail(ErrorKind::kUnsupported,
-                own.directory + ": control groups of version 2 have no memory controller here",
-                "cat /proc/cgroups: it is off, or belongs to version 1; cgroup_enable=memory on the kernel's "
-                "command line");
+    return fail(
+        ErrorKind::kUnsupported,
+        own.directory + ": control groups of version 2 have no memory controller here",
+        "cat /proc/cgroups: it is off, or belongs to version 1; cgroup_enable=memory on the kernel's command line");
   // The root may hold processes and give controllers to its children; what is delegated to us is ours to arrange.
   if (own.path == "/" && !around.systemd)
     return Place{2, own.directory, base, "", !lists_memory(own.directory + "/cgroup.subtree_control")};
@@ -69,12 +69,12 @@ Result<Place> place_version_2(const Surroundings& around, bool& needs_scope) {
   const std::string above = parent_of(own.directory);
   if (!above.empty() && lists_memory(above + "/cgroup.subtree_control"))
     return Place{2, above, parent_of(base), "", false};
-  return fail(ErrorKind::kUnsupported,
-              fmt::format("{}: no group with a memory limit can be made here: the group holds processes, and "
-                          "its parent gives "
-                          "no memory controller to its children",
-                          own.path),
-              "run it in a group that is delegated to this user, or as root outside of any container");
+  return fail(
+      ErrorKind::kUnsupported,
+      fmt::format(
+          "{}: no group with a memory limit can be made here: the group holds processes, and its parent gives no memory controller to its children",
+          own.path),
+      "run it in a group that is delegated to this user, or as root outside of any container");
 }
 
 }  // namespace

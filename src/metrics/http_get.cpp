@@ -123,8 +123,7 @@ Result<Fetched> http_get(const Url& url, std::uint64_t deadline_ns, int stop, st
   auto fd = connect_to(url, deadline_ns, stop);
   if (!fd) return tl::unexpected<Error>(fd.error());
   const std::string request = fmt::format(
-      "GET {} HTTP/1.1\r\nHost: {}\r\nUser-Agent: fathom\r\nAccept: {}\r\nAccept-Encoding: "
-      "gzip\r\nConnection: close\r\n\r\n",
+      "GET {} HTTP/1.1\r\nHost: {}\r\nUser-Agent: fathom\r\nAccept: {}\r\nAccept-Encoding: gzip\r\nConnection: close\r\n\r\n",
       url.target, url.address.is_unix() ? "localhost" : url.address.to_string(), accept);
   for (std::string_view rest = request; !rest.empty();) {
     const ssize_t sent = ::send(fd->get(), rest.data(), rest.size(), MSG_NOSIGNAL);

@@ -90,10 +90,9 @@ std::vector<std::string> why_group(const Record& record) {
     why.push_back(fmt::format("the limit had been met {} before", analysis::counted(met->failures, "time")));
   if (!record.victim_group.empty() && !record.limited_group.empty() &&
       record.victim_group != record.limited_group)
-    why.push_back(
-        fmt::format("the limit is not the process's own group's ({}), but that of a group above it, which "
-                    "others share",
-                    printable(record.victim_group)));
+    why.push_back(fmt::format(
+        "the limit is not the process's own group's ({}), but that of a group above it, which others share",
+        printable(record.victim_group)));
   if (record.swap && record.swap->limit_bytes == std::uint64_t{0})
     why.push_back("the group may not swap");
   else if (record.swap && record.swap->usage_bytes != 0)
@@ -293,13 +292,10 @@ std::vector<std::string> remedies(const Record& record, const Explanation& told)
   if (record.scope == Scope::kGroup && largest != nullptr) {
     if (largest->name == "files, not yet written")
       out.push_back(
-          "most of the group is file data that the disk has not taken yet: write less at a time (fsync, "
-          "direct "
-          "I/O), or give the group more");
+          "most of the group is file data that the disk has not taken yet: write less at a time (fsync, direct I/O), or give the group more");
     if (largest->name == "shared memory and tmpfs")
       out.push_back(
-          "most of the group is shared memory: files in tmpfs and /dev/shm count, and stay when processes "
-          "end");
+          "most of the group is shared memory: files in tmpfs and /dev/shm count, and stay when processes end");
     if (largest->name == "kernel" || largest->name == "slab" || largest->name == "page tables")
       out.push_back(fmt::format(
           "most of the group is memory of the kernel ({}): the process's own heap is not the cause",
@@ -312,8 +308,7 @@ std::vector<std::string> remedies(const Record& record, const Explanation& told)
   const auto tables = std::ranges::find(told.victim, std::string("page tables"), &Part::name);
   if (tables != told.victim.end() && tables->bytes > std::uint64_t{256} << 20)
     out.push_back(fmt::format(
-        "page tables took {}, which RSS does not show: the price of a large mapping that is touched "
-        "here and there",
+        "page tables took {}, which RSS does not show: the price of a large mapping that is touched here and there",
         size(tables->bytes)));
   if (!known) {
     out.push_back("the whole log (dmesg, journalctl -k): lines of this record are missing");
@@ -328,21 +323,17 @@ std::vector<std::string> remedies(const Record& record, const Explanation& told)
   // A heap profile tells of anonymous memory.
   if (largest != nullptr && largest->name != "anonymous" && largest->name != "in swap") return out;
   out.push_back(fmt::format(
-      "fathom record --heap -n {} before it is that large again: its report says which call sites "
-      "hold the memory",
+      "fathom record --heap -n {} before it is that large again: its report says which call sites hold the memory",
       name));
   std::optional<std::uint64_t> limit;
   if (record.scope == Scope::kGroup && record.memory) limit = record.memory->limit_bytes;
   if (limit)
     out.push_back(fmt::format(
-        "fathom limit --memory {}k --heap -- COMMAND dies in the same way in a lab, and names what "
-        "held the memory",
+        "fathom limit --memory {}k --heap -- COMMAND dies in the same way in a lab, and names what held the memory",
         *limit / 1024));
   else if (record.scope == Scope::kMachine)
     out.push_back(
-        "a limit of its own (MemoryMax= of its unit) ends what grows before the machine ends others; fathom "
-        "limit "
-        "tries one");
+        "a limit of its own (MemoryMax= of its unit) ends what grows before the machine ends others; fathom limit tries one");
   return out;
 }
 

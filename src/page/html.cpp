@@ -47,9 +47,7 @@ std::string html_page(std::string_view document, const HtmlOptions& options) {
       "<meta name=\"color-scheme\" content=\"light dark\">\n"
       "<meta name=\"referrer\" content=\"no-referrer\">\n"
       "<link rel=\"icon\" href=\"data:,\">\n"
-      "<title>fathom</title>\n<style>{}</style>\n{}</head>\n<body>\n<div id=\"app\"><p "
-      "class=\"loading\">fathom: the recording "
-      "is unpacked here, by a script.</p></div>\n"
+      "<title>fathom</title>\n<style>{}</style>\n{}</head>\n<body>\n<div id=\"app\"><p class=\"loading\">fathom: the recording is unpacked here, by a script.</p></div>\n"
       "<div id=\"data\" hidden><!--{}--></div>\n<script>{}</script>\n</body>\n</html>\n",
       content_security_policy(options.served), page_style(), code, base64(document), page_script());
 }

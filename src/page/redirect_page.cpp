@@ -25,10 +25,10 @@ Result<RedirectPage> RedirectPage::write(const std::string& url) {
   RedirectPage page(std::move(folder));
   const Result<> written = write_file(
       page.path(),
-      fmt::format("<!DOCTYPE html>\n<meta charset=\"utf-8\"><meta name=\"referrer\" content=\"no-referrer\">"
-                  "<meta http-equiv=\"refresh\" content=\"0; url={0}\">\n<title>fathom</title>\n"
-                  "<p><a href=\"{0}\">fathom view</a>\n",
-                  url));
+      fmt::format(
+          "<!DOCTYPE html>\n<meta charset=\"utf-8\"><meta name=\"referrer\" content=\"no-referrer\"><meta http-equiv=\"refresh\" content=\"0; url={0}\">\n<title>fathom</title>\n"
+          "<p><a href=\"{0}\">fathom view</a>\n",
+          url));
   if (!written) return tl::unexpected(written.error());
   return page;
 }

@@ -165,8 +165,7 @@ class Search {
         return fail(
             ErrorKind::kNotFound,
             fmt::format(
-                "--probe: '{}' has no code of its own in {}: its debug information names it, so it was "
-                "inlined wherever it is called, or is never called",
+                "--probe: '{}' has no code of its own in {}: its debug information names it, so it was inlined wherever it is called, or is never called",
                 wish_.function, file_name(module.path)),
             "a function that calls it");
     for (const Module& module : modules_)

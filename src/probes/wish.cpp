@@ -9,8 +9,7 @@ namespace fathom::probes {
 namespace {
 
 constexpr const char* kForm =
-    "--probe 'FUNCTION[@MODULE][:argN[+OFFSET]|:ret]', as in --probe mdb_put:arg4+0, or --probe "
-    "'PROVIDER:NAME[@MODULE][:argN]'";
+    "--probe 'FUNCTION[@MODULE][:argN[+OFFSET]|:ret]', as in --probe mdb_put:arg4+0, or --probe 'PROVIDER:NAME[@MODULE][:argN]'";
 
 template <class Number>
 std::optional<Number> number(std::string_view text) {

@@ -120,11 +120,9 @@ void Recording::describe() {
     profile_.meta.event = options_.event;
     profile_.meta.frequency_hz = options_.frequency_hz;
     if (options_.frequency_hz > kMeasuredFrequencyHz)
-      note_once(
-          fmt::format("sampling at {} Hz slows the target down by an unknown amount, which is not part of "
-                      "fathom's own cost "
-                      "(--baseline measures it)",
-                      options_.frequency_hz));
+      note_once(fmt::format(
+          "sampling at {} Hz slows the target down by an unknown amount, which is not part of fathom's own cost (--baseline measures it)",
+          options_.frequency_hz));
   }
   profile_.meta.start_unix_ns = wall_clock_ns();
   profile_.meta.start_ns = profile_.meta.end_ns = now;
@@ -468,10 +466,9 @@ Result<> Recording::finish(const TargetEnds& targets, RecordOutcome& outcome) {
   tell_endings(targets);
   outcome.outlived_by = processes_left_by_command(targets);
   if (const std::size_t left = outcome.outlived_by.size(); left != 0)
-    note_once(
-        fmt::format("when the command ended, {} that it had started still ran: the recording ended with the "
-                    "command, and what they did afterwards is not in it",
-                    left == 1 ? "a process" : fmt::format("{} processes", left)));
+    note_once(fmt::format(
+        "when the command ended, {} that it had started still ran: the recording ended with the command, and what they did afterwards is not in it",
+        left == 1 ? "a process" : fmt::format("{} processes", left)));
   if (!symbols_.drain(kNames, options_.hurry))
     note_once(
         "names: the recording ended before all of them were read; fathom report finds them on this machine");

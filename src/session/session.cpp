@@ -214,8 +214,7 @@ void Session::look_for_more(std::uint64_t now_ns) {
     targets_.push_back(pid);
     if (!recording_->join(pid)) {
       recording_->note_once(
-          "Processes that came into the control group while it was recorded are missing: they could not be "
-          "joined");
+          "Processes that came into the control group while it was recorded are missing: they could not be joined");
       continue;
     }
     if (!watch(fd.get())) continue;

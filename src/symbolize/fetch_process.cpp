@@ -87,8 +87,7 @@ int run_fetch_process(int argc, char** argv) {
   Library library;
   if (library.load()) return ask_library(library, build_id);
   ::execlp("debuginfod-find", "debuginfod-find", "debuginfo", build_id, static_cast<char*>(nullptr));
-  say("neither libdebuginfod.so.1 nor debuginfod-find is here (Debian: apt install libdebuginfod1 or "
-      "debuginfod)");
+  say("neither libdebuginfod.so.1 nor debuginfod-find is here (Debian: apt install libdebuginfod1 or debuginfod)");
   return kNoClient;
 }
 

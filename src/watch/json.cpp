@@ -226,8 +226,7 @@ std::string mappings_json(std::int32_t pid, const std::string& name,
 
 std::string csv_head() {
   std::string head =
-      "time,pid,name,rss_bytes,unexplained_bytes,anonymous_bytes,file_bytes,shared_bytes,swap_bytes,page_"
-      "table_bytes";
+      "time,pid,name,rss_bytes,unexplained_bytes,anonymous_bytes,file_bytes,shared_bytes,swap_bytes,page_table_bytes";
   for (const Column& column : part_columns()) head += fmt::format(",{}", column.name);
   return head + ",minor_faults,major_faults,pressure_some_share,limit_room_bytes,time_left_s";
 }

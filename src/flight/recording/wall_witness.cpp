@@ -47,9 +47,9 @@ Result<std::uint64_t> read_tracepoint_id() {
       if (const auto text = read_file(file, kTracepoint, kMostOfFile))
         if (const auto id = parse_tracepoint_id(*text)) return *id;
   }
-  return fail(ErrorKind::kUnsupported, "the tracepoint oom:mark_victim cannot be read here",
-              "run as root; inside a container also with tracefs mounted: mount -t tracefs tracefs "
-              "/sys/kernel/tracing");
+  return fail(
+      ErrorKind::kUnsupported, "the tracepoint oom:mark_victim cannot be read here",
+      "run as root; inside a container also with tracefs mounted: mount -t tracefs tracefs /sys/kernel/tracing");
 }
 
 perf_event_attr attributes_of(std::uint64_t tracepoint) {

@@ -88,9 +88,7 @@ std::string sentence_of_method(const HeapReport& report) {
                        consequence_of(report.losses.exactness));
   if (report.of_dump)
     return fmt::format(
-        "The program itself sampled its heap, one byte in {}; sizes are those of the allocator's size "
-        "classes; "
-        "± is the 95 % interval.",
+        "The program itself sampled its heap, one byte in {}; sizes are those of the allocator's size classes; ± is the 95 % interval.",
         bytes(static_cast<double>(report.mean_bytes)));
   std::string text =
       report.by_probes

@@ -317,12 +317,9 @@ std::string advice_of(const HeapVerdict& verdict) {
     case Kind::kManySmall:
       return "many small blocks: allocators add 8 to 16 bytes and rounding to each; arrays or an arena need less";
     case Kind::kOneAllocator:
-      return "two allocators in one process: give blocks back through the library that made them, or link "
-             "one "
-             "allocator for all";
+      return "two allocators in one process: give blocks back through the library that made them, or link one allocator for all";
     case Kind::kLookAtDeletes:
-      return "sized deletes and sdallocx trust the size: look for a delete through a base class without "
-             "virtual destructor, or a length that changed since";
+      return "sized deletes and sdallocx trust the size: look for a delete through a base class without virtual destructor, or a length that changed since";
     case Kind::kDecaySooner:
       return fmt::format(
           "free pages go back after a second, also while the program is idle, with {}={} in its environment; what remains lies between live blocks: allocate long-lived data separately, or use fewer arenas (narenas:2)",

@@ -184,8 +184,7 @@ std::string since_of(const HeapVerdict& verdict) {
 std::string sentence_of_cache(const HeapVerdict& verdict) {
   const HeapFacts& facts = verdict.facts;
   return fmt::format(
-      "{}: {} holds {} ({} of what is live), {} {}, while its blocks are replaced: {:.1f} times in {}, after "
-      "{} on average.",
+      "{}: {} holds {} ({} of what is live), {} {}, while its blocks are replaced: {:.1f} times in {}, after {} on average.",
       facts.level ? "Bounded cache" : "Cache", place_of(verdict), bytes_text(verdict.bytes, facts),
       percent(facts.live_share), facts.level ? "level" : "up and down", since_of(verdict), facts.replaced,
       seconds(facts.level_s), seconds(facts.mean_life_s));
@@ -223,8 +222,7 @@ std::string sentence_of_process(const HeapVerdict& verdict) {
           ? fmt::format("grows by {}, {} an hour", slope_text(slope), bytes(slope.per_s * 3600))
           : fmt::format("grew by {}, and it is unknown whether that continues", slope_text(slope));
   return fmt::format(
-      "The process {} (the kernel's count of its anonymous memory). The heap samples are too few to show "
-      "where.",
+      "The process {} (the kernel's count of its anonymous memory). The heap samples are too few to show where.",
       grows);
 }
 
@@ -260,8 +258,7 @@ std::string sentence_of(const HeapVerdict& verdict) {
       return sentence_of_leak(verdict);
     case HeapVerdictKind::kGrowsWithWork:
       return fmt::format(
-          "The memory of {} grows by {}{}, and so does the work: the program allocates {:.1f} times as often "
-          "in the second half of the time.",
+          "The memory of {} grows by {}{}, and so does the work: the program allocates {:.1f} times as often in the second half of the time.",
           place_of(verdict), slope_text(verdict.trend->slope), growth_share_of(verdict),
           facts.work_ratio.value_or(1));
     case HeapVerdictKind::kSteps:

@@ -87,12 +87,10 @@ std::vector<std::string> sentences_of(const LeakReport& report) {
     add("fathom attached to a running program, so blocks from before the recording are missing.");
   if (report.sampled) {
     const double mean = static_cast<double>(std::max<std::uint64_t>(1, report.mean_bytes));
-    add(
-        fmt::format("The heap was sampled, one byte in {}: ± is the 95 % interval, and small leaks can be "
-                    "missed (one of {} "
-                    "in all is seen with 95 % certainty, one of {} with 10 %).{}",
-                    bytes(mean), bytes(3 * mean), bytes(0.105 * mean),
-                    report.of_dump ? "" : " --heap=exact finds all of them."));
+    add(fmt::format(
+        "The heap was sampled, one byte in {}: ± is the 95 % interval, and small leaks can be missed (one of {} in all is seen with 95 % certainty, one of {} with 10 %).{}",
+        bytes(mean), bytes(3 * mean), bytes(0.105 * mean),
+        report.of_dump ? "" : " --heap=exact finds all of them."));
   }
   if (report.truncated)
     add(report.still_recorded ? "The recording is still running: this is its state so far."

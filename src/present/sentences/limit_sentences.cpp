@@ -88,8 +88,7 @@ std::string limit_remedy(const CountedLimit& limit, std::int32_t pid) {
 std::string limit_side_effects(Kind kind) {
   switch (kind) {
     case Kind::kMappings:
-      return "for the whole machine, until it restarts; each mapping takes some 200 bytes of the kernel's "
-             "memory";
+      return "for the whole machine, until it restarts; each mapping takes some 200 bytes of the kernel's memory";
     case Kind::kCommitted:
       return "for the whole machine";
     case Kind::kTasks:

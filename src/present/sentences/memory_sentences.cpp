@@ -95,8 +95,7 @@ std::vector<std::string> sentences_of(const RssBreakdown& breakdown) {
                     "The samples suggest {} more live blocks than their resident memory allows: the estimate is too high by at least that much.",
                     bytes(breakdown.overestimated))
               : fmt::format(
-                    "Blocks changed while pages were read: {} more of them were counted as resident than "
-                    "allocators held.",
+                    "Blocks changed while pages were read: {} more of them were counted as resident than allocators held.",
                     bytes(breakdown.overestimated)));
     if (breakdown.shared_out)
       say("Memory in which two allocators have blocks is divided in proportion to those blocks.");

@@ -87,9 +87,7 @@ static std::string sentence_of_class(const ProblemClass& problem) {
       // A file without times says nothing about it.
       if (problem.waits_known || problem.busy <= 0) return "";
       return fmt::format(
-          "unknown. The program used {:.2f} CPUs on average, between idle (below {:g}) and CPU-bound (at "
-          "least "
-          "{:g}), and waits were not recorded",
+          "unknown. The program used {:.2f} CPUs on average, between idle (below {:g}) and CPU-bound (at least {:g}), and waits were not recorded",
           problem.busy, from.idle_below, from.ran);
     case ProblemKind::kIdle:
       if (!problem.waits_known)
@@ -99,9 +97,7 @@ static std::string sentence_of_class(const ProblemClass& problem) {
                          threshold(1 - from.idle_below));
     case ProblemKind::kMixed:
       return fmt::format(
-          "mixed. No cause reaches its threshold; the largest has {} of the busy time (thresholds: CPU {}, "
-          "run queue "
-          "{}, others {})",
+          "mixed. No cause reaches its threshold; the largest has {} of the busy time (thresholds: CPU {}, run queue {}, others {})",
           share, rounded_percent(from.ran), rounded_percent(from.queued), rounded_percent(from.waited));
     case ProblemKind::kCpu:
       if (!problem.waits_known)
@@ -113,9 +109,7 @@ static std::string sentence_of_class(const ProblemClass& problem) {
           threshold(from.ran));
     case ProblemKind::kCpuAndMemory:
       return fmt::format(
-          "CPU-bound and memory-bound. A thread was running in {} of the busy time{}, and page faults and "
-          "reclaim took "
-          "{}{}",
+          "CPU-bound and memory-bound. A thread was running in {} of the busy time{}, and page faults and reclaim took {}{}",
           share, threshold(from.ran), rounded_percent(problem.memory), threshold(from.waited));
     case ProblemKind::kMemory:
       return fmt::format("memory-bound. Page faults, swap and reclaim took {} of the busy time{}", share,

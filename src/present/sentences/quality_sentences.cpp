@@ -54,8 +54,7 @@ std::string remedy_for_made_code(RunTime run_time) {
     case RunTime::kPython:
       return "python3 -X perf (3.12 and later) writes the names of its functions to /tmp/perf-PID.map";
     case RunTime::kDotnet:
-      return "DOTNET_PerfMapEnabled=1 in the environment of the program writes its names to "
-             "/tmp/perf-PID.map";
+      return "DOTNET_PerfMapEnabled=1 in the environment of the program writes its names to /tmp/perf-PID.map";
     case RunTime::kUnknown:
       break;
   }

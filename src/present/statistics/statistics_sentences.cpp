@@ -60,8 +60,7 @@ void add_fragmentation(const Statistics& one, const AllocatorState& held,
     if (most == nullptr || of.free_bytes() > most->free_bytes()) most = &of;
   }
   StatisticsSentence sentence{fmt::format(
-      "Fragmentation: {} lie free among live blocks, {} % of what slabs hold; most of it, {}, among {}, "
-      "of which {} % of the places are used.",
+      "Fragmentation: {} lie free among live blocks, {} % of what slabs hold; most of it, {}, among {}, of which {} % of the places are used.",
       size_words(free),
       analysis::percent_number(static_cast<double>(free) / (static_cast<double>(free) + small)),
       size_words(most->free_bytes()), blocks_of(*most),

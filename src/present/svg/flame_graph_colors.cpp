@@ -374,9 +374,7 @@ Coloring color_by_time(const CallTree& tree, bool reverse) {
   for (std::size_t kind = 0; kind < kTimeKinds; ++kind) painter.set_share(families[kind], all[kind]);
   painter.set_share(no_code, -1);
   return painter.finish(
-      "Colour: where most of a frame's time goes, to running on a CPU or to one kind of waits. Per cent: of "
-      "all time, "
-      "whatever the colour of the frames that it is spent in. Shades only tell neighbours apart.",
+      "Colour: where most of a frame's time goes, to running on a CPU or to one kind of waits. Per cent: of all time, whatever the colour of the frames that it is spent in. Shades only tell neighbours apart.",
       true);
 }
 

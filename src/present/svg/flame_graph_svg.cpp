@@ -368,21 +368,11 @@ class Picture {
 
   std::string style() const {
     std::string css =
-        ".fathom{font:12px system-ui,-apple-system,'Segoe UI',Roboto,'DejaVu Sans',sans-serif}"
-        ".fathom{background:#fff}.fathom text{fill:#1b1f24}.fathom .bg{fill:#fff}.fathom "
-        ".muted{fill:#5a6472}.fathom "
-        ".warn{fill:#9a3412}"
-        ".fathom .title{font-size:17px;font-weight:600}.fathom .f "
-        "text{fill:#14171b;pointer-events:none;white-space:pre;"
-        "font:" +
+        ".fathom{font:12px system-ui,-apple-system,'Segoe UI',Roboto,'DejaVu Sans',sans-serif}.fathom{background:#fff}.fathom text{fill:#1b1f24}.fathom .bg{fill:#fff}.fathom .muted{fill:#5a6472}.fathom .warn{fill:#9a3412}.fathom .title{font-size:17px;font-weight:600}.fathom .f text{fill:#14171b;pointer-events:none;white-space:pre;font:" +
         number(options_.font_size) + "px " + font() +
-        "}.fathom .z{stroke:#b0b5bc;stroke-dasharray:2 1}.fathom .hb{stroke:#f4f4f4}.fathom "
-        ".hl{stroke:#c3c8d0}";
+        "}.fathom .z{stroke:#b0b5bc;stroke-dasharray:2 1}.fathom .hb{stroke:#f4f4f4}.fathom .hl{stroke:#c3c8d0}";
     std::string dark =
-        ".fathom{background:#15181c}.fathom text{fill:#e6e9ed}.fathom .bg{fill:#15181c}.fathom "
-        ".muted{fill:#9aa4b2}.fathom "
-        ".warn{fill:#fdba74}"
-        ".fathom .z{stroke:#6a717b}.fathom .hb{stroke:#3a3d42}.fathom .hl{stroke:#5b5f66}";
+        ".fathom{background:#15181c}.fathom text{fill:#e6e9ed}.fathom .bg{fill:#15181c}.fathom .muted{fill:#9aa4b2}.fathom .warn{fill:#fdba74}.fathom .z{stroke:#6a717b}.fathom .hb{stroke:#3a3d42}.fathom .hl{stroke:#5b5f66}";
     const bool bright = !coloring_.classes.empty() && coloring_.classes.front().dark_text_in_dark;
     if (!bright) dark += ".fathom .f text{fill:#f4f5f7}";
     for (const ColorClass& color : coloring_.classes) {
@@ -427,27 +417,22 @@ class Picture {
     std::string stripes;
     for (const ColorClass& color : coloring_.classes) {
       if (!color.striped) continue;
-      stripes += "<pattern id=\"fathom-" + color.name +
-                 "\" width=\"7\" height=\"7\" patternUnits=\"userSpaceOnUse\" "
-                 "patternTransform=\"rotate(45)\"><path class=\"" +
-                 color.name +
-                 "b\" stroke-width=\"7\" d=\"M0 3.5h7\"/><path stroke=\"#fff\" stroke-opacity=\".55\" "
-                 "stroke-width=\"3\" d=\"M0 0v7\"/></pattern>\n";
+      stripes +=
+          "<pattern id=\"fathom-" + color.name +
+          "\" width=\"7\" height=\"7\" patternUnits=\"userSpaceOnUse\" patternTransform=\"rotate(45)\"><path class=\"" +
+          color.name +
+          "b\" stroke-width=\"7\" d=\"M0 3.5h7\"/><path stroke=\"#fff\" stroke-opacity=\".55\" stroke-width=\"3\" d=\"M0 0v7\"/></pattern>\n";
     }
     if (!stripes.empty()) return stripes;
-    return used ? "<pattern id=\"fathom-hatch\" width=\"5\" height=\"5\" patternUnits=\"userSpaceOnUse\" "
-                  "patternTransform=\"rotate(45)\"><path class=\"hb\" stroke-width=\"5\" d=\"M0 "
-                  "2.5h5\"/><path "
-                  "class=\"hl\" stroke-width=\"2\" d=\"M0 0v5\"/></pattern>\n"
-                : "";
+    return used
+               ? "<pattern id=\"fathom-hatch\" width=\"5\" height=\"5\" patternUnits=\"userSpaceOnUse\" patternTransform=\"rotate(45)\"><path class=\"hb\" stroke-width=\"5\" d=\"M0 2.5h5\"/><path class=\"hl\" stroke-width=\"2\" d=\"M0 0v5\"/></pattern>\n"
+               : "";
   }
 
   std::string open(double height) const {
     return svg_prologue("flame graph", kFlameGraphScriptSha256) +
            fmt::format(
-               "<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"fathom\" role=\"img\" width=\"{0}\" "
-               "height=\"{1}\" "
-               "viewBox=\"0 0 {0} {1}\">\n",
+               "<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"fathom\" role=\"img\" width=\"{0}\" height=\"{1}\" viewBox=\"0 0 {0} {1}\">\n",
                number(width_), number(height)) +
            "<title>" + escape_xml(title_) + "</title>\n<desc>" +
            escape_xml(tree_.total > 0 ? describe() : "Nothing was measured.") + "</desc>\n<style>" + style() +

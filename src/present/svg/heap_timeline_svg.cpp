@@ -269,8 +269,7 @@ class TimelinePicture {
     const double begin = x_of(timeline_.tracing_s);
     if (begin > kLeft + 0.02 * width_)
       out += fmt::format(
-          "<path class=\"mark\" d=\"M{0} {1}V{2}\"/><text class=\"muted\" x=\"{3}\" y=\"{4}\">tracing began"
-          "</text>\n",
+          "<path class=\"mark\" d=\"M{0} {1}V{2}\"/><text class=\"muted\" x=\"{3}\" y=\"{4}\">tracing began</text>\n",
           number(begin), number(kTop), number(bottom), number(begin + 5), number(kTop + 13));
     const analysis::TimelinePeak& peak = timeline_.peak;
     const double x = x_of(peak.time_s), y = y_of(peak.bytes);
@@ -281,9 +280,7 @@ class TimelinePicture {
     const double left = std::clamp(x - needed / 2, kLeft, kLeft + width_ - needed);
     const double box_y = std::max(kTop - 24, y - 34);
     out += fmt::format(
-        "<path class=\"mark\" d=\"M{0} {1}V{2}\"/><circle class=\"dot\" cx=\"{0}\" cy=\"{3}\" r=\"4\"/>"
-        "<rect class=\"flag\" x=\"{4}\" y=\"{5}\" width=\"{6}\" height=\"20\" rx=\"3\"/>"
-        "<text class=\"strong middle\" x=\"{7}\" y=\"{8}\">{9}</text>\n",
+        "<path class=\"mark\" d=\"M{0} {1}V{2}\"/><circle class=\"dot\" cx=\"{0}\" cy=\"{3}\" r=\"4\"/><rect class=\"flag\" x=\"{4}\" y=\"{5}\" width=\"{6}\" height=\"20\" rx=\"3\"/><text class=\"strong middle\" x=\"{7}\" y=\"{8}\">{9}</text>\n",
         number(x), number(box_y + 20), number(bottom), number(y), number(left), number(box_y), number(needed),
         number(left + needed / 2), number(box_y + 14), escape_xml(text));
     return out;
@@ -326,8 +323,7 @@ class TimelinePicture {
     if (label.empty()) label = clean_text(name).substr(0, 8);
     const bool has_room = text_columns(label) + text_columns(module) + 3 <= room;
     return fmt::format(
-        "<g class=\"item\" data-of=\"{}\">{}<text x=\"{}\" y=\"{}\">{}{}</text>"
-        "<text class=\"end\" x=\"{}\" y=\"{}\">{}</text><title>{}</title></g>\n",
+        "<g class=\"item\" data-of=\"{}\">{}<text x=\"{}\" y=\"{}\">{}{}</text><text class=\"end\" x=\"{}\" y=\"{}\">{}</text><title>{}</title></g>\n",
         id, swatch, number(x + 24), number(y), escape_xml(label),
         module.empty() || !has_room ? std::string()
                                     : "<tspan class=\"muted\" dx=\"6\">" + escape_xml(module) + "</tspan>",
@@ -342,8 +338,7 @@ class TimelinePicture {
     std::string out = "<g class=\"foot\">\n";
     const auto heading = [&](double x, double end, std::string_view text, std::string_view value) {
       out += fmt::format(
-          "<text class=\"muted\" x=\"{}\" y=\"{}\">{}</text><text class=\"muted end\" x=\"{}\" y=\"{}\">{}"
-          "</text>\n",
+          "<text class=\"muted\" x=\"{}\" y=\"{}\">{}</text><text class=\"muted end\" x=\"{}\" y=\"{}\">{}</text>\n",
           number(x), number(y), text, number(end), number(y), value);
     };
     heading(kTimelinePad, left_end, fmt::format("live, by {}, as stacked", analysis::to_string(timeline_.by)),
@@ -404,8 +399,7 @@ class TimelinePicture {
   // Bytes as whole numbers; times to a microsecond.
   std::string data() const {
     std::string out = fmt::format(
-        "{{\"left\":{},\"top\":{},\"width\":{},\"height\":{},\"from\":{:.6f},\"to\":{:.6f},"
-        "\"peak\":{:.6f},\"groups\":[",
+        "{{\"left\":{},\"top\":{},\"width\":{},\"height\":{},\"from\":{:.6f},\"to\":{:.6f},\"peak\":{:.6f},\"groups\":[",
         number(kLeft), number(kTop), number(width_), number(options_.height), timeline_.from_s,
         timeline_.to_s, timeline_.peak.time_s);
     for (std::size_t g = 0; g < timeline_.groups.size(); ++g) {
@@ -440,45 +434,13 @@ class TimelinePicture {
 
   static std::string style() {
     std::string css =
-        ".fathom{background:#fff;font:12px system-ui,-apple-system,'Segoe UI',Roboto,'DejaVu "
-        "Sans',sans-serif}"
-        ".fathom text{fill:#1b1f24;white-space:pre}.fathom .bg{fill:#fff}.fathom .muted{fill:#5a6472}"
-        ".fathom .title{font-size:17px;font-weight:600}.fathom .strong{font-weight:600}"
-        ".fathom .end{text-anchor:end}.fathom .middle,.fathom .inside{text-anchor:middle}"
-        ".fathom .inside{font-weight:600;pointer-events:none}"
-        ".fathom .onDark{fill:#fff}.fathom .onLight{fill:#14171b}"
-        ".fathom .grid{stroke:#1b1f24;stroke-opacity:.13;fill:none;pointer-events:none}"
-        ".fathom .axis{stroke:#5a6472;fill:none}.fathom .band{stroke:#fff;stroke-width:.7}"
-        ".fathom .s{stroke-width:12}"
-        ".fathom .line,.fathom .halo{fill:none;stroke-width:1.8;stroke-linejoin:round;pointer-events:none}"
-        ".fathom .line{stroke:#1b1f24}.fathom .halo{stroke:#fff;stroke-width:4;stroke-opacity:.65}"
-        ".fathom .outage{fill:#8b949e;fill-opacity:.45;stroke:#57606a;stroke-dasharray:2 3}"
-        ".fathom .moment{stroke:#1b1f24;stroke-width:1.5;fill:none}"
-        ".fathom .mark{stroke:#1b1f24;stroke-dasharray:3 3;stroke-opacity:.75;fill:none;pointer-events:none}"
-        ".fathom .dot{fill:#1b1f24;stroke:#fff;stroke-width:1.5;pointer-events:none}"
-        ".fathom .flag,.fathom .box{fill:#fff;fill-opacity:.94;stroke:#b0b5bc;pointer-events:none}"
-        ".fathom .panel,.fathom .panel text{pointer-events:none}"
-        ".fathom .cursor{stroke:#1b1f24;fill:none;pointer-events:none}"
-        ".fathom .others{fill:#b0b5bc}.fathom .s.others{stroke:#b0b5bc}"
-        ".fathom .mapped{fill:#7d8ea3}.fathom .s.mapped{stroke:#7d8ea3}"
-        ".fathom .passing{fill:#e4e7eb}.fathom .s.passing{stroke:#e4e7eb}"
-        ".fathom .item{cursor:default}.fathom.dim .band{opacity:.18}.fathom.dim .lit{opacity:1}";
+        ".fathom{background:#fff;font:12px system-ui,-apple-system,'Segoe UI',Roboto,'DejaVu Sans',sans-serif}.fathom text{fill:#1b1f24;white-space:pre}.fathom .bg{fill:#fff}.fathom .muted{fill:#5a6472}.fathom .title{font-size:17px;font-weight:600}.fathom .strong{font-weight:600}.fathom .end{text-anchor:end}.fathom .middle,.fathom .inside{text-anchor:middle}.fathom .inside{font-weight:600;pointer-events:none}.fathom .onDark{fill:#fff}.fathom .onLight{fill:#14171b}.fathom .grid{stroke:#1b1f24;stroke-opacity:.13;fill:none;pointer-events:none}.fathom .axis{stroke:#5a6472;fill:none}.fathom .band{stroke:#fff;stroke-width:.7}.fathom .s{stroke-width:12}.fathom .line,.fathom .halo{fill:none;stroke-width:1.8;stroke-linejoin:round;pointer-events:none}.fathom .line{stroke:#1b1f24}.fathom .halo{stroke:#fff;stroke-width:4;stroke-opacity:.65}.fathom .outage{fill:#8b949e;fill-opacity:.45;stroke:#57606a;stroke-dasharray:2 3}.fathom .moment{stroke:#1b1f24;stroke-width:1.5;fill:none}.fathom .mark{stroke:#1b1f24;stroke-dasharray:3 3;stroke-opacity:.75;fill:none;pointer-events:none}.fathom .dot{fill:#1b1f24;stroke:#fff;stroke-width:1.5;pointer-events:none}.fathom .flag,.fathom .box{fill:#fff;fill-opacity:.94;stroke:#b0b5bc;pointer-events:none}.fathom .panel,.fathom .panel text{pointer-events:none}.fathom .cursor{stroke:#1b1f24;fill:none;pointer-events:none}.fathom .others{fill:#b0b5bc}.fathom .s.others{stroke:#b0b5bc}.fathom .mapped{fill:#7d8ea3}.fathom .s.mapped{stroke:#7d8ea3}.fathom .passing{fill:#e4e7eb}.fathom .s.passing{stroke:#e4e7eb}.fathom .item{cursor:default}.fathom.dim .band{opacity:.18}.fathom.dim .lit{opacity:1}";
     for (std::size_t i = 0; i < kBands.size(); ++i)
       css += fmt::format(".fathom .b{0}{{fill:{1}}}.fathom .s.b{0}{{stroke:{1}}}", i, kBands[i]);
     for (std::size_t i = 1; i < kDashes.size(); ++i)
       css += fmt::format(".fathom .k{}{{stroke-dasharray:{}}}", i, kDashes[i]);
     return css +
-           ".fathom .l{stroke-width:1.8;stroke:#1b1f24;fill:none}"
-           "@media(prefers-color-scheme:dark){.fathom{background:#15181c}.fathom text{fill:#e6e9ed}.fathom "
-           ".bg{fill:#15181c}"
-           ".fathom .muted{fill:#9aa4b2}.fathom .onDark{fill:#fff}.fathom .onLight{fill:#14171b}"
-           ".fathom .grid{stroke:#e6e9ed}.fathom .axis{stroke:#9aa4b2}.fathom .band{stroke:#15181c}"
-           ".fathom .line,.fathom .l,.fathom .cursor,.fathom .mark,.fathom .moment{stroke:#f4f5f7}"
-           ".fathom .halo{stroke:#15181c}.fathom .dot{fill:#f4f5f7;stroke:#15181c}"
-           ".fathom .flag,.fathom .box{fill:#1f2429;stroke:#565c64}"
-           ".fathom .others{fill:#6b727b}.fathom .s.others{stroke:#6b727b}"
-           ".fathom .passing{fill:#363c43}.fathom .s.passing{stroke:#363c43}"
-           ".fathom .mapped{fill:#66788f}.fathom .s.mapped{stroke:#66788f}}";
+           ".fathom .l{stroke-width:1.8;stroke:#1b1f24;fill:none}@media(prefers-color-scheme:dark){.fathom{background:#15181c}.fathom text{fill:#e6e9ed}.fathom .bg{fill:#15181c}.fathom .muted{fill:#9aa4b2}.fathom .onDark{fill:#fff}.fathom .onLight{fill:#14171b}.fathom .grid{stroke:#e6e9ed}.fathom .axis{stroke:#9aa4b2}.fathom .band{stroke:#15181c}.fathom .line,.fathom .l,.fathom .cursor,.fathom .mark,.fathom .moment{stroke:#f4f5f7}.fathom .halo{stroke:#15181c}.fathom .dot{fill:#f4f5f7;stroke:#15181c}.fathom .flag,.fathom .box{fill:#1f2429;stroke:#565c64}.fathom .others{fill:#6b727b}.fathom .s.others{stroke:#6b727b}.fathom .passing{fill:#363c43}.fathom .s.passing{stroke:#363c43}.fathom .mapped{fill:#66788f}.fathom .s.mapped{stroke:#66788f}}";
   }
 
   std::string describe() const {
@@ -497,8 +459,7 @@ class TimelinePicture {
   std::string open(double height) const {
     return svg_prologue("timeline", kHeapTimelineScriptSha256) +
            fmt::format(
-               "<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"fathom\" role=\"img\" width=\"{0}\" "
-               "height=\"{1}\" viewBox=\"0 0 {0} {1}\">\n",
+               "<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"fathom\" role=\"img\" width=\"{0}\" height=\"{1}\" viewBox=\"0 0 {0} {1}\">\n",
                number(options_.width), number(height)) +
            "<title>" + escape_xml(title_) + "</title>\n<desc>" + escape_xml(describe()) + "</desc>\n<style>" +
            style() + "</style>\n<rect class=\"bg\" width=\"100%\" height=\"100%\"/>\n";

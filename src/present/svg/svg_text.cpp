@@ -44,8 +44,7 @@ std::string base64(std::string_view hex) {
 
 std::string svg_prologue(std::string_view picture, std::string_view script_sha256) {
   return fmt::format(
-      "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<!-- fathom {}. A Content-Security-Policy that allows its "
-      "script: script-src 'sha256-{}'; style-src 'unsafe-inline' -->\n",
+      "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<!-- fathom {}. A Content-Security-Policy that allows its script: script-src 'sha256-{}'; style-src 'unsafe-inline' -->\n",
       picture, base64(script_sha256));
 }
 

@@ -18,8 +18,7 @@ int main(int count, char** arguments) {
     std::fprintf(output, "%s%d,", changes++ % 16 == 0 ? "\n" : " ", character * 4 + width);
   }
   std::fputs(
-      "};\nconst std::span<const std::uint32_t> kWidthChanges = kChanges;\n\n}  // namespace "
-      "fathom::present\n",
+      "};\nconst std::span<const std::uint32_t> kWidthChanges = kChanges;\n\n}  // namespace fathom::present\n",
       output);
   return std::fclose(output) == 0 ? 0 : 1;
 }

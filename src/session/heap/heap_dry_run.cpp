@@ -107,11 +107,12 @@ Result<std::string> describe_heap_tracing(std::int32_t pid, const std::string& s
   const bool entries =
       std::ranges::any_of(target.hooks, [](const inject::Hook& hook) { return hook.slots.empty(); });
   text += "One idle thread would be borrowed for about a millisecond to map the tracer.\n";
-  text += entries ? fmt::format(
-                        "All threads would stand still for about {:.1f} ms, twice: to put the code in and "
-                        "to restore it.\n",
-                        0.5 + kMsPerThread * static_cast<double>(threads->size()))
-                  : std::string("No other thread would stop until the tracer is unmapped at the end.\n");
+  text +=
+      entries
+          ? fmt::format(
+                "All threads would stand still for about {:.1f} ms, twice: to put the code in and to restore it.\n",
+                0.5 + kMsPerThread * static_cast<double>(threads->size()))
+          : std::string("No other thread would stop until the tracer is unmapped at the end.\n");
   text += "Nothing was changed.\n";
   return text;
 }

@@ -115,10 +115,9 @@ Result<> HeapTracing::place() {
   if (!placed) return tl::unexpected<Error>(placed.error());
   tracer_.emplace(std::move(*placed));
   if (!counter.orders)
-    notes_.push_back(
-        fmt::format("heap: the time-stamp counter cannot order events here: {}. A sequence number orders "
-                    "them; times of heap events are good to some {} ms",
-                    counter.reason, kAdvancePause.count()));
+    notes_.push_back(fmt::format(
+        "heap: the time-stamp counter cannot order events here: {}. A sequence number orders them; times of heap events are good to some {} ms",
+        counter.reason, kAdvancePause.count()));
   const double rate = ticks_per_ns(before, read_clocks());
   tracer_shared& shared = tracer_->shared();
   shared.heartbeat_limit = static_cast<std::uint64_t>(rate * static_cast<double>(kHeartbeatLimitNs));

@@ -77,13 +77,11 @@ void HeapTracing::note_refused() {
                     counters.lost_at_end));
   if (counters.impossible != 0)
     notes_.push_back(fmt::format(
-        "heap: process {} reported more memory than it can have. fathom dropped {} events and draws no "
-        "conclusions from the others",
+        "heap: process {} reported more memory than it can have. fathom dropped {} events and draws no conclusions from the others",
         pid_, counters.impossible));
   if (nowhere != 0)
     notes_.push_back(fmt::format(
-        "heap: process {} reported {} blocks at addresses where it has no memory, so fathom draws no "
-        "conclusions about its heap",
+        "heap: process {} reported {} blocks at addresses where it has no memory, so fathom draws no conclusions about its heap",
         pid_, nowhere));
   model::put_impossible_events(pid_, counters.impossible + nowhere, context_.profile.meta.facts);
   if (stacks_refused_ != 0)

@@ -52,9 +52,7 @@ std::string SamplingInterval::sentence(std::uint64_t start_ns) const {
                        static_cast<double>(after_ns) * 1e-9);
   };
   std::string text = fmt::format(
-      "the sampling interval changed {}, as samples came too often for it (more than {} a second cost too "
-      "much) or came "
-      "rarely again: {}",
+      "the sampling interval changed {}, as samples came too often for it (more than {} a second cost too much) or came rarely again: {}",
       changes_ == 1 ? std::string("once") : fmt::format("{} times", changes_), kMostPerSecond,
       size_text(chosen_));
   for (const Change& change : first_) text += text_of(change);

@@ -143,8 +143,7 @@ std::optional<std::vector<model::MemoryRange>> MemorySnapshots::collect(std::int
                : give_up(time_ns, pid, state.process, state, outcome.read.error().message);
   if (outcome.way == sources::ReadingWay::kSmaps && !std::exchange(state.noted_smaps, true))
     notes_.push_back(fmt::format(
-        "memory: this kernel has no PAGEMAP_SCAN (Linux 6.7): what the memory of process {} is made of was "
-        "read with smaps at the start and at the end only",
+        "memory: this kernel has no PAGEMAP_SCAN (Linux 6.7): what the memory of process {} is made of was read with smaps at the start and at the end only",
         pid));
   file_caches_.add(time_ns, pid, outcome.databases);
   ++readings_;

@@ -141,8 +141,7 @@ class PerfSource final : public Source {
   std::string why_not_sampled() const override {
     return !any_hidden_ && refused_.empty()
                ? ""
-               : "the kernel does not let this user sample programs that run with rights of their own "
-                 "(set-uid, set-group-ID, file capabilities) or whose file this user may not read";
+               : "the kernel does not let this user sample programs that run with rights of their own (set-uid, set-group-ID, file capabilities) or whose file this user may not read";
   }
   std::string sampling_remedy() const override { return sources::remedy_for_rights(false); }
 

@@ -73,8 +73,7 @@ class ProcSource final : public Source {
     notes.emplace_back(
         "engine proc: neither BPF nor perf events are available, so there are no CPU samples: CPU time is known per thread, not per function");
     notes.emplace_back(
-        "engine proc: processes, threads, programs and libraries that came and went within 100 ms were not "
-        "seen");
+        "engine proc: processes, threads, programs and libraries that came and went within 100 ms were not seen");
     return notes;
   }
 

@@ -184,11 +184,10 @@ std::vector<std::string> ProcWaits::notes() const {
     notes.push_back("fathom cannot read some threads (ptrace access denied), so their waits are missing");
   if (no_descriptors_)
     notes.push_back("too few open files are allowed to look at all threads: the waits of some are missing");
-  notes.push_back(switches_
-                      ? "waits were sampled by looking at all threads up to 99 times a second; the times of "
-                        "those that were seen, and of each thread in all, are exact"
-                      : "waits were sampled by looking at all threads up to 99 times a second; the times of "
-                        "each thread in all are exact, those of single waits estimated");
+  notes.push_back(
+      switches_
+          ? "waits were sampled by looking at all threads up to 99 times a second; the times of those that were seen, and of each thread in all, are exact"
+          : "waits were sampled by looking at all threads up to 99 times a second; the times of each thread in all are exact, those of single waits estimated");
   if (no_slices_) notes.push_back("this kernel keeps no schedstat: all times of waits are estimated");
   return notes;
 }

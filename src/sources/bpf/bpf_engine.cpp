@@ -119,10 +119,10 @@ Result<> has_numbers_of_the_kernel() {
   std::array<char, 64> link{};
   const auto length = ::readlink("/proc/self/ns/pid", link.data(), link.size());
   if (length <= 0 || std::string_view(link.data(), static_cast<std::size_t>(length)) == kInitial) return {};
-  return fail(ErrorKind::kUnsupported,
-              "bpf: fathom runs in a process namespace of its own, where processes have other numbers than "
-              "in the kernel",
-              "run fathom on the host, or in a container with --pid=host (Kubernetes: hostPID: true)");
+  return fail(
+      ErrorKind::kUnsupported,
+      "bpf: fathom runs in a process namespace of its own, where processes have other numbers than in the kernel",
+      "run fathom on the host, or in a container with --pid=host (Kubernetes: hostPID: true)");
 }
 
 }  // namespace

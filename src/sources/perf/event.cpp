@@ -57,14 +57,11 @@ std::string remedy_for_rights(bool own, const Rights& rights) {
   if (rights.root) return fmt::format("start the container with {}", capabilities);
   if (own && strict)
     return fmt::format(
-        "run as root; or sudo sysctl kernel.perf_event_paranoid=2, which allows your own processes (it is "
-        "{})",
+        "run as root; or sudo sysctl kernel.perf_event_paranoid=2, which allows your own processes (it is {})",
         rights.paranoid);
   if (own)
     return fmt::format(
-        "run as root, or lower kernel.perf_event_paranoid (now {}): sysctl kernel.perf_event_paranoid=2 "
-        "allows "
-        "your own processes, 1 their kernel side too, -1 everything",
+        "run as root, or lower kernel.perf_event_paranoid (now {}): sysctl kernel.perf_event_paranoid=2 allows your own processes, 1 their kernel side too, -1 everything",
         rights.paranoid);
   const char* setcap = "sudo setcap cap_bpf,cap_perfmon,cap_sys_ptrace+ep fathom";
   if (!strict) return fmt::format("run as root, or give fathom the capabilities: {}", setcap);
