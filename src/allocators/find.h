@@ -1,22 +1,22 @@
-// Which allocators one ELF file holds: their functions, and the shape of each. Pure; sources are the file's
-// symbol tables and those of its unstripped twin or separate debug file. Nothing for
-// another processor than arch/facts.h names.
+// Finds the allocators in one ELF file: their functions and the shape of each. Pure; it reads the file's
+// symbol tables and those of its unstripped twin or separate debug file. Only processors named in
+// arch/facts.h are supported.
 //
-// Names decide, with any prefix that a build may have given them, and never one name alone: a program's own
-// `xmalloc` is none. Several names of one address are one function under the name that is best known. What
-// is inside of an allocator (`_rjem_je_*`, `_mi_*`) is no function of it: programs do not call it.
+// Names decide, with any prefix that a build may have added, but never one name alone: a program's own
+// `xmalloc` does not count. Several names of one address are one function under the best-known name. An
+// allocator's internal functions (`_rjem_je_*`, `_mi_*`) are not listed, because programs do not call them.
 //
-// Functions that allocate and end in another one are listed beside it, and say so: where both are hooked at
-// their start, an exact recording has the outer call only, but a sampled one counts the bytes of both. Of
-// functions that free both would be recorded, so only one is listed, or one with a size and the one without
-// that it ends in.
+// An allocating function that ends in a call of another one is listed together with it and flagged: if both
+// are hooked at their start, an exact recording has only the outer call, but a sampled one counts the bytes
+// of both. Of freeing functions both would be recorded, so only one is listed, or a sized one and the
+// unsized one it ends in.
 //
-// No allocator is traced by halves. Where only the exported names are left, an allocator counts as known if
-// it is a library of its own, or if all of its family's functions are among them; and one of which no function
-// that frees is known, or of which one that frees or resizes is chosen at load time, is not traced either.
+// An allocator is traced completely or not at all. If only exported names are left, it counts as known if it
+// is a library of its own or if all functions of its family are among them. It is not traced if no freeing
+// function is known, or if a function that frees or resizes is chosen at load time.
 //
-// What ends all blocks of a heap at once (mi_heap_destroy) is no function of these shapes: who imports it
-// gets a note.
+// A function that ends all blocks of a heap at once (mi_heap_destroy) has none of these shapes: a file that
+// imports it gets a note.
 #pragma once
 
 #include <cstdint>
@@ -53,8 +53,8 @@ struct Allocator {
   std::string label;                // "jemalloc 5.3.0 (_rjem_)", "glibc 2.36"
   std::string prefix;               // of the names: "_rjem_", "mi_"; "" if there is none
   std::vector<Function> functions;  // ascending by address, each address once
-  // The allocator's own code as far as it is known, ascending and apart: its functions and what lies among
-  // them and is nobody else's. A call from here is no program's call.
+  // The known code of the allocator, ascending and disjoint: its functions and the gaps between them that
+  // belong to nothing else. Calls from here are not the program's.
   std::vector<CodeRange> own_code;
 };
 

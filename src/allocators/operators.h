@@ -15,9 +15,9 @@ bool ends_in(const elf::ElfFile& file, const NamedFunction& function, const std:
 // Whether the function is little more than a jump to another one, which takes the block.
 bool hands_on(const elf::ElfFile& file, const Function& function);
 
-// Takes those out that free by handing the block on to another one of them, also through the procedure
-// linkage table: recorded twice, a block would look as if it were freed twice. One that is told a size stays
-// where the other is not; Function::hands_on says so.
+// Removes functions that free by passing the block to another one of them, also through the procedure
+// linkage table: if both were recorded, a block would seem to be freed twice. A sized one stays if the
+// unsized one does not; Function::hands_on marks it.
 void leave_out_forwarding(const elf::ElfFile& file, std::vector<Function>& functions);
 
 // Fills Function::ends_in: for functions that allocate and are little more than a jump or call to others of

@@ -25,8 +25,8 @@ class Symbols {
  public:
   Symbols(const elf::ElfFile& file, const elf::ElfFile* twin, std::vector<std::string>& notes);
 
-  // Defined in the file, and in its code. A global one before a local one; of several local ones with
-  // different addresses none, as nobody knows which is meant.
+  // Defined in the file, and in its code. Prefers a global one to a local one; returns none of several local
+  // ones with different addresses, because the choice would be ambiguous.
   const NamedFunction* find(std::string_view name) const;
   bool has(std::string_view name) const { return by_name_.contains(name); }
   const std::unordered_map<std::string_view, NamedFunction>& interesting() const { return by_name_; }
@@ -35,7 +35,7 @@ class Symbols {
   bool exported_only() const { return !names_inner_; }
   // Whether there is any function symbol but imports.
   bool any_function() const { return any_function_; }
-  // To the next symbol in the same code, for functions whose size nobody says; 0 if there is none.
+  // Distance to the next symbol in the same code, for functions without a size; 0 if there is none.
   std::uint64_t distance_to_next(ElfAddress address) const;
   // The functions of [start, end) with their names, ascending.
   std::vector<elf::Symbol> functions_between(ElfAddress start, ElfAddress end) const;

@@ -39,7 +39,7 @@ inline std::optional<std::string> musl() {
 }
 // An Ethereum node in Rust with jemalloc inside: named by ANVIL.
 inline std::optional<std::string> anvil() {
-  const char* path = std::getenv("ANVIL");  // NOLINT(concurrency-mt-unsafe): nobody sets it
+  const char* path = std::getenv("ANVIL");  // NOLINT(concurrency-mt-unsafe): never set here
   if (path == nullptr || !std::filesystem::exists(path)) return std::nullopt;
   return path;
 }

@@ -1,4 +1,4 @@
-// A function of an allocator without names, as far as code alone tells: what it may be for, and who comes to it.
+// A function of an allocator without names, as seen from code alone: what it may be for, and what calls it.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@ enum class Role : std::uint8_t {
   kMallocx,
   kRallocx,
   kSdallocx,
-  kFree,  // or dallocx: frees without being told a size
+  kFree,  // free or dallocx: frees without a size
   kPosixMemalign,
   kAlignedAlloc,  // or memalign
   kNew,           // operator new: as malloc, but throws
@@ -44,7 +44,7 @@ struct Candidate {
   bool is_wrapper = false;  // not the library's: a few bytes that go on into it
   // Places outside of the library that call it or take its address, and those that do so through a word of data.
   std::uint32_t direct = 0, through_words = 0;
-  // Words of data that hold its address and that no code names: parts of tables, of which nobody knows who reads them.
+  // Words of data that hold its address and that no code names: parts of tables with unknown readers.
   std::uint32_t in_tables = 0;
   // Of one that has no label and may be an entry all the same: those of all these places that are not surely the library's own. Of
   // jemalloc only.

@@ -47,7 +47,7 @@ class CodeMap {
   // Functions that hold one of these numbers as four bytes; ascending, each once.
   std::vector<FunctionNumber> holding_constant(std::span<const std::uint32_t> constants) const;
 
-  // Who calls or branches to the first byte of whom, from another function; chance included. By callee.
+  // Calls and branches from other functions to a function's first byte, chance hits included. By callee.
   struct Edge {
     FunctionNumber callee, caller;
     auto operator<=>(const Edge&) const = default;

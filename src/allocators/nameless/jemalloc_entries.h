@@ -34,7 +34,7 @@ struct JemallocEntries {
   const Candidate* labelled(Role role) const;  // null: none, or several
 };
 
-// kNotFound: no jemalloc is in it. kUnsupported: one is, and why its entries cannot be told.
+// kNotFound: the file has no jemalloc. kUnsupported: it has one, and why its entries are ambiguous.
 Result<JemallocEntries> find_jemalloc_entries(const elf::ElfFile& file);
 
 }  // namespace fathom::allocators::nameless

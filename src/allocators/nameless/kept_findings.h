@@ -1,7 +1,8 @@
-// What was found in a file, as bytes that are kept between recordings, since to search 100 MB of code takes half a second. Pure.
+// Findings about a file, as bytes cached between recordings, because searching 100 MB of code takes half a
+// second. Pure.
 //
-// File: magic, XXH3 of all that follows; the stamp, which says of what file and by whom it was found; the findings as varints.
-// Whatever is damaged or of another stamp counts as not there.
+// File: magic, XXH3 of all that follows; the stamp, which identifies the file and the version of the search;
+// the findings as varints. A damaged file or one with another stamp counts as missing.
 #pragma once
 
 #include <cstddef>

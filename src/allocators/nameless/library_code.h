@@ -1,8 +1,8 @@
-// The code of an allocator without names, in the program that it was linked into, as far as it can be told from the code of
-// the program. Pure.
+// The code of an allocator without names inside the program it is linked into, as far as the program's code
+// reveals it. Pure.
 //
-// Which of its functions give, free and resize blocks the code does not tell: they are tried (inject/trial/library_trial.h).
-// But the code tells whether these are all ways into the library.
+// The code does not show which functions allocate, free and resize: they are tried
+// (inject/trial/library_trial.h). But it shows whether these are all the ways into the library.
 #pragma once
 
 #include <span>

@@ -24,7 +24,8 @@ namespace fathom::allocators::nameless {
 
 class MimallocCode : public LibraryCode {
  public:
-  // kNotFound: no mimalloc is in it. kUnsupported: one is, and why nothing can be said of it. `file` outlives it.
+  // kNotFound: the file has no mimalloc. kUnsupported: it has one, and why it cannot be analyzed. `file`
+  // outlives it.
   static Result<MimallocCode> find(const elf::ElfFile& file);
 
   // Functions near its messages which something refers to and which ask what thread they are in, or go on at once to another

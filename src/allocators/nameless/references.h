@@ -26,7 +26,7 @@ using WordRanges = std::vector<std::pair<std::uint64_t, std::uint64_t>>;  // fir
 void find_references(const elf::ElfFile& file, const CodeMap& code, FunctionNumber first, FunctionNumber last,
                      const WordRanges& left_out, References& into);
 
-// Whether an address is among what a function surely names; true as well where nothing is known of it.
+// Whether a function certainly names this address; also true if nothing is known about the function.
 bool may_name(const std::optional<arch::FunctionFacts>& facts, std::uint64_t address);
 
 }  // namespace fathom::allocators::nameless

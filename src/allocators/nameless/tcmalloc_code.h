@@ -23,7 +23,8 @@ namespace fathom::allocators::nameless {
 
 class TcmallocCode : public LibraryCode {
  public:
-  // kNotFound: no tcmalloc is in it. kUnsupported: one is, and why nothing can be said of it. `file` outlives it.
+  // kNotFound: the file has no tcmalloc. kUnsupported: it has one, and why it cannot be analyzed. `file`
+  // outlives it.
   static Result<TcmallocCode> find(const elf::ElfFile& file);
 
   // The functions of the section, and those elsewhere that work with its data.

@@ -1,4 +1,4 @@
-// For tests: what is found in a stripped program, beside the names of its twin that was not.
+// For tests: compares findings in a stripped program with the names in its unstripped twin.
 #pragma once
 
 #include <algorithm>

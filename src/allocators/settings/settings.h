@@ -1,5 +1,5 @@
-// How an allocator is told to behave otherwise, from its label alone. Pure. Sources: jemalloc(3), "TUNING" and
-// "MALLOC_CONF"; a build with a prefix has it in its variable, too, in capitals.
+// How to configure an allocator differently, from its label alone. Pure. Sources: jemalloc(3), "TUNING" and
+// "MALLOC_CONF"; a build with a prefix has the prefix in its variable too, in capitals.
 #pragma once
 
 #include <string>

@@ -1,8 +1,8 @@
-// What jemalloc says of itself: the text and the JSON of malloc_stats_print(), wherever they stand in a log. Pure; the
-// bytes are not trusted. Source: jemalloc 4.0 to 5.3, src/stats.c (stats_print, stats_arena_print and below); every
-// table is read by the words of its head, so that columns that came with a version need no rule of their own.
+// jemalloc's own statistics: the text and the JSON of malloc_stats_print(), anywhere in a log. Pure; the
+// bytes are not trusted. Source: jemalloc 4.0 to 5.3, src/stats.c (stats_print, stats_arena_print and
+// below); every table is read by the words in its header, so columns added in later versions need no rule.
 //
-// Sizes are bytes, times nanoseconds. What a version or its options left out is not set, and never 0.
+// Sizes are bytes, times nanoseconds. Values that a version or its options omit are unset, never 0.
 #pragma once
 
 #include <cstdint>
@@ -22,7 +22,7 @@ struct StatisticsClass {
   std::optional<std::uint64_t> slabs{}, blocks_in_slab{}, slab_bytes{};  // not of a large one
 
   std::uint64_t live_bytes() const;
-  // Blocks of slabs that nobody has; 0 where it is not known.
+  // Free blocks in slabs; 0 if unknown.
   std::uint64_t free_bytes() const;
 };
 
