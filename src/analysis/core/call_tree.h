@@ -1,10 +1,10 @@
 // profile -> call tree: the stacks of all selected samples merged from the root, by names. For the metrics
 // off-cpu and wall also those of the waits, with the cause as a frame above the leaf: "[wait: futex]" for the
-// time until it was woken, "[run queue]" for the time from then on. wall has the CPU samples beside them, in
-// ns. Heap metrics have the sites of the heap, without the allocator's own frames
-// at the leaf. Frames are expanded into the calls that were inlined into them. The same samples give the same
-// tree, byte for byte, whatever the order of the profile's tables: nodes stand in depth-first order, children
-// sorted by name. Numbers and names, no pixels. A tree owns its texts and needs the profile no more.
+// time until it was woken, "[run queue]" for the time after that. wall also has the CPU samples, in ns. Heap
+// metrics use the heap's sites, without the allocator's own frames at the leaf. Frames are expanded into the
+// calls that were inlined into them. The same samples give the same tree, byte for byte, whatever the order
+// of the profile's tables: nodes stand in depth-first order, children sorted by name. Numbers and names, no
+// pixels. A tree owns its texts and no longer needs the profile.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +21,7 @@ enum class NodeKind : std::uint8_t {
   kRoot,    // node 0, "all"
   kThread,  // all threads of one name
   kUser,
-  kInlined,  // a call that was inlined wherever this node was seen
+  kInlined,  // a call that was inlined at every occurrence of this node
   kKernel,
   kCause,  // what a wait was for (wait_cause.h), idle waits as one (idle.h), frames of the pseudo-module
            // "[cause]"
@@ -34,7 +34,7 @@ inline constexpr std::string_view kCauseModule = "[cause]";
 // CallTree::effective_samples of what was not sampled at all.
 inline constexpr double kExact = 1e15;
 
-inline constexpr std::uint32_t kNoNode = 0;  // the root is nobody's child and nobody's sibling
+inline constexpr std::uint32_t kNoNode = 0;  // the root has no parent and no siblings
 
 struct TreeNode {
   std::uint32_t parent = 0;
@@ -96,8 +96,8 @@ struct TreeOptions {
 // Time: a few ns per sample and one hash lookup per different (stack, thread). `profile` has passed check().
 CallTree build_call_tree(const model::Profile& profile, const TreeOptions& options);
 
-// What the tree is made of, by stack: what each is worth without what is called from there. Row 0 of the stacks: idle
-// waits that were folded. The values of one stack add up, those of all to the tree's total.
+// The tree's input, by stack: the self value of each. Row 0 of the stacks: folded idle waits. The values of a
+// stack add up, and all of them add up to the tree's total.
 struct StackValue {
   model::StackId stack;
   std::uint32_t skip = 0;  // lines of its leaf frame, innermost first, that are left out

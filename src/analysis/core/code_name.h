@@ -6,9 +6,10 @@
 namespace fathom::analysis {
 
 // "alloc::vec::Vec<T>::push" -> "alloc", "void std::vector<int>::resize(unsigned long)" -> "std". A class
-// without a namespace ("Cache::put(int)") is none, as far as its look tells: a capital letter, or a constructor. In
-// "<T as Trait>::f" it is the crate of T; of Trait where T has none, as generics and primitive types do.
-// Empty for functions that are in nothing: "main", "malloc", a namespace without a name, "[libc.so.6+0x10]". Part of `name`.
+// without a namespace ("Cache::put(int)") does not count; it is recognized by a capital letter or a
+// constructor. In "<T as Trait>::f" it is the crate of T, or of Trait if T has none, like generics and
+// primitive types. Empty for functions without a scope: "main", "malloc", an unnamed namespace,
+// "[libc.so.6+0x10]". Part of `name`.
 std::string_view crate_of(std::string_view name);
 
 }  // namespace fathom::analysis

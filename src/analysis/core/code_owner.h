@@ -1,5 +1,5 @@
-// Whose code a frame is, by the look of its name and its module: the kernel's, the language's library's, an
-// allocator's, generated at run time, or somebody's own.
+// Who owns a frame's code, judged by its name and module: the kernel, the language's library, an allocator,
+// a run-time code generator, or the user.
 #pragma once
 
 #include <cstdint>

@@ -18,7 +18,7 @@ namespace fathom::analysis {
 extern const std::string_view kContainerRulesText;
 
 enum class ContainerFrame : std::uint8_t {
-  kNone,       // somebody's own code
+  kNone,       // the user's own code
   kAllocator,  // malloc, operator new, __rust_alloc
   kWrapper,    // xmalloc, g_malloc
   kLibrary,    // strdup, std::vector, hashbrown
@@ -39,8 +39,8 @@ Result<ContainerRules> parse_container_rules(std::string_view text, const std::s
 // Those of container_rules.txt.
 const ContainerRules& built_in_container_rules();
 
-// By name alone: what is so wherever it is. Functions of an allocator that was found are so in its module only, and
-// HeapLeaves knows these.
+// By name alone: classes that hold in every module. Functions of a detected allocator hold only in its
+// module, and HeapLeaves knows these.
 ContainerFrame container_frame_of(std::string_view function,
                                   const ContainerRules& rules = built_in_container_rules());
 

@@ -55,8 +55,8 @@ struct Neighbours {
   std::vector<NeighbourRow> callees;
 };
 
-// By row of the tree's names: 1 for those that a pattern of find_neighbours means, with its errors. Several where views print
-// alike what the pattern says: whoever copied it means any of them.
+// By row of the tree's names: 1 for those that a pattern of find_neighbours matches, with its errors.
+// Several, if views print different names alike: a user who copied the text may mean any of them.
 Result<std::vector<char>> matching_names(const CallTree& tree, const std::string& pattern);
 
 // `pattern` is a name, a part of exactly one name, or a POSIX extended regular expression between slashes,

@@ -52,9 +52,9 @@ class HeapSums {
   const HeapSiteSums& total() const { return total_; }
   double window_s() const { return window_s_; }  // of the slices inside, the longest of all heaps
 
-  // By site, what was live when most was. Exact, where no event was lost, for the whole recording of one
-  // heap; other heaps beside it as they were then, to the end of a slice. Of a window, or when the recorder
-  // was killed, what was live at the end of the slice at whose end most was.
+  // By site, what was live at the peak. Exact for the whole recording of one heap if no event was lost;
+  // other heaps next to it as they were then, to the end of a slice. For a window, or after the recorder was
+  // killed: what was live at the end of the slice with the most live bytes.
   struct Peak {
     std::vector<HeapAmounts> sites;
     HeapAmounts total;

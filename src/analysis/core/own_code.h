@@ -11,9 +11,9 @@
 
 namespace fathom::analysis {
 
-// Answers for one profile, which outlives it. Told by the file of the source where lines are known ("/rustc/...",
-// ".cargo/registry", "/usr/include" are not own), else by the module (the executable is) and by the crate or namespace
-// of the name.
+// Answers for one profile, which outlives it. Decides by source file where lines are known ("/rustc/...",
+// ".cargo/registry", "/usr/include" are not own), else by module (the executable is own) and by the crate or
+// namespace of the name.
 class OwnCode {
  public:
   explicit OwnCode(const model::Profile& profile);
@@ -22,7 +22,7 @@ class OwnCode {
   // Of a library or runtime that the rules know: never worth a name. Code that is neither own nor this is a package that
   // was linked in.
   bool is_runtime(std::string_view name, model::ModuleId module) const;
-  // C and assembly that a Rust program links in: its names have no crate, so it belongs to whoever calls it.
+  // C and assembly that a Rust program links in: its names have no crate, so it belongs to its caller.
   bool is_linked_code(std::string_view name, model::ModuleId module) const;
   // A file of the language or of the system: libc.so.6, [vdso].
   bool is_library(model::ModuleId module) const;
@@ -33,7 +33,7 @@ class OwnCode {
   const model::Profile& profile_;
   std::vector<char> own_modules_;
   std::set<std::string, std::less<>>
-      own_crates_;  // of Rust programs that tell their own; else all may be own
+      own_crates_;  // crates of Rust programs known to be own; else all may be own
 };
 
 }  // namespace fathom::analysis

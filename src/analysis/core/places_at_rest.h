@@ -1,7 +1,8 @@
-// Where threads of a stripped program park when nobody has work. No name tells a parked worker from one that waits for a lock,
-// but time does: who holds a lock runs, waits for a CPU, or waits for something else, so while all threads of a process are parked at
-// once, none of them waits for a lock. A place (the calls from the root to the function without a name that waits) at which a
-// good part of the time passed like that is one of rest. What is not recorded of a thread counts as work.
+// Where threads of a stripped program park when they have no work. Without names a parked worker looks like
+// one that waits for a lock, but time separates them: a lock's holder runs, waits for a CPU, or waits for
+// something else, so while all threads of a process are parked at once, none of them waits for a lock. A
+// place (the calls from the root to the unnamed function that waits) is a place of rest if it spent a good
+// part of its time like that. Unrecorded time of a thread counts as work.
 #pragma once
 
 #include <cstdint>

@@ -14,7 +14,7 @@ std::string prose_name(std::string_view name);
 // The parts of the path that it takes the last of.
 std::vector<std::string> name_parts(std::string_view name);
 
-// Of a language without "::" between the parts of its names, as far as its look tells: it stays whole.
+// A name of a language that does not use "::" between the parts, judged by its look: it stays whole.
 bool is_dotted_name(std::string_view name);
 
 // "f(int) const &" -> "f(int)"

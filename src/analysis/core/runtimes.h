@@ -1,6 +1,6 @@
-// Whose code is nobody's own: languages' libraries, runtimes, executors, parkers and locks. The rules stand in
-// runtime_rules.txt, which says what they look like, and are part of the program. What is left is the user's own code
-// (own_code.h), for CPU time and for waits alike.
+// Code that is not the user's: language libraries, runtimes, executors, parkers and locks. The rules are in
+// runtime_rules.txt, which describes its own format and is compiled into the program. The rest is the user's
+// own code (own_code.h), for CPU time and for waits alike.
 #pragma once
 
 #include <set>

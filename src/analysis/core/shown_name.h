@@ -28,7 +28,7 @@ class ShownName {
   bool fits_gaps(std::string_view shown, bool whole) const;
 
   std::string text_;  // without the mark of inlined calls
-  std::string key_;   // all names that fit have these characters; empty: nothing is known of them
+  std::string key_;   // all matching names have these characters; empty: none known
   std::vector<std::string> pieces_;  // what stands between gaps
   std::string path_;                 // "::Table::find"; empty: the text is no path
 };

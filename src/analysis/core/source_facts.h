@@ -31,12 +31,12 @@ class SourceFacts {
   SourceFacts(const model::Profile& profile, const std::vector<std::int64_t>& frame_weights);
   // Where most of the function's weight is. `module`: its name.
   SourcePlace place_of(std::string_view module, std::string_view name) const;
-  // The same of whichever module has such a function, for comparisons of recordings, whose modules have other names.
+  // The same for any module with such a function, to compare recordings whose modules have other names.
   SourcePlace place_of(std::string_view name) const;
   bool is_own(std::string_view module, std::string_view name) const {
     return own_names_.contains({module, name});
   }
-  // It belongs to whoever calls it (OwnCode::is_linked_code).
+  // It belongs to its caller (OwnCode::is_linked_code).
   bool is_linked_code(std::string_view module, std::string_view name) const {
     return linked_names_.contains({module, name});
   }

@@ -24,8 +24,8 @@ struct StackSums {
   std::vector<std::string> causes{""};  // names of frames
 };
 
-// Of the metric and unit of `tree`; sets what it tells of the selection: how much was taken, left out, left to the tracer and
-// to idle waits, and how many samples without weights would be as exact.
+// Of the metric and unit of `tree`; sets the tree's facts about the selection: how much was selected, left
+// out, left to the tracer and to idle waits, and how many unweighted samples would be as exact.
 StackSums add_up_stacks(const model::Profile& profile, const TreeOptions& options, CallTree& tree);
 
 // Of what is called for real; `named`: the function has a name of its own.

@@ -1,5 +1,5 @@
-// Allocators of a recorded process that nobody traced: there, and known, but not every function that frees or
-// resizes their blocks is. Whatever says "nothing", "all" or "leak" of a heap asks here what it may not speak of.
+// Untraced allocators of a recorded process: present and known, but fathom lacks some function that frees or
+// resizes their blocks. Code that reports "nothing", "all" or "leak" for a heap asks here first.
 #pragma once
 
 #include <optional>

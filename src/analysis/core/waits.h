@@ -25,7 +25,7 @@ struct WaitWeight {
       : count(weight), times(1 + static_cast<float>(weight - 1) * scale), per_ns(of_unwalked) {}
   std::uint32_t count;  // so many waits, itself included
   float times;          // so many times its own duration
-  // 1 / ns of all waits that were not walked, where this is scaled to what is known of them; otherwise 0.
+  // 1 / ns of all unwalked waits, if this is scaled to what is known about them; otherwise 0.
   float per_ns = 0;
 };
 
@@ -33,7 +33,7 @@ struct SelectedWait {
   std::uint32_t row = 0;                       // of Profile::all_waits()
   std::uint64_t waited_ns = 0, queued_ns = 0;  // inside the window; of this one wait, not times its weight
   std::uint32_t weight = 1;                    // as recorded; its times count as Waits::weight() says
-  float scale = 1, queue_scale = 1;            // of what it stands for beside itself
+  float scale = 1, queue_scale = 1;            // of the waits it represents in addition to itself
   Cause cause = Cause::kUnknown;               // of waited_ns
   Cause queue_cause = Cause::kRunQueue;        // of queued_ns
   std::optional<std::uint8_t> idle;            // the rule that calls waited_ns no problem

@@ -1,8 +1,8 @@
-// How much CPU time went into the allocators, where CPU was sampled beside the heap, and who asked for it. A
-// sample counts when an allocator's function stands at its leaf, with nothing below but what allocators call:
-// their own functions, memset and memcpy of calloc and realloc, the calls and page faults of the kernel.
-// Functions are known by name, or as they were hooked; an allocator that is linked into a stripped program is
-// not found below its hooked functions, so shares are lower bounds there.
+// How much CPU time went into the allocators, if CPU was sampled along with the heap, and which code caused
+// it. A sample counts if an allocator's function is at its leaf, followed only by what allocators call:
+// their own functions, memset and memcpy of calloc and realloc, kernel calls and page faults. Functions are
+// identified by name or by hook; an allocator linked into a stripped program is only found at its hooked
+// functions, so shares are lower bounds there.
 #pragma once
 
 #include <cstdint>

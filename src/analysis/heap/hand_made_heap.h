@@ -69,7 +69,7 @@ class HandMadeHeap : public HandMade {
 };
 
 // Three seconds of a server: a cache that fills and stays, requests that come and go, a buffer that made the
-// peak in the second second, a leak; one thread of each kind, jemalloc beside glibc.
+// peak in the second second, a leak; one thread of each kind, jemalloc next to glibc.
 inline HandMadeHeap small_heap(model::HeapMode mode = model::HeapMode::kExact) {
   HandMadeHeap hand(mode);
   hand.profile.meta.end_ns = hand.profile.meta.start_ns + 3'000'000'000;

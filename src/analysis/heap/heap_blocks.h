@@ -19,7 +19,7 @@ struct HeapBlockRow {
   std::optional<double> freed_s;  // the same; none: it is live at the end
   double age_s = 0;               // when it was freed, or at the end
   double stands_for = 1;          // so many blocks, where the heap was sampled
-  std::string thread;             // that allocated it; empty: threads were not told apart
+  std::string thread;             // that allocated it; empty: threads were not distinguished
   std::string function;           // that wanted the memory
   std::string module;
 };

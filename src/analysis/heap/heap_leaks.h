@@ -1,6 +1,6 @@
-// What was allocated and never freed, grouped by stack as sanitizers do. Whether something still points to a
-// block is not known: reading the memory of a running program for that takes seconds, and a server's leak is
-// as often a container that nobody empties. Data and sentences; text and JSON write them down.
+// Blocks that were allocated and never freed, grouped by stack as in sanitizers. Whether something still
+// points to a block is unknown: reading a running program's memory for that takes seconds, and a server's
+// leak is as often a container that never shrinks. Data and sentences, written as text and JSON.
 #pragma once
 
 #include <cstdint>
@@ -49,8 +49,8 @@ struct SuppressionUse {
   std::uint64_t sites = 0;
 };
 
-// What may be said of the groups. Events that were lost may have been frees of what looks left, and of an
-// allocator that nobody traced nothing is known.
+// How reliable the groups are. Lost events may have been frees of blocks that look leaked, and nothing is
+// known about an untraced allocator.
 enum class LeakAnswer : std::uint8_t {
   kNothing,   // there is no group, and no allocator that was not traced
   kLeft,      // something is left, whatever was lost
@@ -77,7 +77,7 @@ struct LeakReport {
   // them.
   double sure_blocks = 0;
   HeapLosses losses;
-  // Some frees went unseen, of whichever blocks, though no event was lost.
+  // fathom missed some frees, of unknown blocks, although it lost no event.
   bool frees_unseen = false, partly_hooked = false;
   std::vector<LeakGroup> groups;  // most bytes first
   std::vector<Suppression> suppressions;
@@ -85,7 +85,7 @@ struct LeakReport {
   HeapDropped dropped;
   std::vector<std::string> traced;      // allocators
   std::vector<UnseenAllocator> unseen;  // of whose blocks nothing is known
-  // Where all of them ended alike: nobody told how, or by a signal, and so without a chance to free what they had.
+  // If all of them ended alike: how is unknown, or by a signal, so they had no chance to free their blocks.
   bool end_not_known = false;
   std::optional<int> ended_by_signal;
   std::vector<Ending>

@@ -16,7 +16,7 @@ struct HeapPairing {
   bool outages = false;        // nothing was recorded for a while, or to the end
   bool partly_hooked = false;  // of an allocator that is traced, a function is not
   bool frees_unseen =
-      false;  // an address was handed out again that nobody had freed: calls in signal handlers, or by other ways
+      false;  // an address was allocated again without a free: calls in signal handlers, or other paths
   bool claims_impossible = false;  // the process says what it cannot have
   // Blocks of which nothing is known; those that are known have all of their events.
   bool unseen_allocators = false;
@@ -26,7 +26,7 @@ struct HeapPairing {
   bool proves_errors() const {
     return !events_lost && !outages && !partly_hooked && !frees_unseen && !claims_impossible;
   }
-  // And what is said of the heap may be said with high confidence.
+  // And statements about the heap may have high confidence.
   bool is_whole() const { return proves_errors() && !unseen_allocators && !missed_processes; }
 };
 

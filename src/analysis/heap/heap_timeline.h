@@ -1,10 +1,10 @@
-// Live bytes over time, stacked by who asked for them, with mapped memory and the resident set beside them:
-// what the process held when, and what its peak was made of. Data; the terminal chart, the picture and the
-// massif writer draw it.
+// Live bytes over time, stacked by allocating code, with mapped memory and the resident set: how much the
+// process held when, and what its peak consisted of. Data; the terminal chart, the picture and the massif
+// writer draw it.
 //
-// A heap is known exactly at the ends of its slices and at its peak. Inside of a slice only the most that was
-// live is known, not whose it was: there the groups are drawn as straight lines, and what rises above them is
-// a group of its own (kPassing). So the groups add up to the total at every point.
+// A heap is known exactly at the ends of its slices and at its peak. Inside a slice only the maximum of live
+// bytes is known, not its owners: there the groups are straight lines, and the excess above them is a group
+// of its own (kPassing). So the groups add up to the total at every point.
 #pragma once
 
 #include <cstdint>

@@ -33,7 +33,7 @@ struct TrendPoint {
 
 enum class TrendShape : std::uint8_t {
   kTooShort,  // fewer than 8 values
-  kNoise,     // up and down, too much of it to tell a slope from none
+  kNoise,     // up and down, too much to tell whether there is a slope
   kPlateau,   // level within a tenth of its height; where it rose, it has stopped
   kGrowing,
   kSteps,  // rises, but most of it in three jumps at most
@@ -71,8 +71,8 @@ struct Trend {
   double early_per_s = 0, late_per_s = 0;  // of both halves
   unsigned steps = 0;                      // kSteps: jumps that make four fifths of the rise
   double last_step_s = 0;
-  // Where no slope can be told from none: so long would a recording have to be to tell one that adds a tenth
-  // to the level in the time of this one; 0 if unknown.
+  // If no slope is significant: how long a recording must be to detect a slope that adds a tenth to the
+  // level in this recording's time; 0 if unknown.
   double needed_s = 0;
   // Change over the time after the warm-up, as the line has it.
   double growth() const { return slope.per_s * (duration_s - warm_up_s); }

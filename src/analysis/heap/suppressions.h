@@ -1,12 +1,12 @@
-// Which blocks that were never freed are nobody's concern. The syntax is that of LeakSanitizer, so that the
-// files of projects that have one serve here as they are:
+// Which unfreed blocks to ignore. The syntax is LeakSanitizer's, so projects can use their existing files:
 //
 //   # a comment
 //   leak:PATTERN       PATTERN is found in a function, a source file or a module of any frame of the stack
 //
-// In a PATTERN, * stands for any text, also for none; ^ at its start and $ at its end hold it to the start
-// and the end of the name. Another kind than "leak" is an error, as a line that does nothing would hide that.
-// Source: LeakSanitizer's documentation of suppressions. A $ elsewhere is itself here: Rust has it in names.
+// In a PATTERN, * matches any text, even none; ^ at its start and $ at its end anchor it to the start and the
+// end of the name. A kind other than "leak" is an error, because ignoring the line would hide the mistake.
+// Source: LeakSanitizer's documentation of suppressions. Unlike there, a $ elsewhere is literal: Rust has it
+// in names.
 #pragma once
 
 #include <cstdint>
@@ -49,8 +49,8 @@ class Suppressed {
 
   const model::Profile& profile_;
   const std::vector<Suppression>& suppressions_;
-  // Row of `suppressions_`, kNone, or kUnknown where nobody asked yet. The least of all frames is the first
-  // that matches, so it can be handed down from parent to child.
+  // Row of `suppressions_`, kNone, or kUnknown if not computed yet. The lowest row of all frames matches
+  // first, so a child can inherit its parent's result.
   std::vector<std::uint32_t> texts_, frames_, stacks_;
 };
 

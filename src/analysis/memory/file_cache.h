@@ -1,4 +1,4 @@
-// What a recording knows of the page cache of mapped files: series of model/file_series.h. Pure.
+// A recording's data on the page cache of mapped files: series of model/file_series.h. Pure.
 #pragma once
 
 #include <cstdint>
@@ -19,8 +19,8 @@ struct FileCacheRow {
   std::optional<double> dirty, evicted;      // evicted: so lately that reading it again counts as pressure
 };
 
-// Of one process, or of all: a file that several have mapped is told once. Most cached first. `until_ns`: of the
-// profile's own clock.
+// Of one process, or of all: a file that several processes map appears once. Most cached first. `until_ns`:
+// on the profile's own clock.
 std::vector<FileCacheRow> recorded_file_caches(const model::Profile& profile, std::optional<std::int32_t> pid,
                                                std::uint64_t until_ns);
 

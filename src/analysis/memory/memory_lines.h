@@ -25,14 +25,14 @@ struct MemoryLine {
 
 struct MemoryLines {
   std::uint64_t rss_bytes = 0;
-  // RSS less all lines. Negative where pages came after RSS was told. 0 of a process that stands still.
+  // RSS less all lines. Negative if pages were added after RSS was read. 0 for a stopped process.
   std::int64_t unexplained_bytes = 0;
-  std::uint64_t huge_file_bytes = 0;  // explicit huge pages, beside RSS
+  std::uint64_t huge_file_bytes = 0;  // explicit huge pages, not in RSS
   std::vector<MemoryLine> lines;      // most first; none has 0 bytes
 };
 
-// `rows`: of one process and moment; `names`: the profile that their ids lead into. `rss_bytes`: as the kernel told it
-// at that moment.
+// `rows`: of one process and moment; `names`: the profile that their ids refer to. `rss_bytes`: as the
+// kernel reported it at that moment.
 MemoryLines make_memory_lines(std::span<const model::MemoryRange> rows, const model::Profile& names,
                               std::uint64_t rss_bytes);
 

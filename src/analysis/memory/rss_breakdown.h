@@ -1,6 +1,6 @@
-// From the RSS of a process to what it is made of, at one moment: live blocks that the heap profile explains,
-// what allocators hold beyond them, what the program mapped itself, stacks, data of files, and what nobody
-// can tell. Of several processes that live at that moment the sum; pages that they share count in each.
+// What the RSS of a process consists of at one moment: live blocks that the heap profile explains, what
+// allocators hold beyond them, the program's own mappings, stacks, file data, and memory that cannot be
+// attributed. For several processes that live at that moment it is the sum; shared pages count in each.
 #pragma once
 
 #include <cstdint>
@@ -40,16 +40,16 @@ struct RssBreakdown {
   std::uint64_t processes = 0;
   bool traced = false;           // its heap was
   bool mappings_traced = false;  // and what the program maps by itself
-  // Resident memory that may be of allocators which are there and not traced; nullopt: there are none.
+  // Resident memory that may belong to untraced allocators; nullopt: there are none.
   std::optional<double> unseen_at_most;
   bool split = true;           // else its mappings could not be read
   bool live_is_bound = false;  // whether blocks are resident was not looked at: at most so many
   bool shared_out = false;     // two allocators have blocks in the same memory
   std::uint64_t rss = 0, anonymous = 0, file = 0, shared = 0, swap = 0, virtual_bytes = 0;
   std::uint64_t huge = 0;                     // of anonymous, on transparent huge pages
-  std::uint64_t huge_file = 0;                // explicit huge pages, beside RSS
+  std::uint64_t huge_file = 0;                // explicit huge pages, not in RSS
   std::uint64_t lazy_free = 0;                // of anonymous, freed with MADV_FREE and not taken back yet
-  std::optional<double> page_tables, cgroup;  // bytes, beside RSS and around it
+  std::optional<double> page_tables, cgroup;  // bytes, beyond and around RSS
   double live_bytes = 0, live_blocks = 0;     // known blocks, resident or not
   HeapAmount live;                            // the resident part of them
   // So many bytes more were counted, or estimated from samples, than memory was resident for. Not in `live`.
@@ -63,7 +63,8 @@ struct RssBreakdown {
   std::optional<double> rounding;
   std::vector<MemoryPart> parts;       // most first within anonymous memory, then the rest
   std::vector<MemoryRangeRow> ranges;  // most resident first
-  // What the page cache holds of mapped databases, whoever brought it there: beside RSS, of which only a part is mapped in.
+  // Mapped databases in the page cache, whichever process read them: not part of RSS, which includes only
+  // the pages mapped in.
   std::vector<FileCacheRow> file_caches;
 
   double part(std::string_view key) const;  // bytes; 0 where there is no such part

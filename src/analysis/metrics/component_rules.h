@@ -1,4 +1,4 @@
-// Which metric of a program tells of which component's memory: rules as text, in metric_rules.txt.
+// Which metric of a program reports which component's memory: rules as text, in metric_rules.txt.
 #pragma once
 
 #include <cstdint>

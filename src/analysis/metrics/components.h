@@ -23,8 +23,8 @@ struct MetricSeries {
   std::vector<TimedValue> points;
 };
 
-// What a counter counted since its first point: one that starts again at a lower value began anew with its program, so all of it
-// counts.
+// A counter's increase since its first point: if the value drops, its program restarted the counter, so the
+// whole new value counts.
 std::vector<TimedValue> since_first(std::span<const TimedValue> counter);
 
 enum class ComponentVerdict : std::uint8_t {

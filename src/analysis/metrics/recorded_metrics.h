@@ -8,7 +8,8 @@
 
 namespace fathom::analysis {
 
-// Of the process that has metrics, beside what its recorded heap says; nullopt: none has, or none that a rule knows.
+// Of the process that has metrics, along with its recorded heap; nullopt: no process has any, or no rule
+// knows them.
 std::optional<Components> recorded_components(const model::Profile& profile,
                                               const ComponentRules& rules = ComponentRules::built_in());
 

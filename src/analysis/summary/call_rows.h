@@ -1,4 +1,4 @@
-// Rows of call trees with what a reader wants beside them: where each function stands, and whether it is own code.
+// Rows of call trees with extra facts for the reader: where each function is, and whether it is own code.
 #pragma once
 
 #include <cstdint>

@@ -27,7 +27,7 @@ struct CallsFromPath {
 };
 
 struct CallsFromCaller {
-  std::string name, module;  // empty: the stack was not walked, or nobody called
+  std::string name, module;  // empty: the stack was not walked, or it has no caller
   CallSums sums;
   std::vector<CallsFromPath> paths;  // most time first
 };
@@ -37,8 +37,9 @@ struct CallsOfFunction {
   bool timed = true;
   CallSums sums;
   std::vector<CallsFromCaller> callers;  // most time first; without times, most calls
-  // Of the calls that were to be timed, those that did not return: they go on, or were left by an exception, by longjmp or with
-  // their thread. nullopt: some ends are of calls from before the selection, so that nobody knows.
+  // Of the calls to be timed, those that did not return: they are still running, or ended by an exception,
+  // by longjmp or with their thread. nullopt: some ends belong to calls from before the selection, so the
+  // number is unknown.
   std::optional<std::uint64_t> not_returned() const;
 };
 

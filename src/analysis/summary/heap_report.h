@@ -73,7 +73,7 @@ struct HeapReport {
   // From heap dumps of the program itself (facts "heap source" and "heap allocated"): one moment, or one after the other.
   bool of_dump = false, of_dumps = false;
   bool by_probes =
-      false;  // told by static probes of the program's own, which samples by itself; and by nothing else
+      false;  // reported only by static probes of the program, which samples by itself
   // What was counted: what was allocated, what is live, and of how many blocks that was.
   bool allocated_known = true, live_known = true, blocks_known = true;
   std::string steps;  // what stands for a second where there are no times: "snapshot"; else empty
@@ -94,8 +94,9 @@ struct HeapReport {
   model::Heap counters;                                   // of all heaps together
   double freed_blocks = 0;                                // of the whole recording
   HeapDropped dropped;
-  // The tables tell of some blocks only: "that were never freed"; empty: of all. `chosen_by_fate`: what became of them
-  // decided, so that what is left of them over time is no course of a heap, and there are no verdicts.
+  // The tables cover only some blocks: "that were never freed"; empty: all. `chosen_by_fate`: blocks were
+  // selected by what became of them, so their sum over time is not the course of a heap, and there are no
+  // verdicts.
   std::string block_choice;
   bool chosen_by_fate = false;
   std::vector<std::string> traced;       // allocators, each label once

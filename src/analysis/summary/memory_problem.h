@@ -15,7 +15,7 @@ enum class MemoryProblemKind : std::uint8_t {
   kChurn,  // allocating and freeing takes much of the CPU time
 };
 
-// From here on it is told.
+// The report mentions it from this share up.
 struct MemoryThresholds {
   double grown = 0.05;  // of what was resident at first, within the recording
   double held = 0.25;   // of what is resident at the end

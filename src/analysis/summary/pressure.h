@@ -1,6 +1,6 @@
-// Pressure (PSI): how much of the time tasks stood still for want of memory, of CPUs, of a disk, as the kernel counted it beside
-// the recording. It is of the target's control group, or where that has no figure, of the whole machine: then others may be
-// meant.
+// Pressure (PSI): how much of the time tasks stalled on memory, CPUs or a disk, as the kernel counted it
+// during the recording. It covers the target's control group or, if that has no figure, the whole machine:
+// then other processes may be the cause.
 #pragma once
 
 #include <optional>
@@ -12,7 +12,7 @@ namespace fathom::analysis {
 // Shares of the time between the first and the last reading in the window, 0 to 1.
 struct Stall {
   double some = 0;  // at least one task stood still
-  double full = 0;  // all that could run did at once: nothing was done. Not known of CPUs: 0
+  double full = 0;  // all runnable tasks stalled at once: no work was done. Unknown for CPUs: 0
   bool of_machine = false;
   bool operator==(const Stall&) const = default;
 };

@@ -1,5 +1,6 @@
-// What kind of problem a recording shows, judged by the clock on the wall: what the program did at each moment, as one (WallTime).
-// A first answer, by fixed thresholds that are said with it, and the way to the next command.
+// What kind of problem a recording shows, judged by wall-clock time: what the program as a whole did at each
+// moment (WallTime). A first answer by fixed thresholds, which are printed with it, plus the next command to
+// run.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +12,7 @@
 namespace fathom::analysis {
 
 enum class ProblemKind : std::uint8_t {
-  kUnknown,  // nothing to tell it from
+  kUnknown,  // no data to decide by
   kMixed,    // no kind reaches its threshold
   kIdle,
   kCpu,
@@ -28,14 +29,15 @@ enum class ProblemKind : std::uint8_t {
 // Parts of the busy time from which on a kind is named; the largest of those that reach theirs is.
 struct ProblemThresholds {
   double idle_below = 0.1;     // busy time by the length of the recording
-  double least_busy_s = 0.05;  // of less nothing can be said: starting the program takes as long
+  double least_busy_s = 0.05;  // too short to judge below this: starting the program takes as long
   double ran = 0.7;
   double queued = 0.25;
   double waited = 0.3;  // for memory, disk, peers, locks or a time
   // Of the time of threads that ran, could have, or waited for a lock: the part in which they waited for one. From here on at
   // least one thread waits for each that gets on.
   double contended = 0.5;
-  // Of the length of the recording, by the kernel's own account (PSI): from here on it is told beside the class.
+  // Share of the recording's length, by the kernel's own accounting (PSI): from here up it is printed next
+  // to the class.
   double stalled = 0.1;
 };
 inline constexpr ProblemThresholds kProblemThresholds;
@@ -44,10 +46,11 @@ struct ProblemClass {
   ProblemKind kind = ProblemKind::kUnknown;
   bool waits_known = false;
   double busy_s = 0;  // 0: waits were not recorded
-  double busy = 0;    // of the length of the recording: the rest, nobody had work. Without waits: CPUs used
+  double busy = 0;    // of the length of the recording: the rest, no thread had work. Without waits: CPUs
+                      // used
   // Parts of the busy time: at least one thread ran; none ran and one could have; none of both, and they waited for this.
   double ran = 0, disk = 0, peers = 0, locks = 0, slept = 0;
-  // The part in which pages were waited for, or the CPU time that page faults took, whichever is more.
+  // The time spent waiting for pages, or the CPU time of page faults, whichever is more.
   double memory = 0;
   double queued = 0;     // of the time that threads could run: without a CPU
   double throttled = 0;  // the part of that in which the CPU quota of the control group was used up
@@ -58,10 +61,10 @@ struct ProblemClass {
   // Run queue: it is mostly the quota that takes the CPUs away.
   bool by_quota() const { return throttled > 0.5 * queued; }
   PressureView pressure = {};
-  MemoryProblem memory_problem = {};  // told beside the kind, which is about time
+  MemoryProblem memory_problem = {};  // printed next to the kind, which is about time
 };
 
-// Without recorded waits only an idle target and one that keeps a CPU busy can be told.
+// Without recorded waits only an idle target and one that keeps a CPU busy can be recognized.
 ProblemClass classify(const Report& report);
 
 }  // namespace fathom::analysis

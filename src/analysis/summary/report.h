@@ -79,7 +79,7 @@ enum class CostCause : std::uint8_t {
   kRate,           // count: Hz
   kManyProcesses,  // count: of them
 };
-// Who makes code at run time: what is known to write a perf map when told so.
+// Runtimes that generate code at run time and can write a perf map if configured.
 enum class RunTime : std::uint8_t { kUnknown, kNode, kDeno, kJava, kPython, kDotnet };
 
 struct Finding {
@@ -93,13 +93,13 @@ struct Finding {
   model::SymbolSource symbols = {};
   CostCause cost = {};
   RunTime run_time = {};  // kUnnamed of code made at run time
-  // kFewReceived: what is known of the cause, as shares of what is missing. Each 0 to 1.
+  // kFewReceived: the known causes, as shares of the missing samples. Each 0 to 1.
   double by_host = 0, by_late_timer = 0, by_throttling = 0;
   double importance = 0;   // 0 to 1: the part of the numbers that it makes worth less
   bool is_certain = true;  // false: so few were seen that it may be chance
 };
 
-// The profiler's own CPU time by what it was for, where the recording tells; the rest of it completed the file.
+// The profiler's own CPU time by purpose, if the recording has it; the rest was spent completing the file.
 struct OwnCostView {
   double start_s = 0;      // until the first moment that is recorded
   double recording_s = 0;  // from then to the end
@@ -123,7 +123,7 @@ struct QualityView {
       findings;  // most important first, what may be chance last; empty: nothing to complain about
 };
 
-// Nothing where the recording does not tell.
+// Unset if the recording does not have it.
 std::optional<OwnCostView> own_cost_of(const model::Profile& profile);
 
 struct NeighboursOf {

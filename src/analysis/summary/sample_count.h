@@ -1,9 +1,9 @@
-// The number of samples against the CPU time that the scheduler booked for the sampled threads: whether some are missing.
-// Pure.
+// The number of samples against the CPU time that the scheduler booked for the sampled threads: whether some
+// are missing. Pure.
 //
-// A timer that ticks f times a second hits a stretch of t seconds on a CPU f*t times on average, give or take one. So the
-// number has an error that grows with the number of stretches and not with their length. The timer of a virtual machine
-// comes some microseconds late besides: of stretches as short as that, most of its hits fall behind the end.
+// A timer that ticks f times a second hits a stretch of t seconds on a CPU f*t times on average, give or take
+// one. So the error grows with the number of stretches and not with their length. A virtual machine's timer
+// also fires some microseconds late: in stretches as short as that, most hits fall behind the end.
 #pragma once
 
 #include <cstdint>

@@ -10,7 +10,7 @@
 
 namespace fathom::analysis {
 
-// Sums over the runs; where a run does not tell, as foreign files do not, it is in no sum.
+// Sums over the runs; a run without the number, such as a foreign file, is in no sum.
 struct SideQuality {
   std::size_t runs = 0;
   std::size_t imported = 0;  // of these: files that do not say what was lost

@@ -32,7 +32,7 @@ struct HeapJudge {
   double growth = 0;                        // of the whole heap, by its line; 0 where it does not grow
   WorkMeasure calls, cpu_use;
   bool rss_known = false;
-  bool traced_part = false;  // there are allocators that nobody traced
+  bool traced_part = false;  // there are untraced allocators
   bool chosen_part = false;  // the selection leaves out some blocks: of the process nothing follows from them
   mutable HeapLeaves leaves;
   HeapLosses losses;

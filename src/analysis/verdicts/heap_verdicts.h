@@ -1,9 +1,8 @@
-// What the heap's numbers mean: verdicts with their evidence, as facts (their sentences are written by
-// present/sentences). A block that was not
-// freed is no leak by itself: caches, tables and whatever is needed to the end look the same at one moment.
-// What is told apart here is told apart by time: what grows while the work does not; what is level; what is
-// replaced; what is freed only when the program ends. Every verdict says how sure it is, what speaks against
-// it, and what to type next. Noise is called noise.
+// What the heap's numbers mean: verdicts with their evidence, as facts (present/sentences writes their
+// sentences). An unfreed block is not a leak by itself: caches, tables and everything needed to the end look
+// the same at one moment. Only time separates them: what grows while the work does not; what is level; what
+// is replaced; what is freed only when the program ends. Every verdict states its confidence, the
+// counter-evidence, and the next command to run. Noise is called noise.
 #pragma once
 
 #include <cstdint>
@@ -31,7 +30,7 @@ enum class HeapVerdictKind : std::uint8_t {
   kTurnover,       // what was recorded grows, the process does not: blocks from before are replaced
   kLevel,          // the whole heap does not grow
   kFalling,        // the whole heap
-  kNoise,          // of the whole heap neither can be said: its swing hides what may be growth
+  kNoise,          // undecided for the whole heap: its swing may hide growth
   kTooShort,
   kHeld,         // resident, of an allocator, and in no block: free memory that it keeps, gaps between blocks
   kPeak,         // far above the usual level
@@ -171,10 +170,10 @@ struct HeapAdvice {
   double number = 0, seconds_seen = 0;
 };
 
-// What the sentence says beside kind, function and trend; of each kind those that are named there.
+// What the sentence mentions besides kind, function and trend; for each kind the fields named there.
 struct HeapFacts {
   int ended_by_signal = 0;     // kUnfreed: it had no chance to free what it had; 0: it ended by itself
-  bool end_not_known = false;  // likewise: it ended, and nobody told how
+  bool end_not_known = false;  // likewise: it ended, but how is unknown
   bool of_process =
       false;  // kGrowing: the trend is of the process's anonymous memory; whose blocks is not known
   bool traced_part = false;  // of all kinds: the whole heap is the part that was traced
@@ -210,7 +209,7 @@ struct HeapFacts {
   double held_bytes = 0, live_bytes = 0;                // kHeld: resident; of that in live blocks
 };
 
-// Below this many sampled blocks an amount is told by its interval, which is not symmetric then.
+// Below this many sampled blocks an amount is printed as its interval, which is asymmetric then.
 constexpr double kFewestForError = 5;
 // How many sampled blocks an amount rests on, 1 at least; infinite where every call was seen.
 double samples_behind(double amount, double variance_per_unit);

@@ -96,7 +96,7 @@ struct Fifo {
   }
 };
 
-// A cache that is filled, and loses a part of its entries when it is full; beside it a leak.
+// A cache that fills and drops a part of its entries when it is full; plus a leak.
 inline Course leak(Tools tools, double bytes_per_s) {
   struct State {
     std::vector<std::uint64_t> cache;
@@ -123,7 +123,7 @@ inline Course leak(Tools tools, double bytes_per_s) {
           }};
 }
 
-// So little that no sampling of a minute shows it, beside a cache that is full.
+// Too little for sampling to show within a minute, next to a cache that is full.
 inline Course drip(Tools tools) {
   struct State {
     Fifo cache;
@@ -156,7 +156,7 @@ inline Course vector(Tools tools) {
           }};
 }
 
-// Entries are added for ever; the table is made anew, twice as large, when it is full.
+// Entries are added forever; the table is reallocated at twice the size when it is full.
 inline Course growing_map(Tools tools) {
   struct State {
     Pace puts;
@@ -178,7 +178,8 @@ inline Course growing_map(Tools tools) {
           }};
 }
 
-// As many entries as ever, others all the time; the table is made anew each few seconds, as deleted places fill it.
+// A constant number of entries, replaced all the time; the table is rebuilt every few seconds, because
+// deleted slots fill it.
 inline Course rehashed_map(Tools tools) {
   struct State {
     std::vector<std::uint64_t> entries;
@@ -376,8 +377,8 @@ inline CourseError error_of(const Course& course, const CourseVerdict& verdict) 
   return CourseError::kNone;
 }
 
-// The course of this name, with the work beside it that every one does: requests that are answered and forgotten,
-// at an even pace, and tables that stay. `heap` and `random` outlive it; `seconds`: that it will be run.
+// The course of this name, plus the work that all of them do: requests that are answered and forgotten, at
+// an even pace, and tables that stay. `heap` and `random` outlive it; `seconds`: how long it will run.
 inline Course make_course(std::string_view name, CourseHeap& heap, CourseRandom& random, double seconds) {
   const auto row =
       std::find_if(kCourses.begin(), kCourses.end(), [&](const CourseRow& of) { return of.name == name; });

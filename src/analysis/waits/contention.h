@@ -1,7 +1,8 @@
-// Locks that threads waited for: by lock, and by the place that waits. A lock is the address of its futex word, or the key
-// under which parking_lot queues the thread (model/parked_lock.h); where threads wait at parkers of their own and no key is
-// known, the address is the thread's and the lock is told by the place. Who ended the waits is told from the stacks of the wakers, which are recorded for waits above a threshold.
-// Waits that the idle rules know (a parked pool) are no contention and are left out here; they are in WaitReport::idle.
+// Locks that threads waited for: by lock, and by waiting place. A lock is the address of its futex word, or
+// the key under which parking_lot queues the thread (model/parked_lock.h); if threads wait at parkers of
+// their own and no key is known, the address is the thread's and the place identifies the lock. The stacks
+// of the wakers, recorded for waits above a threshold, show which code ended the waits. Waits that the idle
+// rules know (a parked pool) are not contention; they are in WaitReport::idle.
 #pragma once
 
 #include <cstdint>

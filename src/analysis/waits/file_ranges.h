@@ -14,8 +14,8 @@ struct FileRange {
   bool operator==(const FileRange&) const = default;
 };
 
-// Counts in cells of one size, a page at first. With more than 64 of them in use all become twice as large: what is told is as
-// exact as the part of the file that was touched is small.
+// Counts in cells of one size, a page at first. With more than 64 of them in use all become twice as large:
+// the smaller the touched part of the file, the more exact the result.
 class FileOffsets {
  public:
   void add(std::uint64_t offset, double faults);

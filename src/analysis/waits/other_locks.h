@@ -1,5 +1,5 @@
-// Locks that are no futexes: of databases, whose waiters sleep or poll until they get them, and of files. Told by the rules
-// of wait_reasons.txt and by the call.
+// Locks that are not futexes: of databases, whose waiters sleep or poll until they get them, and of files.
+// Identified by the rules of wait_reasons.txt and by the call.
 #pragma once
 
 #include <string>

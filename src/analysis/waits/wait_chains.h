@@ -1,6 +1,6 @@
-// For whom a thread waited in the end. The thread that ended a wait has often waited itself meanwhile, and
-// somebody ended that wait: "main waited 40 ms for worker <- worker waited 38 ms in fsync of x.log". Found
-// from the wakers and from which waits overlap in time; what was not walked (Wait::weight) cannot be found.
+// Which thread another one waited for in the end. The thread that ended a wait has often waited itself
+// meanwhile, for another thread: "main waited 40 ms for worker <- worker waited 38 ms in fsync of x.log".
+// Found from the wakers and from waits that overlap in time; unwalked waits (Wait::weight) cannot be linked.
 #pragma once
 
 #include <cstdint>
@@ -12,8 +12,8 @@
 
 namespace fathom::analysis {
 
-// Whether a thread ends waits of that cause. A timer or a disk ends other waits: then the recorded waker is whoever was
-// interrupted.
+// Whether a thread ends waits of that cause. A timer or a disk ends other waits: then the recorded waker is
+// the thread that was interrupted.
 bool is_ended_by_a_thread(Cause cause);
 
 struct ChainHop {

@@ -1,5 +1,5 @@
-// What there is to say about waiting: where the wall time of each thread goes, for what and for whom it
-// waits.
+// The report on waiting: where the wall time of each thread goes, what it waits for, and which thread it
+// waits for.
 #pragma once
 
 #include <cstdint>
@@ -54,7 +54,7 @@ struct BlockedRow {
 struct ReasonRow {
   std::string reason;  // "room in a full channel"
   std::string site;
-  std::string evidence;  // the function on the stack that says so, of the longest wait
+  std::string evidence;  // the function on the longest wait's stack that shows it
   std::uint64_t threads = 0;
   WaitSum sum;
 };

@@ -37,7 +37,7 @@ class WaitSites {
   // pool), the own code of the thread that ended it.
   struct Place {
     std::string name;
-    bool released = false;  // `name` is who let go of what was waited for
+    bool released = false;  // `name` is the code that released what was waited for
     std::string text() const { return released ? "(what " + name + " lets go)" : name; }
   };
   Place of_wait(const model::Wait& wait);

@@ -11,18 +11,18 @@ namespace fathom::analysis {
 
 // Nanoseconds. All but length_ns add up to it.
 struct WallTime {
-  double length_ns = 0;  // 0: not known, as stacks were chosen or nothing tells the time
+  double length_ns = 0;  // 0: unknown, because stacks were selected or the time was not recorded
   double ran_ns = 0;     // at least one thread ran
   double queued_ns = 0;  // none ran, and at least one could have: run queue, or the CPU quota was used up
-  // No thread ran or could have. A file, memory and a lock count from the moment a thread waits for them; if nobody does, what
-  // ended the silence counts.
+  // No thread ran or was runnable. A file, memory and a lock count from the moment a thread waits for them;
+  // without such a thread the cause that ended the silence counts.
   double disk_ns = 0;
   double memory_ns = 0;  // pages from the swap, or the kernel had to free some first
   double locks_ns = 0;   // a lock, or another thread that never came
   double peers_ns = 0;   // sockets, pipes, polls, events
   double slept_ns = 0;   // a timer
   double other_ns = 0;
-  double idle_ns = 0;  // nobody had work: all that ended it was the arrival of some
+  double idle_ns = 0;  // no thread had work: only its arrival ended the silence
   double busy_ns() const { return length_ns - idle_ns; }
 };
 
