@@ -20,8 +20,8 @@ struct CodeReferences {
 // `address` is where `code` begins. Appends, unsorted and with repetitions.
 void add_references(std::span<const std::byte> code, std::uint64_t address, CodeReferences& out);
 
-// A call behind which the thread ends by a system call: nobody called the code that it stands in. That is how C
-// libraries begin a thread.
+// A call after which the thread ends by a system call: the code around it has no caller. That is how C
+// libraries start a thread.
 struct ThreadStart {
   std::uint64_t start, end;  // from the call to behind the system call
 };

@@ -1,6 +1,7 @@
-// Where the stacks of coroutines and fibers begin. A library that makes a context writes the address of code of its own as the
-// return address of the context's first function: nobody has called it, so what unwind information says of that place, and of
-// the byte in front of it, is of no frame. Sources: glibc's makecontext (__start_context), Boost.Context's make_fcontext.
+// Where the stacks of coroutines and fibers begin. A library that makes a context writes an address in its
+// own code as the return address of the context's first function: no call was made there, so unwind
+// information for that place and for the byte before it describes no frame. Sources: glibc's makecontext
+// (__start_context), Boost.Context's make_fcontext.
 #pragma once
 
 #include <cstddef>

@@ -37,10 +37,10 @@ struct EntryPlan {
 
 inline constexpr std::size_t kTrampolineRoom = 64, kStubRoom = 16;
 
-// `code`: the bytes of the function as the file has them, all of it, and as much of the padding behind as is
-// known (a function of less than five bytes needs it). `trampoline`: where its moved start will stand.
-// `stub`: where the jump goes. Both within 2 GiB. `entered_at`: offsets at which code outside of the function
-// is known to branch into it, besides 0. kUnsupported with the reason when in doubt.
+// `code`: the bytes of the function as the file has them, all of it, and as much of the known padding behind
+// it as possible (a function of less than five bytes needs it). `trampoline`: where its moved start will
+// stand. `stub`: where the jump goes. Both within 2 GiB. `entered_at`: offsets other than 0 at which code
+// outside the function is known to branch into it. kUnsupported with the reason when in doubt.
 Result<EntryPlan> plan_entry(std::span<const std::byte> code, ProcessAddress function,
                              ProcessAddress trampoline, ProcessAddress stub,
                              std::span<const std::uint8_t> entered_at = {});

@@ -40,9 +40,9 @@ struct FunctionEnds {
   std::string problem;    // why nothing is known; else empty
 };
 
-// `parts`: the function, and the pieces of it that a compiler has put elsewhere. All of their bytes have to be instructions, and
-// jumps inside have to lead to the beginning of one: a breakpoint in the midst of an instruction, or in data, would change what the
-// program does.
+// `parts`: the function, and its pieces that a compiler moved elsewhere. All of their bytes must be
+// instructions, and jumps inside must lead to the start of one: a breakpoint in the middle of an instruction
+// or in data would change the program's behavior.
 FunctionEnds function_ends(std::span<const CodePart> parts);
 
 }  // namespace fathom::arch

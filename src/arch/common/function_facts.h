@@ -1,6 +1,5 @@
-// What the instructions of one function do, as far as it tells what the function is for: where it goes, which data it
-// names, and a few signs of an allocator's quick path. Decoded from its first byte to its last, in the order of the
-// bytes.
+// What the instructions of one function do, as hints of its purpose: where it goes, which data it names, and
+// a few signs of an allocator's fast path. Decoded in address order from its first byte to its last.
 #pragma once
 
 #include <array>

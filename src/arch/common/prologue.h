@@ -17,14 +17,14 @@ namespace fathom::arch {
 struct PrologueRow {
   std::uint32_t offset;  // bytes from the function's start
   unwind_rule rule;      // CFA_NONE where no path leads
-  // The frame pointer's register itself still holds the caller's, wherever else it is saved.
+  // The frame pointer register still holds the caller's value, even if it is saved elsewhere too.
   bool fp_intact;
 };
 
 // `code` is one whole function, entered by a call at its first byte. nullopt: it could not be followed.
 std::optional<std::vector<PrologueRow>> rows_from_code(std::span<const std::byte> code);
 
-// What is known of code that begins with a function and ends nobody knows where: a stripped program.
+// The same for code that begins with a function and has no known end: a stripped program.
 struct FollowedCode {
   std::vector<PrologueRow> rows;  // CFA_NONE where no path leads
   bool returns;                   // a path came to a return with the stack as a caller has it

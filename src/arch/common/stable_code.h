@@ -1,6 +1,6 @@
-// The instructions of a function without what a linker chose: where it calls to, where its data lies. Two builds of a program
-// have the same bytes here for a function that was not changed, wherever they put it, so a function without a name is found
-// again by them.
+// The instructions of a function without the parts a linker chose: call targets and data addresses. Two
+// builds of a program have the same bytes here for an unchanged function at any address, so they identify a
+// function without a name.
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,4 @@
-// No processor: what fathom knows of one is missing here, and all else compiles.
+// No processor: lacks everything that is specific to one, so that the rest compiles.
 #pragma once
 
 #include <elf.h>

@@ -5,7 +5,7 @@
 
 namespace fathom::arch {
 
-inline constexpr std::uint32_t kAuditArch = 0;  // what seccomp filters are told; 0: no filter is known
+inline constexpr std::uint32_t kAuditArch = 0;  // as seccomp filters see it; 0: no filter is known
 
 class TrappedCall {
  public:

@@ -68,7 +68,7 @@ namespace detail {
 template <class Visit>
 [[gnu::noinline]] void references_at(std::span<const std::byte> code, std::size_t i, std::uint64_t start,
                                      std::uint64_t behind, const Visit& visit) {
-  // The byte before the field tells it from chance, mostly.
+  // The byte before the field usually separates it from chance.
   const std::byte before = i == 0 ? std::byte{0} : code[i - 1];
   const std::byte earlier = i < 2 ? std::byte{0} : code[i - 2];
   for (const std::uint64_t immediate : {0, 1, 2, 4}) {

@@ -22,7 +22,8 @@ constexpr int dwarf_of_perf_register(int bit) {
   return bit >= 16 && bit < 24 ? bit - 8 : -1;  // r8 to r15, behind the flags and the segments
 }
 
-// What a call is told and gives: rax, rsi, rdi, rsp, in the order of their bits, and where they stand in a record.
+// A call's arguments and result: rax, rsi, rdi, rsp, in the order of their bits, and their place in a
+// record.
 inline constexpr std::uint64_t kPerfCallRegisters = (1U << 0) | (1U << 4) | (1U << 5) | (1U << 7);
 inline constexpr std::size_t kPerfResult = 0, kPerfSecond = 1, kPerfFirst = 2, kPerfCallSp = 3,
                              kPerfCallCount = 4;

@@ -9,7 +9,7 @@
 namespace fathom::arch {
 
 inline constexpr std::uint32_t kAuditArch =
-    AUDIT_ARCH_X86_64;  // what seccomp filters are told; 0: no filter is known
+    AUDIT_ARCH_X86_64;  // as seccomp filters see it; 0: no filter is known
 
 // In the handler of SIGSYS; `context` is its third argument.
 class TrappedCall {

@@ -1,9 +1,9 @@
-// For tests only: a copy of a program or library on disk whose allocation functions are patched as planned,
-// so that the plans are proved by running it. The trampolines stand in a segment of their own at the end,
-// which takes the place of a program header that nobody misses.
+// For tests only: a copy of a program or library on disk with its allocation functions patched as planned,
+// so that running it proves the plans. The trampolines are in a segment of their own at the end, which
+// replaces a program header that is not needed.
 //
-// That segment: a magic number, how many functions there are, a counter for each, then stubs and trampolines.
-// A stub counts and goes on to the trampoline; or it stops the program, to see that it is passed at all.
+// That segment: a magic number, the number of functions, a counter for each, then stubs and trampolines. A
+// stub counts and continues in the trampoline; or it stops the program, to check that it is reached at all.
 #pragma once
 
 #include <elf.h>
