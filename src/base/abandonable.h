@@ -1,8 +1,8 @@
-// Work in a thread of its own that can be given up: whoever reads the memory of another process may be kept for ever
-// (userfaultfd, a file system that does not answer), and no time limit between two reads helps against that.
+// Work in a thread of its own that can be abandoned: reading another process's memory may block forever
+// (userfaultfd, a file system that does not answer), and a time limit between two reads cannot prevent that.
 //
-// A thread that was given up goes on until its call comes back or the program ends; what it works with belongs to it
-// alone. At most kMostAbandonable of them run at once.
+// An abandoned thread runs until its call returns or the program ends; it owns everything it works with. At
+// most kMostAbandonable of them run at once.
 #pragma once
 
 #include <chrono>

@@ -1,8 +1,9 @@
-// What was expensive to find out, kept between runs: one file for each thing, in a folder of this account, the least used of
-// which go when they are too many. Nothing here fails: without a folder that is ours and can be written, there is no cache.
+// A cache of expensive results between runs: one file each, in a folder of this account; when there are too
+// many, the least used go. Nothing here fails: without a folder that is ours and writable, there is no
+// cache.
 //
-// Ours means this account's (or root's): with sudo the cache is root's, and one in the home of the user who asked is left
-// alone. Whoever reads a file checks it: it may be older, damaged, or about something else.
+// Ours means this account's (or root's): with sudo the cache is root's, and one in the home of the invoking
+// user is not touched. Readers must check a file: it may be older, damaged, or about something else.
 #pragma once
 
 #include <cstddef>

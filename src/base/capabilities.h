@@ -18,8 +18,8 @@ constexpr CapabilitySet capability(int number) {
 // Those of the calling thread that are in effect.
 CapabilitySet own_capabilities();
 
-// The calling thread keeps those of `kept` that it has and gives the rest up for good: none comes back by
-// executing a file of root's either (the bounding set is cut, where the thread may).
+// The calling thread keeps those of `kept` that it has and drops the rest permanently: even executing a file
+// of root's does not restore them (the bounding set is cut, if the thread may do so).
 Result<> keep_capabilities(CapabilitySet kept);
 
 }  // namespace fathom

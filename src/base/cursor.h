@@ -1,5 +1,5 @@
-// Cursor: the only way through untrusted bytes. Little-endian. The first read past the end makes ok() false
-// for good; from then on reads give 0, so a parser may read a whole record and check once.
+// Cursor: the only way to read untrusted bytes. Little-endian. The first read past the end makes ok() false
+// permanently; later reads give 0, so a parser may read a whole record and check once.
 #pragma once
 
 #include <concepts>

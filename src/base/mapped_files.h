@@ -1,7 +1,7 @@
-// Files that are cut short while they are mapped. Reading a page that is gone raises SIGBUS, which ends a process: a
-// target that cuts a library of its own would end its profiler. Mapping notes here where files are mapped; whoever owns
-// the signals of the process (cli/) hands the address of such a fault to replace_lost_page(), and the reader goes on with
-// zeros, which it has to understand or to refuse like any other damaged file.
+// Files that are truncated while they are mapped. Reading a page that is gone raises SIGBUS, which ends a
+// process: a target that truncates one of its libraries would end its profiler. Mapping registers its files
+// here; the owner of the process's signals (cli/) passes the address of such a fault to replace_lost_page(),
+// and the reader continues with zeros, which it must understand or reject like any other damaged file.
 #pragma once
 
 #include <cstddef>

@@ -25,8 +25,8 @@ class Mapping {
   Mapping& operator=(const Mapping&) = delete;
   ~Mapping();
 
-  // A whole file, read-only and private. An empty file gives an empty mapping. What somebody else cuts off
-  // while it is mapped raises SIGBUS on access (mapped_files.h): map files of binaries, never logs.
+  // A whole file, read-only and private. An empty file gives an empty mapping. If another process truncates
+  // it while mapped, access raises SIGBUS (mapped_files.h): map binaries, never logs.
   static Result<Mapping> of_file(const std::string& path);
   // The same of an open descriptor, which is not kept; `name` is for the error message.
   static Result<Mapping> of_fd(int fd, const std::string& name);

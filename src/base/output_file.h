@@ -1,10 +1,10 @@
-// A place to write a result to. A file appears under its name when it is published and not before: a command
-// that fails leaves nothing, neither a part nor an empty folder, and what stood there stays. The file is new,
-// never the old one written over: mode 0600 whatever the umask, in a folder that is safe (safe_folder.h),
-// without a name or under one that nobody can guess until then. With sudo it belongs to the user who asked.
+// A file to write a result to. It appears under its name only when it is published: a command that fails
+// leaves nothing, neither a part nor an empty folder, and an existing file stays. The file is always new,
+// never overwritten in place: mode 0600 whatever the umask, in a safe folder (safe_folder.h), without a name
+// or under an unguessable one until then. With sudo it belongs to the invoking user.
 //
-// A link is never followed or replaced. A device or a pipe is written into where the caller allows it, and
-// never replaced.
+// A link is never followed or replaced. A device or a pipe is written to if the caller allows it, and never
+// replaced.
 #pragma once
 
 #include <cstdint>
@@ -34,17 +34,18 @@ FileIdentity identity_of(const std::string& path);
 struct OutputOptions {
   Replaceable replaceable = nullptr;  // nullptr: none but empty files
   bool keep_existing = false;         // not even these
-  bool force = false;                 // any regular file is replaced, and the folder may be somebody else's
+  bool force = false;                 // any regular file is replaced, and the folder may belong to another
+                                      // user
   bool streams = false;               // pipes and character devices are written into
   bool unnamed = true;                // false: as on a file system without O_TMPFILE
-  std::string temporary = {};  // its name until it is published, for tests; empty: one that nobody can guess
+  std::string temporary = {};  // its name until it is published, for tests; empty: an unguessable one
   std::optional<Account> owner = sudo_user();
 };
 
 class OutputFile {
  public:
-  // Refused, each in its words: an existing file that may not be replaced, a folder, a link, a socket, a
-  // disk; where `streams` is not set also pipes and devices; with it a pipe that nobody reads from. Never
+  // Rejected, each with its own message: an existing file that may not be replaced, a folder, a link, a
+  // socket, a disk; pipes and devices unless `streams` is set; with it, a pipe without a reader. Never
   // blocks.
   static Result<OutputFile> open(const std::string& path, const OutputOptions& options = {});
   // The same in a folder that is open already. `path` is what messages call it.

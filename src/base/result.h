@@ -1,5 +1,5 @@
-// Result: how a module tells its caller that something went wrong. tl::expected under one name of ours: g++
-// 12 has std::expected in C++23 mode only, and clang 14 cannot see it there.
+// Result: how a module reports an error to its caller. tl::expected under one name of ours: g++ 12 has
+// std::expected in C++23 mode only, and clang 14 cannot see it there.
 #pragma once
 
 #include <cstdint>

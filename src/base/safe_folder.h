@@ -1,8 +1,8 @@
-// A folder that is safe to write in: nobody but its owner, root and us can put another file or a link where
-// we put ours. It is held open, so that it stays the same folder whatever happens to its path.
+// A folder that is safe to write in: only its owner, root and we can put another file or a link in place of
+// ours. It is held open, so it stays the same folder whatever happens to its path.
 //
-// The path is walked one name at a time: the alternative, to open it and look afterwards, would follow a link
-// of somebody else to a folder of ours.
+// The path is walked one name at a time: opening it and checking afterwards would follow another user's link
+// to a folder of ours.
 #pragma once
 
 #include <optional>
@@ -20,18 +20,18 @@ struct FolderRules {
   bool make = true;                   // folders that are missing, mode 0700 whatever the umask
   bool trust_any_owner = false;       // the user said so
   bool trust_group = true;            // a folder that a group may write in is one that its owner shares
-  bool trust_way = true;              // false: nobody else may exchange a folder on the way to it either
+  bool trust_way = true;              // false: nor may another user swap a folder on the way to it
 };
 
 class SafeFolder {
  public:
-  // Refused in words: the folder is a symbolic link; it, or a link on the way to it, belongs to somebody
-  // else; all may write in it and no sticky bit is set. "" is the working folder.
+  // Rejected with a message: the folder is a symbolic link; it, or a link on the way to it, belongs to
+  // another user; it is world-writable without the sticky bit. "" is the working folder.
   static Result<SafeFolder> open(const std::string& path, const FolderRules& rules = {});
 
   SafeFolder(SafeFolder&&) noexcept = default;
   SafeFolder& operator=(SafeFolder&&) = delete;
-  ~SafeFolder();  // what open() made and nobody keeps is removed, if it is still empty
+  ~SafeFolder();  // a folder that open() made and that is not kept is removed if it is still empty
 
   const Fd& fd() const { return fd_; }
   void keep() { made_.clear(); }

@@ -1,5 +1,5 @@
-// Whether this is built with a sanitizer: g++ says so with a macro, clang 14 with a feature. For the few places where its own
-// allocator, memory or system calls are in the way.
+// Whether this build has a sanitizer: g++ defines a macro, clang 14 has a feature test. For the few places
+// where its own allocator, memory or system calls interfere.
 #pragma once
 
 #if defined(__has_feature)
