@@ -42,7 +42,7 @@ Run add_oom(CLI::App& app);
 Run add_watch(CLI::App& app);
 Run add_limit(CLI::App& app);
 
-// Draws the CPU flame graph of a recording beside it (`force`: over whatever file is there), and gives its
+// Draws the CPU flame graph of a recording next to it (`force`: overwrites an existing file), and returns its
 // path (flamegraph_command.cpp).
 Result<std::string> draw_flamegraph(const std::string& recording, bool force);
 

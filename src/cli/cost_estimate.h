@@ -28,8 +28,8 @@ ActivityReading read_activity(const std::vector<std::int32_t>& pids);
 // The processes that a recording begins with: those to attach to, and what they have started.
 std::vector<std::int32_t> recorded_processes(const session::RecordOptions& options);
 
-// What it did between two readings. Of a process of which not all threads were read, those that were read twice stand for the
-// others: what a thread did in its life before is nobody's rate.
+// Its activity between two readings. If not all threads of a process were read, those read twice stand for
+// the others: a thread's activity before the first reading says nothing about its rate.
 struct TargetActivity {
   std::size_t threads = 0;
   double busy_cpus = 0;
@@ -46,7 +46,7 @@ struct CostRange {
 struct CostEstimate {
   CostRange samples, waits;  // in the target's own time
   CostRange recorder;        // of fathom's process, once it has started
-  bool is_bounded = true;  // false: at such a rate nobody measured how much more than `samples.low` they cost
+  bool is_bounded = true;  // false: costs above `samples.low` were not measured at such a rate
   CostRange all() const {
     return {samples.low + waits.low + recorder.low, samples.high + waits.high + recorder.high};
   }

@@ -1,5 +1,6 @@
-// A flight recording that another fathom makes while this one watches: fathom record --flight, started and ended from here. A process
-// of its own, so that the screen waits for no file, and what it costs is told in its recording.
+// A flight recording that another fathom makes while this one watches: fathom record --flight, started and
+// ended from here. It is a process of its own, so the screen never waits for a file, and its recording states
+// its own cost.
 #pragma once
 
 #include <sys/types.h>

@@ -1,11 +1,10 @@
-// Whether a signal was sent to our whole process group (a key of the terminal, kill -INT -PGID) or to us
-// alone. The kernel does not tell its receiver: both look the same in siginfo, but for the keys. So a second
-// process of ours stands in the group, with every signal blocked, and is asked: what was sent to the group is
-// pending there.
+// Whether a signal was sent to our whole process group (a terminal key, kill -INT -PGID) or to us alone. The
+// kernel does not report this: except for the keys, both look the same in siginfo. So a second process of
+// ours stays in the group with every signal blocked: a signal sent to the group is pending there.
 //
-// The other way, a group of its own for the launched command, was not taken: a key would then reach the
-// command alone or us alone, a command that reads the terminal would have to be put in front as shells do it,
-// and whoever kills our group by its number would miss the command.
+// The alternative, a process group for the launched command, has drawbacks: a key would then reach only the
+// command or only us, a command that reads the terminal would need to be put in the foreground as shells do
+// it, and a kill of our group by number would miss the command.
 #pragma once
 
 #include <sys/types.h>

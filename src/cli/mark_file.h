@@ -1,6 +1,6 @@
-// `record --marks FILE`: whoever runs a load writes a line into FILE when a phase of it begins, and the moment becomes a mark of
-// the recording (model/marks.h). A file or a named pipe, looked at between two drains of the engine's events: a mark
-// is as exact as these are frequent, a few tenths of a second.
+// `record --marks FILE`: a load generator writes a line into FILE when a phase begins, and the moment becomes
+// a mark of the recording (model/marks.h). A file or a named pipe, checked between two drains of the engine's
+// events: marks are as exact as these are frequent, a few tenths of a second.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@ namespace fathom::cli {
 
 class MarkFile {
  public:
-  // Made where there is none. What is in it by now was written for somebody else.
+  // Creates the file if it is missing. Skips its current content, which is not for this recording.
   static Result<MarkFile> open_file(const std::string& path);
 
   // Lines that came since the last time are marks of `now_ns`. Waits for nothing.
@@ -32,7 +32,7 @@ class MarkFile {
   std::uint64_t last_ns_ = 0;
 };
 
-// A recording has one companion: `other` is told everything, and outlives this one.
+// A recording has one companion: `other` gets all calls too, and outlives this one.
 class MarkingCompanion final : public session::Companion {
  public:
   MarkingCompanion(MarkFile marks, session::Companion& other) : marks_(std::move(marks)), other_(other) {}

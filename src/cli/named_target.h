@@ -12,8 +12,8 @@ namespace fathom::cli {
 // ("fathom doctor").
 Result<std::int32_t> the_one_named(const std::string& name, const std::string& command);
 
-// Threads have numbers of the same kind. Fails for one that is not the first of its process, and says which process that is;
-// `command`: "fathom record". Of a number that nobody has it says nothing.
+// Threads share the number space. Fails for a thread other than the first of its process, and names that
+// process; `command`: "fathom record". Accepts an unused number silently.
 Result<> is_process(std::int32_t pid, const std::string& command);
 
 }  // namespace fathom::cli

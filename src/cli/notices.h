@@ -1,5 +1,5 @@
-// Lines for whoever looks, on standard error. A terminal that was closed, a full pipe, a full disk lose the
-// lines and nothing else: no exception, no SIGPIPE, no waiting.
+// Notices to the user on standard error. If the terminal is closed or a pipe or disk is full, the lines are
+// lost and nothing else: no exception, no SIGPIPE, no waiting.
 #pragma once
 
 #include <fmt/format.h>
@@ -19,8 +19,8 @@ void notice_now(std::string_view text);
 // up.
 void notice(std::string_view text);
 
-// What of an argument reaches the terminal: of texts, what is printable. Names of files, functions and processes are
-// written by others, and an escape sequence in one is a command to the terminal of whoever reads it.
+// The printable part of a text argument. Names of files, functions and processes are untrusted, and an escape
+// sequence in one is a command to the reader's terminal.
 template <class Argument>
 using Shown = std::conditional_t<std::is_convertible_v<Argument, std::string_view>, std::string,
                                  std::remove_cvref_t<Argument>>;

@@ -14,7 +14,7 @@ struct OptionRow {
   bool value_may_be_left_out = false;  // then the value follows "=": --heap=exact
   bool repeats = false;
   std::vector<std::string> choices;  // every value there is, where they are few
-  std::string initial;               // what holds when nothing is said; empty: nothing to tell
+  std::string initial;               // the default; empty: none to print
   std::string text;
   bool positional = false;
 };
@@ -29,7 +29,7 @@ std::vector<OptionGroup> options_of(const CLI::App& command);
 
 // "-F, --freq N", "--heap[=sampled|exact]".
 std::string names_and_value(const OptionRow& row);
-// The text, with what holds when nothing is said.
+// The text, with the default.
 std::string description(const OptionRow& row);
 
 // How --help looks: a column of names and one of texts, wrapped at `width` columns. For all commands of `app`, which are

@@ -31,7 +31,7 @@ bool is_standard_output(std::string_view path);
 
 // Columns of standard output: COLUMNS, else the terminal's, else 100.
 std::size_t output_width();
-// False where nobody said how wide the output is: into a pipe or a file names go whole.
+// False if the output width is unknown: names stay whole in a pipe or a file.
 bool output_is_narrow();
 // Standard output is a terminal that shows colours, and NO_COLOR is not set (no-color.org).
 bool output_has_color();

@@ -8,8 +8,8 @@
 
 namespace fathom::cli {
 
-// Of the calling thread, until the process ends. What it forks is an ordinary process, so a command must have been forked
-// before if it is to have the nice value of whoever started fathom.
+// Applies to the calling thread until the process ends. Its children are ordinary processes, so fork a
+// command before if it must keep the nice value of fathom's parent.
 inline void come_first() {
   constexpr int kBestNice = -20;
   const sched_param parameters{};

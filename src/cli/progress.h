@@ -1,6 +1,6 @@
-// What is told on a terminal while a recording runs: what is recorded, a line of figures that is renewed each second, and
-// why it does not end at once. Launched commands and attached processes alike. Nothing here waits for the terminal
-// (notice_now()), and nothing is written where nobody looks, or where the command draws a screen of its own.
+// Progress of a recording on a terminal: the target, a line of figures that is updated each second, and why
+// it does not end at once. For launched commands and attached processes alike. Nothing here waits for the
+// terminal (notice_now()), and nothing is written without a reader or if the command draws its own screen.
 #pragma once
 
 #include <cstdint>
@@ -38,7 +38,7 @@ class Progress {
   Progress(bool quiet, const session::RecordOptions& options);
 
   void tell(const session::Session& session);
-  // Which allocators are not traced, and why: at once, and wherever it is written to.
+  // Which allocators are not traced, and why: printed at once, wherever the output goes.
   void tell_unseen(const session::Session& session);
   // Why it does not end at once, once for each phase. `signal`: what the user sent, 0: none.
   void tell_phase(const session::Session& session, int signal);

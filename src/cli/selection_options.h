@@ -25,7 +25,7 @@ struct DumpInputs {
 void add_dump_inputs(CLI::App& app, DumpInputs& inputs);
 // A file name like the input, where that is a pattern ("a/jeprof.*.heap": "a/jeprof") or a folder.
 std::string name_of_input(const std::string& input);
-// What results of `profile` are named after: of several dumps the one that was used.
+// The base of the names of results of `profile`: for several dumps the one that was used.
 std::string result_name(const model::Profile& profile, const std::string& input);
 // --merge alone, for patterns and folders.
 void add_merge_option(CLI::App& app, DumpInputs& inputs);

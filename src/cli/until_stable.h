@@ -15,7 +15,7 @@ namespace fathom::cli {
 inline constexpr double kMostUntilStable_s = 300;  // without -d
 inline constexpr std::size_t kStableFunctions = 10;
 
-// A recording has one companion: `other` is told everything, and outlives this one.
+// A recording has one companion: `other` gets all calls too, and outlives this one.
 class StableCompanion final : public session::Companion {
  public:
   // `precision`: half of the interval that each share may have at most, of all CPU time: 0.01 is one point.

@@ -1,4 +1,4 @@
-// What `fathom --version` says: for whoever reports a fault, and for scripts that ask what a program can do.
+// The output of `fathom --version`: for bug reports, and for scripts that check what a program can do.
 #pragma once
 
 #include <string>

@@ -1,5 +1,5 @@
-// What was typed wrong, in one line of words, and what was probably meant. Pure: CLI11's own texts tell of types and of
-// the largest double, and know no likeness of words.
+// A wrong argument in one line, and what was probably meant. Pure: CLI11's own messages mention types and the
+// largest double, and suggest no similar words.
 #pragma once
 
 #include <CLI/CLI.hpp>
