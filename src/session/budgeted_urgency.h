@@ -1,6 +1,6 @@
-// Real-time priority with a budget: for a thread that must get a CPU on a full machine, and must not take it from the
-// target for good, whatever the target gives it to do. Where real-time is not allowed a better nice value has to do;
-// where that is not allowed either, nothing changes.
+// Real-time priority with a budget: for a thread that must get a CPU on a full machine, but must not take it
+// from the target indefinitely, whatever work the target causes. If real-time is not allowed it uses a better
+// nice value; if that is not allowed either, nothing changes.
 #pragma once
 
 #include <sched.h>
@@ -19,7 +19,7 @@ class BudgetedUrgency {
  public:
   static constexpr std::uint64_t kWindowNs = 100'000'000, kBudgetNs = 50'000'000;  // of CPU time
 
-  // Of the calling thread, for good: it ends with the recording.
+  // For the rest of the calling thread's life, which ends with the recording.
   BudgetedUrgency() : window_ns_(monotonic_ns()), used_ns_(cpu_ns()) { raise(); }
   // After each piece of work. Beyond the budget the thread is an ordinary one of the best nice value until the window is
   // over.

@@ -1,5 +1,5 @@
-// Something that looks at the recorded processes beside a recording, and leaves what it found in the recording: the
-// flight recorder (src/flight). Called from the recording's thread; nothing here may wait.
+// An observer of the recorded processes that runs along with a recording and stores its findings in it: the
+// flight recorder (src/flight). Called from the recording's thread; nothing here may block.
 #pragma once
 
 #include <cstdint>
@@ -20,8 +20,8 @@ class Companion {
     model::Builder& builder;
     ProcessTable& processes;
     StackResolver& stacks;
-    // What is known by now goes into the file at this step: the heap's state, and what memory consists of, which is
-    // read anew. The process is not stopped.
+    // Requests a save of the current state at this step: the heap's state, and the composition of memory,
+    // which is read again. The process is not stopped.
     std::function<void()> keep_now;
   };
 
@@ -35,16 +35,17 @@ class Companion {
   // Before what the engine saw meanwhile is taken in: of a process that has ended by now the mappings are known still.
   virtual void look_first(std::uint64_t /*now_ns*/) {}
   virtual void step(std::uint64_t now_ns) = 0;
-  // After each step(), once the mappings of those that are due have been looked at: what was held for that is let go.
+  // After each step(), once the due processes' mappings have been read: releases what was held for that.
   virtual void looked() {}
-  // How what came since the last save gets into the file. kKept: not now, and its rows have been taken out of `profile`.
-  // kAnew: the file is written anew with all that `profile` now holds, and takes the place of the one before. Always
-  // kAppend, or never. `last`: the recording ends, and it may not be kKept.
+  // How new rows since the last save get into the file. kKept: not now; they were taken out of `profile`.
+  // kAnew: the file is rewritten with all that `profile` now holds, and replaces the previous one. Always
+  // kAppend, or never. `last`: the recording ends, and kKept is not allowed.
   enum class Save : std::uint8_t { kAppend, kKept, kAnew };
   virtual Save before_save(model::Profile& /*profile*/, bool /*last*/) { return Save::kAppend; }
   // The recording has what it was made for, and ends as at a limit. Asked after each step().
   virtual bool enough() const { return false; }
-  // The targets have ended, or it was told to stop; names are known, and how it ended is among the facts.
+  // The targets have ended, or a stop was requested; names are known, and the facts say how the recording
+  // ended.
   virtual void finish() = 0;
 };
 

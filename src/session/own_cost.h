@@ -1,7 +1,7 @@
-// The profiler's own CPU time, told apart by what it was for. Pure: it is told the times and reads no clock.
+// The profiler's own CPU time by purpose. Pure: gets the times and reads no clock.
 //
-// What a recording costs while it runs is the same each second; making ready and naming are paid once, so they
-// would make a short recording look dear. Naming runs with idle priority, mostly beside the recording.
+// The cost of recording is the same each second; setup and symbolization are paid once, so they would make a
+// short recording look expensive. Symbolization runs with idle priority, mostly during the recording.
 #pragma once
 
 #include <cstdint>
@@ -37,7 +37,7 @@ class OwnCost {
   std::uint64_t before_ns_ = 0, until_ns_ = 0;  // without naming
 };
 
-// The facts of a recording that say so (docs/format.md).
+// The recording's facts about its cost (docs/format.md).
 void tell(const OwnCost::Parts& parts, std::map<std::string, std::string>& facts);
 
 }  // namespace fathom::session

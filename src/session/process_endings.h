@@ -22,7 +22,7 @@ class ProcessEndings {
   void add_target(std::int32_t pid) { targets_.insert(pid); }
   // The engine saw it, a target or a child, in the order of time.
   void saw(std::int32_t pid, const sources::ProcessEnd& end);
-  // Of a target that has ended; nullopt: nobody tells.
+  // Of a target that has ended; nullopt: unknown.
   void saw_target(std::int32_t pid, std::optional<int> wait_status);
 
   // `end.PID`, and `oom.PID` or `oom_unknown.PID`, of every target that has ended and of children that a signal ended; `exit`, `signal` and
@@ -36,7 +36,7 @@ class ProcessEndings {
   };
   static int signal_of(const End& end);
   std::optional<OomWatch::Group> group_of_kill(std::int32_t pid, const OomWatch& memory) const;
-  // SIGKILL, which nobody saw the kernel send, in a group that was gone before its kills were counted: its name.
+  // SIGKILL from an unknown sender in a group that was gone before its kills were counted: the group's name.
   std::string gone_group_of(std::int32_t pid, const End& end, const OomWatch& memory) const;
   bool met_the_limit(std::int32_t pid, const End& end, const OomWatch& memory) const;
 

@@ -52,7 +52,8 @@ struct RecordOptions {
   bool heap_no_probe = false;
   bool heap_children = false;    // programs that forked processes execute are traced, too
   bool heap_each_block = false;  // the life of every block, and not only sums
-  // Takes heap tracers out if this process dies; started by whoever has one thread only, outlives the session.
+  // Removes heap tracers if this process dies; start it while the process has one thread; outlives the
+  // session.
   inject::DetachGuardian* guardian = nullptr;
   Companion* companion = nullptr;  // outlives the session; may be null
   bool follow_children = true;
@@ -70,7 +71,7 @@ struct RecordOptions {
   std::string debuginfod_urls;             // servers of debug files, separated by spaces; "": no network
   std::uint32_t stack_copy_bytes = 32768;  // engine perf
   bool redact = false;                     // keep command lines out of the file
-  // Somebody wants the end now: what may be left out while a recording is completed is. May be empty.
+  // The user wants the end now: skip optional work while completing the recording. May be empty.
   std::function<bool()> hurry;
   // Giving back millions of rows and nodes one by one takes as long as writing them. false: they are left,
   // for a process that ends when its recording does.
@@ -82,7 +83,7 @@ struct RecordOptions {
   // The program that reads the target's files, as of symbolize::ReaderProcess. Empty: they are read in this
   // process.
   std::string name_reader;
-  // The calling thread gives up for good what the rest of the recording does not need (session/privileges.h).
+  // The calling thread permanently drops what the rest of the recording does not need (session/privileges.h).
   bool give_up_privileges = false;
 };
 

@@ -1,6 +1,6 @@
-// What is recorded and how it gets into the file: the engine, what is known of processes and stacks, the
-// heap, the series, the names, the file. It knows no limit, no request and no end of the target: when to
-// begin and when to end is the session's.
+// The recorded data and its way into the file: the engine, processes and stacks, the heap, the series, the
+// names, the file. It knows no limit, no request and no end of the target: the session decides when to begin
+// and to end.
 //
 //   side band ─┐
 //   engine ────┤─► merge by time ─► process table ─► stacks, samples ─► file, once a second
@@ -43,7 +43,7 @@ namespace fathom::session {
 struct TargetEnds {
   struct End {
     std::int32_t pid = 0;
-    std::optional<int> wait_status;  // as wait(2) has it; nullopt: nobody tells
+    std::optional<int> wait_status;  // as in wait(2); nullopt: unknown
   };
   std::vector<End> ends;
   bool launched = false;  // the one of them was
@@ -74,7 +74,7 @@ class Recording {
   // Loads in advance what the command will map.
   void expect_program(const std::string& path) { modules_->prepare(path); }
 
-  // Once it has begun: to wake up for, beside the time.
+  // Once it has begun: descriptors to wake up for, in addition to the time.
   std::vector<int> fds() const { return source_->fds(); }
   // Takes what has come in; once a second saves it.
   Result<> step(std::uint64_t now_ns);
@@ -84,7 +84,7 @@ class Recording {
   // Completes the file.
   Result<> finish(const TargetEnds& targets, RecordOutcome& outcome);
 
-  // begin() failed because the engine did not start: nothing has been recorded, and no command was let go.
+  // begin() failed because the engine did not start: nothing was recorded, and no command was started.
   bool engine_failed() const { return engine_failed_; }
   void note_once(std::string note);
   const model::Quality& quality() const { return profile_.quality; }

@@ -1,6 +1,6 @@
-// The life of one recording as a state machine. Pure: it is told the time, what is asked for and what became
-// of the target, and says what is due. It reads no clock, sends no signal and knows no process, so its tests
-// need none of them.
+// The life of one recording as a state machine. Pure: it gets the time, the requests and the target's state,
+// and returns what to do. It reads no clock, sends no signal and knows no process, so its tests need none of
+// them.
 //
 //   held ─► (delayed) ─► recording ─► finishing ─► done            attached, or the command has ended
 //                            │            ▲  └──► waiting ─► done   a limit ended it: the file first, then

@@ -7,12 +7,12 @@
 //   if (auto started = session.start(); !started) return started.error();
 //   for (session.step(); !session.ended(); session.step()) {
 //     poll(session.poll_fd() and your own, session.wait_ms());
-//     if (/* somebody wants an end */) session.request_stop({});
+//     if (/* the user wants to stop */) session.request_stop({});
 //   }
 //   return session.outcome();
 //
-// One thread, which is given real-time priority while it records. The caller sees to it that SIGPIPE and
-// SIGXFSZ do not end the process.
+// One thread, with real-time priority while it records. The caller ensures that SIGPIPE and SIGXFSZ do not
+// end the process.
 #pragma once
 
 #include <csignal>
@@ -65,7 +65,7 @@ class Session {
 
   bool ended() const { return state_.ended(); }
   Phase phase() const { return state_.phase(); }
-  // Once it has ended. An error in the midst of a recording: what was recorded up to it is in the file.
+  // Once it has ended. An error in the middle of a recording: the file has everything recorded before it.
   Result<RecordOutcome> outcome() const;
 
   // Of a launched command, while it may run.
@@ -77,7 +77,8 @@ class Session {
   std::uint64_t bytes_written() const;
   // Which allocators are traced, while the heap is recorded: "9 functions of glibc (libc.so.6)"; else "".
   std::string traced_allocators() const;
-  // Which are there and are not, why, and what would help; a line each. Also when the recording has ended.
+  // Allocators that could not be traced: one line each, with the reason and the remedy. Also when the
+  // recording has ended.
   std::vector<std::string> unseen_allocators() const;
   // Which have no names and are traced all the same, and by what evidence; a line each.
   std::vector<std::string> allocators_found_by_code() const;

@@ -53,8 +53,8 @@ class Urgency {
   sched_param parameters_{};
 };
 
-// While what can wait is done: a compiler has a thousand new stacks in 10 ms, and in their time nobody else
-// would get this CPU, not even the thread that empties the rings of the heap's tracer.
+// For the duration of deferrable work: a compiler has a thousand new stacks in 10 ms, and meanwhile nothing
+// else would get this CPU, not even the thread that drains the rings of the heap tracer.
 class Calm {
  public:
   explicit Calm(Urgency& urgency) : urgency_(urgency) { urgency_.relax(); }

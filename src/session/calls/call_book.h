@@ -34,7 +34,7 @@ class CallBook {
   bool empty() const { return probes_.empty(); }
   std::size_t size() const { return probes_.size(); }
 
-  // Appends to `rows`. Calls whose stack is still to come wait for it; with `last`, they are told without.
+  // Appends to `rows`. Calls whose stack is still to come wait for it; with `last`, they are added without.
   void take(std::span<const sources::ProbeReading> readings, std::uint64_t now_ns, const Lookups& lookups,
             bool last, std::vector<model::Calls>& rows);
 

@@ -10,7 +10,8 @@ namespace fathom::session {
 
 class CodeHistory {
  public:
-  // `code` tells modules apart, with where they are loaded. True if other code lay anywhere in [start, end) before.
+  // `code` identifies modules and their load addresses. True if other code lay anywhere in [start, end)
+  // before.
   bool add(std::uint64_t start, std::uint64_t end, const void* code, std::uint64_t bias) {
     if (start >= end) return false;
     auto at = ranges_.upper_bound(start);

@@ -47,7 +47,7 @@ class HeapRecordings {
   RecordOutcome::HeapOutcome outcome() const;
   // What is traced so far: "9 functions of glibc malloc (libc.so.6)". "": nothing yet.
   std::string describe_tracing() const;
-  // Allocators that are there and not traced, why, and what would help: a line each.
+  // Allocators that could not be traced: one line each, with the reason and the remedy.
   std::vector<std::string> describe_unseen() const;
   // Allocators without names that are traced, and by what evidence: a line each.
   std::vector<std::string> describe_found_by_code() const;
@@ -60,7 +60,7 @@ class HeapRecordings {
   void follow_executed();
   bool trace_executed(std::int32_t pid);
   void trace_children();
-  // What nobody holds may be met before its libraries are mapped: it is looked at again soon.
+  // A process that was not held may be seen before its libraries are mapped: it is checked again soon.
   bool is_still_loading(std::int32_t pid);
   void name_untraced();
 
@@ -78,7 +78,7 @@ class HeapRecordings {
   std::vector<std::unique_ptr<HeapTracing>> heaps_;
   std::vector<std::unique_ptr<ProbedHeap>> probed_;
   std::map<std::int32_t, std::uint64_t> loading_since_ns_;  // when that was first seen
-  std::set<std::int32_t> executed_;                         // those that are to be traced anew
+  std::set<std::int32_t> executed_;                         // those to be traced again
   std::set<std::int32_t> roots_, tried_;  // targets; processes that were traced or could not be
   Source& source_;
   bool holds_ = false;

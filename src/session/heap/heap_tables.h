@@ -1,5 +1,5 @@
 // What the heap collector counted -> the heap tables of the profile: the collector's numbers of stacks,
-// allocators and threads become rows. Pure: what is asked of the process comes in as arguments.
+// allocators and threads become rows. Pure: facts about the process are arguments.
 //
 //   heap.stack(new_stack.stack, resolver.resolve(...).stack)      for each new stack of a round
 //   heap.add(*collector.slice(), thread_of)                       then append, then profile.heap.rows.clear()
@@ -26,7 +26,8 @@ class HeapTables {
 
   // Who hides behind the number in the blocks' top byte. Before the first slice.
   void allocator(std::uint32_t number, model::HeapAllocatorId id);
-  // Where the collector's stack stands in the profile. Stacks that are never told count as not walked.
+  // The row of the collector's stack in the profile. Stacks that the collector never delivers count as not
+  // walked.
   void stack(std::uint32_t stack, model::StackId id, model::WalkEnd end);
 
   // Appends the slice with its new sites and its rows. `thread_of` turns a tid of the target's own pid
@@ -37,7 +38,7 @@ class HeapTables {
   // Appends the lives of blocks, with the sites that are new among them. `thread_of` as in add().
   void add(const sources::heap::BlockBatch& batch,
            const std::function<model::ThreadId(std::uint32_t tid)>& thread_of);
-  // Appends one more, of a site that was told.
+  // Appends one more, of a site that was delivered.
   void add(const sources::heap::BlockLife& life,
            const std::function<model::ThreadId(std::uint32_t tid)>& thread_of);
 

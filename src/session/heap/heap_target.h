@@ -31,9 +31,9 @@ struct HeapTarget {
     model::ModuleId module;
   };
   std::vector<AllocatorOfModule> allocators;  // Hook::allocator is the place in here
-  std::vector<UnseenOfModule> unseen;         // that are there and must not be traced
+  std::vector<UnseenOfModule> unseen;         // present but must not be traced
   std::vector<inject::Hook> hooks;
-  std::vector<std::string> notes;  // functions that are there and cannot be traced, and why
+  std::vector<std::string> notes;  // functions that cannot be traced, and why
   // Allocators without names that are traced all the same, and by what evidence; a line each.
   std::vector<std::string> found_by_code;
   // That were looked into, and where they lie: a library that is loaded again lies elsewhere.

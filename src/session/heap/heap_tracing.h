@@ -35,7 +35,7 @@ struct HeapTracingOptions {
   Heap mode = Heap::kSampled;
   std::uint32_t interval_bytes = 512 * 1024;
   bool interval_fixed = false;  // RecordOptions::heap_interval_fixed
-  bool mappings = false;        // memory calls will be told: see take()
+  bool mappings = false;        // memory calls will be reported: see take()
   bool each_block = false;      // the life of every block, too
   bool lossless = false;        // RecordOptions::heap_lossless
   bool from_start = false;      // the process has not run its first instruction yet
@@ -65,7 +65,7 @@ class HeapTracing {
 
   std::int32_t pid() const { return pid_; }
   bool ended() const { return ended_; }
-  // Nothing in it can be traced: it has a row that says so, no tracer was placed, and it has ended.
+  // Nothing in it can be traced: it has a row with that state, no tracer was placed, and it has ended.
   bool is_blind() const { return blind_; }
   // As ProcessTable counts them, when the tracer was placed.
   std::uint32_t programs_executed() const { return programs_executed_; }
@@ -95,7 +95,7 @@ class HeapTracing {
           });
     }
   }
-  // What the program mapped by itself, if memory calls are told; else null.
+  // The program's own mappings, if memory calls are recorded; else null.
   const MappedMemory* mapped() const { return mapped_ ? &*mapped_ : nullptr; }
   // The tracer's own memory in the process.
   std::span<const tracer_own_mapping> own_mappings();
@@ -179,7 +179,7 @@ class HeapTracing {
   std::vector<sources::heap::NewStack> new_stacks_;
   std::vector<std::int32_t> new_threads_;
   std::size_t waiting_words_ = 0;  // of new_stacks_
-  bool stacks_full_ = false;       // no more of them are told
+  bool stacks_full_ = false;       // no more of them are reported
   std::vector<process::MapEntry> maps_at_stop_;
   std::atomic<bool> stop_{false};
   std::thread thread_;

@@ -1,7 +1,7 @@
-// Memory that a process maps by itself, without an allocator, as a heap of its own in the profile: each call
-// of mmap, mremap and brk a block. What allocators map to hand it out is left out, as the blocks in it are
-// counted already; so is what the tracer maps for itself. What is given back by madvise is told for the
-// program and for allocators alike: it changes neither's blocks.
+// Memory that a process maps directly, without an allocator, as a heap of its own in the profile: each call
+// of mmap, mremap and brk is a block. It excludes mappings that allocators make for their blocks, which are
+// already counted, and the tracer's own. Memory returned by madvise is recorded for the program and for
+// allocators alike: it changes neither's blocks.
 #pragma once
 
 #include <cstdint>
@@ -47,8 +47,7 @@ class MappedMemory {
 
   // Which allocator makes the call, by its number in rows_; nothing: the program does.
   std::optional<std::uint32_t> allocator_of(model::StackId stack) const;
-  // It is made by code of a module that holds an allocator which is not traced: nobody can tell whether that
-  // maps for itself or the code around it for the program.
+  // It is made by code of a module with an untraced allocator: that may map for itself or for the program.
   bool may_be_unseen(model::StackId stack) const;
   // Without the function of libc that makes the system call: its caller is who takes the memory.
   model::StackId caller_of(model::StackId stack) const;

@@ -1,6 +1,7 @@
-// The heap of one process that samples by itself and tells of it at probes of its own (otel_memory): has the kernel set breakpoints
-// there, and fills the profile with what they tell. Nothing of ours is in the process. Used in sampled mode where the process has
-// such probes and the engine can listen to them; else HeapTracing places the tracer.
+// The heap of one process that samples its own allocations and reports them at static probes (otel_memory):
+// has the kernel set breakpoints there, and fills the profile from them. Nothing of ours is in the process.
+// Used in sampled mode if the process has such probes and the engine can listen to them; else HeapTracing
+// places the tracer.
 #pragma once
 
 #include <cstdint>
@@ -41,7 +42,7 @@ class ProbedHeap {
   void refresh();
   void take(std::span<const EventSink::HeapProbed> events);
   void publish();
-  // Takes the breakpoints away; what they told before may still be taken, up to finish().
+  // Removes the breakpoints; events from before may still be taken, until finish().
   void end();
   void finish();
   // The process has executed another program.

@@ -1,7 +1,7 @@
-// One reading of what the memory of a process consists of, beside the recording: its pages, then the records of its
-// allocators. Both are the target's to make slow: it may have a terabyte, change its records while they are read, or
-// leave the page that is wanted next to a handler of its own (userfaultfd), where a reader waits for ever. So a thread
-// of its own reads, and the recording goes on without what does not come back.
+// One reading of a process's memory composition, concurrent with the recording: its pages, then the records
+// of its allocators. The target can slow down both: it may have a terabyte, change its records while they are
+// read, or handle the next page's fault itself (userfaultfd), which blocks a reader forever. So a separate
+// thread reads, and the recording continues without readings that do not return.
 #pragma once
 
 #include <cstdint>

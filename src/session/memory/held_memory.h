@@ -15,15 +15,15 @@ namespace fathom::session {
 allocators::AddressRanges present_of(const sources::ResidentPages& pages);
 allocators::AddressRanges huge_pages_of(const sources::MemoryReading& reading);
 
-// "jemalloc"; of two of the same name "jemalloc of librocksdb.so".
+// "jemalloc"; if two have the same name, "jemalloc of librocksdb.so".
 std::string held_label(const allocators::AllocatorStates& states, std::size_t index);
 // "live blocks", "free, not given back (dirty)". Live blocks and what is free among them lie in the same pages, and are
 // one range.
 std::string_view held_words(allocators::HeldKind kind);
 inline constexpr std::string_view kRoundingWords = "rounding of huge pages";
 
-// For a process whose heap is not traced: rows of allocators that are named and have no row of their own in the heap's
-// table, as nothing more is known of them ("jemalloc: live blocks"). `huge`: huge_pages_of(). After set_pages().
+// For a process with an untraced heap: rows of named allocators that have no row in the heap's table, because
+// only their names are known ("jemalloc: live blocks"). `huge`: huge_pages_of(). After set_pages().
 void add_held_by_name(const allocators::AllocatorStates& states, const allocators::AddressRanges& huge,
                       MemoryComposition& composition);
 

@@ -1,8 +1,8 @@
 // What huge pages add to a heap: a page of 2 MiB that holds one live block is resident as a whole. Pure.
 //
-// What can be known of it: free memory of an allocator (free pages, what it gave back, ends of heaps) that is resident
-// in a huge page beside memory that the program has. Without the huge page it could be given back by itself, and what of
-// it was never touched would not be resident. What cannot be known: how much of a live block was never touched.
+// It measures an allocator's free memory (free pages, returned pages, ends of heaps) that is resident in a
+// huge page together with used memory. Without the huge page it could be returned separately, and its
+// untouched parts would not be resident. It cannot measure how much of a live block was never touched.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@ namespace fathom::session {
 
 struct HeldPart {
   allocators::HeldRange range;
-  bool rounding = false;  // free, and resident in a huge page beside what is live
+  bool rounding = false;  // free, and resident in a huge page with live memory
   bool operator==(const HeldPart&) const = default;
 };
 

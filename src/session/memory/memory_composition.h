@@ -1,9 +1,9 @@
-// The mappings of a process and what is known to live in them -> what its memory is made of, as rows of the
-// profile. Pure: it is told what was read.
+// A process's mappings and their known contents -> its memory composition, as rows of the profile. Pure: the
+// caller passes in everything that was read.
 //
-// Who owns anonymous memory, the first that applies: the tracer where it lies in what that mapped; an
-// allocator of which a known block is live in it (of two: in proportion to these blocks' bytes); an allocator that
-// says itself that it holds it; the program, where it mapped it; and else what the map itself says (MappingUse).
+// The owner of anonymous memory is the first that applies: the tracer, in its own mappings; an allocator with
+// a known live block there (if there are two: in proportion to these blocks' bytes); an allocator whose own
+// records claim it; the program, if it mapped it; else what the map itself says (MappingUse).
 #pragma once
 
 #include <cstdint>
@@ -65,7 +65,7 @@ class MemoryComposition {
   };
   using HeldKey = std::pair<model::HeapAllocatorId, std::string>;
   using HeldView = std::pair<model::HeapAllocatorId, std::string_view>;
-  // Found without a copy of the name: ranges come by the million.
+  // Found without copying the name: there are millions of ranges.
   struct HeldOrder {
     using is_transparent = void;
     template <class A, class B>

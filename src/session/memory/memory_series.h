@@ -16,8 +16,8 @@ namespace fathom::session {
 class MemorySeries {
  public:
   explicit MemorySeries(model::Profile& profile) : profile_(profile) {}
-  // Reads what is cheap to read (some 20 us a process) of `pids` (ascending), and appends one point to each
-  // series of those in `with_series` (ascending). Processes that are not in `pids` any more are let go.
+  // Reads what is cheap to read (some 20 us per process) of `pids` (ascending), and appends one point to each
+  // series of those in `with_series` (ascending). Forgets processes that are no longer in `pids`.
   void sample(std::uint64_t now_ns, const std::vector<std::int32_t>& pids,
               const std::vector<std::int32_t>& with_series);
 

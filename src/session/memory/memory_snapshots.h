@@ -1,10 +1,10 @@
-// What the memory of the recorded processes is made of, taken now and then while they live: a program that
-// exits leaves nothing to look at. One more is kept whenever the process has grown. All of it together takes at most
-// half a per cent of one CPU. Threads of their own read (composition_reading.h). The recording does not wait for them,
-// but for 20 ms where the heap is traced: what takes more, as a process of a hundred gigabytes, is collected when it is
-// there, and what hangs is left.
-// Beside it go what the page cache holds of mapped databases, as series (file_cache_series.h).
-// Where the kernel has smaps only, a process of which that alone would take more than 200 ms is told only as a whole.
+// The memory composition of the recorded processes, taken now and then while they live, because a program
+// that exits leaves nothing to read. One more is kept whenever the process has grown. All of it together
+// takes at most half a per cent of one CPU. Separate threads read (composition_reading.h). The recording does
+// not wait for them, except for 20 ms if the heap is traced: longer readings, as of a process of a hundred
+// gigabytes, are collected when ready, and hanging ones are abandoned. It also records the page cache of
+// mapped databases, as series (file_cache_series.h). If the kernel has only smaps, a process for which that
+// takes more than 200 ms is reported only as a whole.
 #pragma once
 
 #include <cstdint>
@@ -36,9 +36,8 @@ class MemorySnapshots {
         make_reader_(std::move(make_reader)),
         ask_files_(std::move(ask_files)) {}
 
-  // Those of `pids` (ascending) that are due. `heaps` may be null. Appends to profile.memory_ranges, ever
-  // more rarely the longer the recording lasts; what was not appended is kept in case that it stays the last
-  // one.
+  // Those of `pids` (ascending) that are due. `heaps` may be null. Appends to profile.memory_ranges, less
+  // often the longer the recording lasts; keeps what was not appended in case it is the last one.
   void sample(std::uint64_t now_ns, const std::vector<std::int32_t>& pids, HeapRecordings* heaps);
   // The next sample() takes and keeps one of each.
   void make_due();

@@ -12,7 +12,7 @@ namespace fathom::session {
 
 class MetricSeries {
  public:
-  // Where there are more, those come first whose names speak of memory.
+  // If there are more, those whose names are about memory come first.
   static constexpr std::size_t kMostSeries = 500;
 
   explicit MetricSeries(model::Profile& profile) : profile_(profile) {}

@@ -1,8 +1,7 @@
-// In which cgroups the recorded processes are, which limits of memory hold there, and how many processes the kernel has
-// killed there for want of memory. What was seen last is kept: a cgroup goes away with its last process, and with it the count,
-// so that whether its last process was killed for want of memory may be known to nobody.
-// Sources: cgroups(7); the kernel's admin-guide/cgroup-v2.rst ("memory.events") and cgroup-v1/memory.rst
-// ("memory.oom_control").
+// The recorded processes' cgroups, their memory limits, and the number of OOM kills there. Keeps the last
+// values seen: a cgroup disappears with its last process, and its count with it, so an OOM kill of the last
+// process may remain unknown. Sources: cgroups(7); the kernel's admin-guide/cgroup-v2.rst ("memory.events")
+// and cgroup-v1/memory.rst ("memory.oom_control").
 #pragma once
 
 #include <cstdint>
@@ -19,23 +18,25 @@ namespace fathom::session {
 
 // Processes that the kernel killed in this cgroup, from memory.events or memory.oom_control.
 std::optional<std::uint64_t> parse_oom_kills(std::string_view text);
-// How often this cgroup, or one below it, had no memory left within its limit, from memory.events. Version 1 does not tell.
+// How often this cgroup, or one below it, ran out of memory within its limit, from memory.events. Not
+// available in version 1.
 std::optional<std::uint64_t> parse_ooms(std::string_view text);
 
 class OomWatch {
  public:
   struct Group {
-    std::string cgroup;                        // as processes are told
+    std::string cgroup;                        // as processes see it
     std::optional<std::uint64_t> limit_bytes;  // the smallest one from there up; nullopt: there is none
     std::uint64_t kills = 0;                   // since it was first looked at
-    // It was removed, or removed and made anew under its name: kills after the last look at it were counted by nobody.
+    // It was removed, or removed and created again under its name: kills after the last reading are not
+    // counted.
     bool gone = false;
-    // Whose limit those kills were for. The kernel counts a kill also where the machine was full; of version 2 it
-    // counts beside it in which cgroup there was no memory left.
+    // Whose limit caused those kills. The kernel also counts a kill when the machine was full; version 2 also
+    // counts in which cgroup memory ran out.
     enum class Cause : std::uint8_t { kNotKnown, kLimit, kMachine };
     Cause cause = Cause::kNotKnown;
     std::string
-        limited;  // kLimit: the cgroup whose limit was met, its own or one above it; as processes are told
+        limited;  // kLimit: the cgroup whose limit was hit, its own or one above it; as processes see it
   };
 
   // Looks in which cgroup the process is now, and counts there from then on. Some 50 us.
@@ -60,7 +61,7 @@ class OomWatch {
     std::uint64_t kills = 0;  // at first
     std::vector<Above> above;
     std::uint64_t inode = 0;  // of its folder: no two groups have the same
-    bool sees_root = false;   // else there may be limits above that nobody here sees
+    bool sees_root = false;   // else there may be limits above that are not visible here
     Group now;
   };
   static void find_above(Watched& watched);

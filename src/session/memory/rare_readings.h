@@ -1,5 +1,5 @@
-// What is too expensive to read of the recorded processes each second: how near they come to their limits of mappings, descriptors
-// and the like, and how much of their memory is freed lazily. Both take a walk over all mappings or pages.
+// How close the recorded processes are to their limits of mappings, descriptors and so on. Read only now and
+// then, because counting the mappings means reading all of them.
 #pragma once
 
 #include <cstdint>

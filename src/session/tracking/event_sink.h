@@ -32,14 +32,14 @@ class EventSink {
   // A wait that user space has found by itself: in progress when the recording began or ended.
   void take(const sources::Waited& wait) { on(wait); }
   void take(const sources::ThreadWaitTime& times) { on(times); }
-  // Lets go of processes and threads that ended before this, and of what is known of them.
+  // Forgets processes and threads that ended before this, and all data about them.
   void forget_ended(std::uint64_t before_ns);
   // Of a stack that has arrived.
   std::optional<ResolvedStack> stack_of(std::uint64_t id) {
     const ResolvedStack* stack = find_stack(id);
     return stack == nullptr ? std::nullopt : std::optional(*stack);
   }
-  // For tests: how much is remembered besides the rows.
+  // For tests: how much is remembered in addition to the rows.
   std::size_t remembered() const {
     return stacks_.size() + older_stacks_.size() + orphans_.size() + doubtful_.size() + objects_.remembered();
   }
@@ -47,7 +47,7 @@ class EventSink {
   void finish();
 
   // A walk left all known mappings, or records were lost: the mappings of these processes should be read
-  // anew.
+  // again.
   std::vector<std::int32_t> take_doubtful_processes();
   // Calls that took or gave back address space since the last call, in time order.
   struct MemoryCall {
@@ -55,7 +55,7 @@ class EventSink {
     ResolvedStack stack;  // empty: not walked, or lost
   };
   std::vector<MemoryCall> take_memory_calls() { return std::exchange(memory_calls_, {}); }
-  // What processes told of their heaps at probes of their own, likewise.
+  // Likewise, the heap events of processes at their own probes.
   struct HeapProbed {
     sources::HeapProbed probed;
     ResolvedStack stack;  // empty: not walked, or lost

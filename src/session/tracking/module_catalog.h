@@ -40,7 +40,7 @@ struct CodeModule {
   Fd fd;     // keeps /proc/self/fd/N valid for the symbolizer
   std::shared_ptr<const unwind::Table> table;  // kept only for walks in user space
   std::optional<sources::TableSlot> slot;      // where the kernel's walker finds it
-  bool is_collective = false;  // stands for the code of many processes: its addresses tell nothing
+  bool is_collective = false;  // stands for the code of many processes: its addresses have no meaning
 
   // Process address minus ELF address for a mapping of this module; nullopt if the file has no such segment.
   std::optional<std::uint64_t> bias(const process::MapEntry& mapping) const;

@@ -27,8 +27,8 @@ void name_moved_text(std::vector<process::MapEntry>& maps, const MovedTextAccess
 bool name_moved_text_within(std::vector<process::MapEntry>& maps, MovedTextAccess access,
                             std::uint64_t most_ns);
 
-// The same with what /proc knows of process `pid`, in at most 200 ms. Once a process has kept its memory or a file back, no
-// other one is looked at.
+// The same with /proc data of process `pid`, in at most 200 ms. Once a process has blocked a read of its
+// memory or a file, no other one is read.
 void name_moved_text(std::int32_t pid, std::vector<process::MapEntry>& maps);
 
 }  // namespace fathom::session

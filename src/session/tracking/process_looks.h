@@ -1,5 +1,6 @@
-// Processes that no engine tells about: who started, ended or loaded what is found by looking at /proc again, ten times a
-// second. For the engine proc all of them, for the engine perf those that the kernel does not let this user sample.
+// Processes without engine events: starts, ends and loaded code are found by scanning /proc ten times a
+// second. With the engine proc that is every process, with the engine perf those that the kernel does not let
+// this user sample.
 #pragma once
 
 #include <cstdint>
@@ -47,7 +48,7 @@ class ProcessLooks {
   ProcWaits* waits_;
   std::int32_t expected_ = 0;
   std::map<std::int32_t, Known> known_;  // by pid
-  std::set<std::int32_t> told_;  // processes that were children before the recording, or that were told
+  std::set<std::int32_t> told_;  // processes that were children before the recording, or that were reported
   std::uint64_t next_ns_ = 0, looks_ = 0;
 };
 

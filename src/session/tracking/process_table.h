@@ -63,7 +63,7 @@ class ProcessTable {
   std::vector<std::int32_t> pids() const;  // ascending
   // Those of them that have a row of their own so far. Ascending.
   std::vector<std::int32_t> pids_with_own_row() const;
-  // What is told of the process is told of its program only (RowLimits).
+  // The rows cover only the program, not the process (RowLimits).
   bool shares_row(std::int32_t pid);
   // Live threads of a recorded process.
   std::vector<std::int32_t> threads(std::int32_t pid) const;
@@ -88,14 +88,14 @@ class ProcessTable {
   void book_cpu(std::int32_t tid, std::uint64_t cpu_ns);
   std::optional<std::int32_t> pid_of(std::int32_t tid) const;
 
-  // A thread ended whose process the walker knew. Where the announcement of that process was lost, nobody else tells
-  // the walker to let go of it.
+  // A thread ended whose process the walker knew. If the process's own exit event was lost, only this makes
+  // the walker forget it.
   void walked_thread_ended(std::int32_t pid, std::int32_t tid, std::uint64_t time_ns);
 
-  // Processes and threads that ended are kept for late events; the caller lets go of them when none can come
-  // any more. Work is in what has ended since.
+  // Ended processes and threads are kept for late events; the caller removes them when none can come any
+  // more. The cost is proportional to those that ended since.
   void forget_ended(std::uint64_t before_ns);
-  // The processes that were let go since the last call.
+  // The processes removed since the last call.
   std::vector<std::int32_t> take_forgotten() { return std::exchange(forgotten_, {}); }
 
   RowBook& rows() { return rows_; }

@@ -18,7 +18,7 @@
 
 namespace fathom::session {
 
-// What is known of a process or a thread up to now.
+// The current data of a process or a thread.
 struct Life {
   std::uint64_t lived_ns = 0;
   std::uint64_t events = 0;  // samples and waits
@@ -51,7 +51,7 @@ class RowBook {
   explicit RowBook(model::Profile& profile, const RowLimits& limits = {})  // `profile` outlives the book
       : profile_(profile), limits_(limits) {}
 
-  // The row of a process that has none, or shares one. Shared rows count whom they were given to.
+  // The row of a process without one, or with a shared one. Shared rows count their users.
   ProcessRow assign(const ProcessFacts& facts, const Life& life);
   // The row of a thread whose process has `process`.
   ThreadRow assign(const ProcessRow& process, const ThreadFacts& facts, const Life& life);
@@ -66,7 +66,7 @@ class RowBook {
   void rename(const ThreadRow& row, std::string_view name);
   void end(const ProcessRow& row, std::uint64_t time_ns);
   void end(const ThreadRow& row, std::uint64_t time_ns);
-  // Nobody asks for threads of this process any more.
+  // Threads of this process are no longer looked up.
   void forget(const ProcessRow& row);
 
   model::Process& change(model::ProcessId row);
@@ -85,7 +85,7 @@ class RowBook {
   const store::ChangedRows& changed();
   void written();
 
-  // For tests: how much is remembered besides the rows.
+  // For tests: how much is remembered in addition to the rows.
   std::size_t remembered() const;
 
  private:

@@ -15,8 +15,8 @@ struct RowLimits {
   // Others have one from then on that they have lived so long, or were seen (sampled, or in a wait) so often.
   std::uint64_t long_life_ns = 10'000'000'000;
   std::uint64_t many_events = 1000;
-  // From half of these on a long life alone is not enough. At these, whatever is new shares the rows that are
-  // there, or the one of "(others)".
+  // Above half of these, a long life alone does not earn a row. At these, anything new shares existing rows,
+  // or that of "(others)".
   std::size_t most_processes = 1 << 16, most_threads = 1 << 17;
 };
 

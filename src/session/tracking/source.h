@@ -27,7 +27,7 @@ class Source : public WalkerControl {
   virtual std::string_view name() const = 0;
   // Empty: tables stay in the modules, for a walk in user space.
   virtual ModuleCatalog::PlaceTable place_table() = 0;
-  // The table that set_mappings() speaks of; set before anything else, and outlives the source's use.
+  // The table that set_mappings() refers to; set before anything else, and outlives the source's use.
   virtual void set_processes(const ProcessTable&) {}
   // Does and undoes what start() will need rights for: an error here is the error that start() would give. The targets
   // run, or are held before their exec.

@@ -1,5 +1,5 @@
-// The number of a stack that was walked in user space: a hash of what was found, so that equal stacks are
-// told once.
+// The number of a stack that was walked in user space: a hash of its contents, so equal stacks are reported
+// once.
 #pragma once
 
 #include <cstdint>

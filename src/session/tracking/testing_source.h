@@ -1,4 +1,4 @@
-// What the tests of this folder share: a source that has nothing to tell, as the events are made by the test.
+// Shared by the tests of this folder: a source without events of its own, because the test makes the events.
 #pragma once
 
 #include <cstdint>

@@ -1,10 +1,9 @@
-// The stack of a thread that is blocked now, walked in user space from a copy: for waits that began before
-// the kernel's walker could see them, and for users who may not have that walker. The thread is not stopped.
+// The stack of a currently blocked thread, walked in user space from a copy: for waits that began before the
+// kernel's walker could see them, and for users who may not use that walker. The thread is not stopped.
 //
-// /proc does not tell the frame pointer. Most code does without; where a frame is found through it and
-// nothing inside has saved it, it is looked for: a place on the stack that holds a frame as its function
-// would have made it, with the return address of a call to that function, and from which the walk reaches the
-// root.
+// /proc does not report the frame pointer. Most code does not need it; if it does and no inner frame has
+// saved it, the walk searches for it: a place on the stack that holds a frame as its function would have made
+// it, with the return address of a call to that function, and from which the walk reaches the root.
 #pragma once
 
 #include <cstdint>
@@ -24,8 +23,8 @@ namespace fathom::session {
 
 struct BlockedWait {
   sources::StackSeen stack;
-  // Since `out_ns` and not over: began_before is set, waited_ns is 0. The file behind a descriptor is told,
-  // its peer is not.
+  // Blocked since `out_ns` and still blocked: began_before is set, waited_ns is 0. Has the file behind a
+  // descriptor, but not its peer.
   sources::Waited wait;
 };
 

@@ -27,17 +27,17 @@ namespace fathom::session {
 
 class ProcWaits {
  public:
-  // `processes` outlives the waits. `switches`: records of switches will be told.
+  // `processes` outlives the waits. `switches`: records of context switches will follow.
   static Result<std::unique_ptr<ProcWaits>> open(const ProcessTable& processes, bool switches);
 
-  int timer_fd() const { return timer_.get(); }  // readable when a look is due
+  int timer_fd() const { return timer_.get(); }  // readable when a scan is due
 
   // A process whose threads are there already: their waits count from `now_ns` on.
   void enter(std::int32_t pid, std::uint64_t now_ns, std::vector<sources::Event>& out);
   // A child of ours that is not the target yet: not looked at before its exec.
   void expect_exec(std::int32_t pid) { expected_ = pid; }
 
-  // What perf tells, in time order, before the round that follows.
+  // perf's records, in time order, before the round that follows.
   void on(const sources::ProcessForked& event);
   void on(const sources::ProcessExeced& event);
   void on(const sources::ThreadStarted& event);
@@ -45,7 +45,7 @@ class ProcWaits {
   void on(const sources::ThreadSwitched& event) { book_.switched(event); }
   void mappings_changed(std::int32_t pid) { walker_.forget(pid); }
 
-  // Looks at all threads if that is due, and gives out the waits that are over.
+  // Scans all threads if due, and returns the waits that are over.
   void round(std::uint64_t now_ns, std::vector<sources::Event>& out);
   void sum(std::vector<sources::Event>& out) const { book_.sum(out); }
   // The last look, and all waits that are still open.
@@ -62,7 +62,7 @@ class ProcWaits {
     std::int32_t pid = 0;
     Fd schedstat;
     std::optional<sources::BlockedThreadFile> state;
-    bool walk_again = false;  // the last walk met a mapping that was not told yet
+    bool walk_again = false;  // the last walk met a mapping that was not reported yet
   };
   ProcWaits(const ProcessTable& processes, bool switches, Fd timer)
       : processes_(processes),

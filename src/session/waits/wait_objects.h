@@ -30,7 +30,7 @@ class WaitObjects {
   // The process has ended: its number may mean another one from now on.
   void forget(std::int32_t pid);
 
-  // For tests: how much is remembered besides the rows.
+  // For tests: how much is remembered in addition to the rows.
   std::size_t remembered() const {
     return rows_.size() + texts_.size() + names_.size() + maps_.size() + of_process_.size();
   }
