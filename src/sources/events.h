@@ -1,8 +1,8 @@
-// What recorders deliver. Engines (BPF, perf) turn the bytes of the kernel into these, in time order per
-// source; capture turns them into a profile. Plain values: they own what they hold and may be kept, moved to
-// another thread, or made up by a test. All times are CLOCK_MONOTONIC nanoseconds. A pid is that of the
-// initial pid namespace (or of the profiler's, for what is read from /proc: the same wherever the profiler is
-// not in a container of its own).
+// What recorders deliver. Engines (BPF, perf) turn the kernel's bytes into these, in time order per source;
+// capture turns them into a profile. Plain values: they own their contents and may be kept, moved to another
+// thread, or made up by a test. All times are CLOCK_MONOTONIC nanoseconds. A pid is that of the initial pid
+// namespace (or of the profiler's, for data from /proc: the same unless the profiler is in a container of its
+// own).
 #pragma once
 
 #include <array>
@@ -22,8 +22,8 @@ enum class SampleKind : std::uint8_t {
   kOffCpu,  // value: nanoseconds waited
 };
 
-// A sample whose stack is known by a number that a StackSeen of the same pid and epoch has told, or will
-// tell.
+// A sample whose stack is given by number; a StackSeen of the same pid and epoch carries that number, before
+// or after it.
 struct StackSample {
   std::uint64_t time_ns = 0;
   std::int32_t pid = 0, tid = 0;
@@ -72,7 +72,7 @@ struct StackCopied {
   bool operator==(const StackCopied&) const = default;
 };
 
-// A wait that is over, whose stacks a StackSeen has told.
+// A wait that is over; StackSeen events carry its stacks.
 struct Waited {
   std::uint64_t out_ns = 0;     // switched out
   std::uint64_t waited_ns = 0;  // until it was woken
@@ -142,7 +142,7 @@ struct ThreadEnded {
 // How a process ended.
 struct ProcessEnd {
   int wait_status = 0;         // as wait(2) has it
-  bool out_of_memory = false;  // the kernel chose it, to end it for want of memory
+  bool out_of_memory = false;  // the kernel chose it as the victim of an OOM kill
   bool operator==(const ProcessEnd&) const = default;
 };
 
@@ -203,8 +203,8 @@ struct Lost {
   bool operator==(const Lost&) const = default;
 };
 
-// The kernel has stopped (then, started again) an event as its interrupts took too much time: samples are
-// missing from here up to the next tick, and nobody knows how many.
+// The kernel stopped (later, restarted) an event because its interrupts took too much time: an unknown number
+// of samples is missing from here up to the next tick.
 struct Throttled {
   std::uint64_t time_ns = 0;
   std::uint16_t cpu = 0;
@@ -212,8 +212,8 @@ struct Throttled {
   bool operator==(const Throttled&) const = default;
 };
 
-// A system call that took or gave back address space, or the memory in it (madvise), and succeeded. Its stack
-// is told as a StackSeen.
+// A successful system call that allocated or returned address space, or the memory in it (madvise). A
+// StackSeen carries its stack.
 struct MemoryCall {
   std::uint64_t time_ns = 0;
   std::int32_t pid = 0, tid = 0;
@@ -225,8 +225,8 @@ struct MemoryCall {
   bool operator==(const MemoryCall&) const = default;
 };
 
-// A process that samples its heap by itself told of a sampled block, at a probe of its own (abi/heap_probe_events.h). Its words are
-// not checked. Its stack is told as a StackSeen.
+// A process that samples its own heap reported a sampled block at one of its probes
+// (abi/heap_probe_events.h). Its words are not checked. A StackSeen carries its stack.
 struct HeapProbed {
   std::uint64_t time_ns = 0;
   std::int32_t pid = 0, tid = 0;

@@ -45,10 +45,10 @@ struct BpfOptions {
   bool copies_stacks = true;  // where mappings are not known yet; without it such a walk stays as it ended
   bool heap_probes = false;   // the targets' own probes of their heap, by add_heap_probes()
   std::uint32_t probed_calls_per_second = 20'000;  // are walked and timed; what comes beyond is counted
-  // Waits walked in a second, of one thread and on one CPU; above it, one in so many is walked, and on a CPU with
-  // four times as many waits or more a quarter of it (abi/walk_budget.h). Whoever asks for few
-  // samples wants to pay for few walks, too: at 99 Hz a loaded node paid 1.5 % of a CPU for walking ten times
-  // as many waits as there were samples.
+  // Waits walked per second, of one thread and on one CPU; above it, one in so many is walked, and on a CPU
+  // with four times as many waits or more a quarter of it (abi/walk_budget.h). A low sampling rate also
+  // lowers this: at 99 Hz a loaded node spent 1.5 % of a CPU on walking ten times as many waits as there were
+  // samples.
   std::uint32_t thread_walks_per_second() const { return std::clamp(frequency_hz, 100u, 500u); }
   std::uint32_t cpu_walks_per_second() const { return std::clamp(2 * frequency_hz, 400u, 4000u); }
   std::uint64_t waker_threshold_ns = 1'000'000;  // waits at least so long have their waker's stack walked
@@ -73,7 +73,7 @@ struct ProbePoint {
   std::optional<probe_value> value;
 };
 
-// A place at which a process tells of its heap.
+// A place at which a process reports its heap events.
 struct HeapProbePoint {
   std::string path;          // of the file, as this process opens it
   std::uint64_t offset = 0;  // in the file
@@ -97,7 +97,8 @@ class BpfEngine {
   // Attaches: one timer event per CPU that is online. `output_fd(cpu)` is the side-band event of that CPU,
   // whose ring takes the records of a throttled timer; -1 for none.
   Result<> start(const std::function<int(int cpu)>& output_fd);
-  // A CPU that was switched on, or off, since start(). The kernel has let go of the events of one that was switched off.
+  // A CPU that was switched on or off since start(). The kernel has dropped the events of one that was
+  // switched off.
   Result<> add_cpu(int cpu, const std::function<int(int cpu)>& output_fd);
   void remove_cpu(int cpu);
   // Does what start() and a CPU that comes later need rights for, on one CPU, and undoes it. An error is that of
@@ -112,11 +113,11 @@ class BpfEngine {
   // Records a process from its next exec on: its samples end in WALK_NO_TABLE until its mappings are set.
   void track_from_exec(std::int32_t pid);
   void forget(std::int32_t pid);
-  // From now on the waits of parked threads of this process tell Waited::lock_key, the word `distance` bytes from the futex
-  // word; until it executes another program, or is forgotten.
+  // From now on the waits of parked threads of this process set Waited::lock_key, the word `distance` bytes
+  // from the futex word; until it executes another program, or is forgotten.
   void set_key_distance(std::int32_t pid, std::int32_t distance);
-  // From now on this process gets a SIGSTOP with each program that it executes, before the first instruction
-  // of it; 0: no process does. Whoever asks for it looks at execs_held() often, and lets the process go on.
+  // From now on this process gets a SIGSTOP with each program that it executes, before its first instruction;
+  // 0: no process does. The caller must check execs_held() often and resume the process.
   void hold_execs(std::int32_t pid);
   std::uint64_t execs_held() const;
 

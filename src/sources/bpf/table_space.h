@@ -25,7 +25,7 @@
 
 namespace fathom::sources {
 
-// Where the table of a module stands: what a struct unwind_mapping needs besides its addresses.
+// Where a module's table is: the fields of a struct unwind_mapping except its addresses.
 struct TableSlot {
   std::uint32_t first_page = 0, page_count = 0;
   std::uint64_t page_base = 0;
@@ -68,7 +68,7 @@ struct TableArrays {
 
 class TableSpace {
  public:
-  // Tells the kernel about a process. The arrays and what `publish` uses outlive this object.
+  // Publishes a process to the kernel. The arrays and the state of `publish` outlive this object.
   using Publish = std::function<void(std::uint32_t pid, const tracked_process&)>;
   TableSpace(TableArrays arrays, Publish publish);
 

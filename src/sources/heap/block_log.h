@@ -1,9 +1,9 @@
 // The life of every single block, for recordings that keep them: a row when it ends, and one for each block
-// that is live at the end. Only rows between two calls of take() are held, and no more of them than the
-// bound: if they are not fetched in time the log drops rows and counts them, as sums must not wait for it.
+// that is live at the end. Holds only rows between two calls of take(), up to a bound: if the caller is late,
+// the log drops rows and counts them, because sums must not wait for it.
 //
-// A block is told with the two slices in which its sums were booked, and not only with times: an event that
-// was stamped before a slice began and read after it counts in the later one, and rows must add up to it.
+// A block has the two slices in which its sums were booked, and not only times: an event that was stamped
+// before a slice began and read after it counts in the later one, and rows must add up to it.
 #pragma once
 
 #include <algorithm>
@@ -24,7 +24,7 @@ struct BlockLife {
   std::uint32_t site = 0;
   std::uint32_t first_slice = 0,
                 last_slice = kLive;  // counted from 0, the one that is not closed yet included
-  std::uint32_t freed_by = 0;        // tid; 0: it is live, or nobody was seen
+  std::uint32_t freed_by = 0;        // tid; 0: it is live, or the thread is unknown
   std::uint32_t mean = 0;            // of sampling; 0: exact
   bool temporary = false;
   bool operator==(const BlockLife&) const = default;

@@ -1,18 +1,18 @@
-// The events of the heap tracer -> what is live, and what happened where in which slice of time. Reads rings
-// and adds up; makes no names, writes no files. Floor 2: stacks are numbers here and addresses once, and
-// whoever owns the profile turns them into its rows (capture).
+// The events of the heap tracer -> what is live, and what happened where in which time slice. Reads rings and
+// adds up; makes no names, writes no files. Floor 2: stacks are numbers, with their addresses delivered once;
+// the owner of the profile turns them into its rows (capture).
 //
 // How it is used, in one thread:
 //   every 20 ms (less if the round says hurry)   round = collector.drain(now)
-//       resolve round.stacks at once: their addresses are told only now, and mean what is mapped now
-//       look at the names of round.threads at once: they may be gone soon
+//       resolve round.stacks at once: their addresses come only now, and refer to the current mappings
+//       read the names of round.threads at once: they may be gone soon
 //       if (auto slice = collector.slice()) keep it
 //   every second   put the sites and rows of the slices kept into the profile; collector.release_rings(lives)
 //   at the end     drain, slice(true), summary()
 // A killed recording keeps all slices that were written. Slices get longer with the recording, so that their
-// number stays bounded: 50 ms at first, twice that after each 512 slices or 262,144 rows, and below a second
-// already after 65,536 rows: a program of many sites has its first seconds finely, and not much of its file
-// goes into them.
+// number stays bounded: 50 ms at first, doubling after each 512 slices or 262,144 rows, and below a second
+// already after 65,536 rows: a program with many sites has fine slices in its first seconds, at a small share
+// of its file.
 #pragma once
 
 #include <array>
@@ -110,7 +110,7 @@ struct SiteSummary {
 struct Summary {
   std::uint64_t peak_ns = 0;
   Sum peak;
-  std::vector<SiteSummary> sites;  // all that have anything to tell
+  std::vector<SiteSummary> sites;  // all that have data
 };
 
 // A stretch of time in which the tracer recorded nothing, as it did not hear of us.
@@ -123,7 +123,7 @@ struct Counters {
   std::uint64_t events = 0;  // records taken out of the rings, without those of threads and stacks
   std::uint64_t allocations = 0, frees = 0;
   std::uint64_t unknown_frees = 0;  // of blocks that were there before us
-  std::uint64_t unseen_frees = 0;   // an address was handed out again though nobody had freed it
+  std::uint64_t unseen_frees = 0;   // an address was handed out again without a free
   std::uint64_t invalid_frees = 0;  // of blocks that had been freed and not handed out since
   std::uint64_t foreign_frees = 0;  // through another allocator than the one that gave the block
   // Frees that came after the next allocation of the same address, or before that of their own block.
@@ -137,7 +137,7 @@ struct Counters {
   std::uint64_t nested = 0, waited_ns = 0;
   std::uint32_t mean = 0;         // that samples were drawn with last
   bool switched_off = false;      // it records nothing now
-  std::uint64_t lost_blocks = 0;  // lives that were not told
+  std::uint64_t lost_blocks = 0;  // lives that were not logged
   std::uint64_t lost_at_end = 0;  // that lay in the rings when end() was called
   std::uint64_t impossible = 0;   // that claim what the process cannot have
   bool operator==(const Counters&) const = default;
@@ -151,11 +151,10 @@ class Collector {
 
   // By which rule the allocator with this number in the blocks' top byte rounds sizes up.
   void allocator(std::uint32_t number, SizeRule rule) { checks_.allocator(number, rule); }
-  // Takes what was stamped up to `now` (raw ticks) out of the rings, and says by the heartbeat that somebody
-  // does.
+  // Takes events stamped up to `now` (raw ticks) out of the rings, and updates the heartbeat.
   struct Budget {
     RingReader::Budget events;
-    std::size_t stack_words = SIZE_MAX;  // of stacks that were not seen before: others are not told
+    std::size_t stack_words = SIZE_MAX;  // of new stacks: others are not delivered again
     std::size_t threads = SIZE_MAX;      // that took a ring
   };
   Round drain(const Moment& now) { return drain(now, {}); }
@@ -174,7 +173,7 @@ class Collector {
   // With each_block: what has ended since the last call, to be put into the profile before the next slice.
   BlockBatch take_blocks();
   std::size_t blocks_waiting() const { return log_ ? log_->size() : 0; }
-  // Visits every block that is live now (BlockLife), whose sites have been told.
+  // Visits every live block (BlockLife); its sites have been delivered.
   template <class Visit>
   void for_each_live_life(const Visit& visit) const {
     if (log_)
@@ -256,7 +255,7 @@ class Collector {
   void allocate_freed(const Pending& event, const LiveBlock& block, const OutOfOrderEvents::Free& free);
   void reallocate(Pending& event);
   void resize(const Pending& event);
-  // `tid`: who freed it; 0 if nobody was seen to.
+  // `tid`: the thread that freed it; 0 if unknown.
   void book_free(std::uint64_t block, const LiveBlock& live, std::uint64_t ticks, std::uint32_t tid,
                  bool temporary);
   BlockLife life_of(std::uint64_t block, const LiveBlock& live) const;

@@ -1,6 +1,6 @@
-// The clock that stamps the tracer's events, whichever of the two it is (enum tracer_clock), and its way to
-// CLOCK_MONOTONIC. The counter runs by itself. The sequence is moved forward by advance(): between two calls it only
-// counts events, so a time is early by at most what lies between them, and never late.
+// The clock that stamps the tracer's events, either kind (enum tracer_clock), and its conversion to
+// CLOCK_MONOTONIC. The counter runs by itself. advance() moves the sequence forward: between two calls it
+// only counts events, so a time is early by at most their distance, and never late.
 #pragma once
 
 #include <algorithm>

@@ -1,9 +1,9 @@
-// How blocks are given back: with the size that they have, through the allocator that gave them, once. Told
-// each free in the order of its thread. Whoever owns the live set says what the block was.
+// Checks how blocks are freed: with their size, through the allocator that gave them, once. Gets each free in
+// its thread's order; the owner of the live set supplies the block.
 //
-// One call of a program may be several events: an operator delete that knows the size ends in the allocator's
-// free, and an allocator that wraps another one frees by it. Those follow each other in one ring with nothing
-// in between and are one free. Two events without a size of one allocator are two calls.
+// One call of a program may be several events: a sized operator delete ends in the allocator's free, and a
+// wrapping allocator frees through the wrapped one. Such events follow each other in one ring without a gap
+// and are one free. Two unsized events of one allocator are two calls.
 #pragma once
 
 #include <algorithm>

@@ -101,9 +101,9 @@ class LiveSet {
   static constexpr unsigned kShardShift = 60;               // 16 of them
   static constexpr std::uint64_t kHuge = (1ull << 42) - 1;  // the size is in huge_
 
-  // With numbers that nobody outside knows, so that nobody can make searches long. Two products: after one,
-  // blocks at equal distances lie at equal distances again, and for one seed in a hundred those are so short
-  // that searches take 7 steps, for one in a thousand 100 and more.
+  // Uses secret random numbers, so that nothing outside can make searches long. Two products: after one,
+  // equally spaced blocks stay equally spaced, and for one seed in a hundred the distances are so short that
+  // searches take 7 steps, for one in a thousand 100 and more.
   std::uint64_t hash_of(std::uint64_t block) const {
     std::uint64_t hash = (block ^ key_) * multiplier_;
     hash ^= hash >> 32;

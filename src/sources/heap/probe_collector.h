@@ -1,10 +1,12 @@
-// What a process tells of its heap at probes of its own -> what is live and who took it, in the form that the collector of the
-// tracer's events gives: slices of time, sites, a summary. The process samples by itself and says what each sampled block stands
-// for; such events are few, so there is nothing clever here. Its words are a stranger's: memory is bounded, and a number that makes
-// no sense gives sums that make none. Times are CLOCK_MONOTONIC nanoseconds. One thread.
+// A process's heap events at its own probes -> what is live and which code allocated it, in the same form as
+// the collector of tracer events: time slices, sites, a summary. The process samples by itself and reports
+// the weight of each sampled block; such events are few, so the code is simple. Its words are untrusted:
+// memory is bounded, and nonsense numbers give nonsense sums. Times are CLOCK_MONOTONIC nanoseconds. One
+// thread.
 //
-// What a block stands for (OpenTelemetry eBPF profiler, design document 00003): `weight` bytes, an estimate without bias; so
-// weight / size blocks. A free is told of sampled blocks only, and takes away what its allocation has brought.
+// The weight of a block (OpenTelemetry eBPF profiler, design document 00003): `weight` bytes, an unbiased
+// estimate; so weight / size blocks. Frees are reported for sampled blocks only, and subtract what the
+// allocation added.
 #pragma once
 
 #include <cstdint>

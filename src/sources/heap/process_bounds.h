@@ -15,7 +15,7 @@ struct ProcessBounds {
 
 // No block is smaller, in any allocator that fathom knows.
 inline constexpr std::uint64_t kSmallestBlock = 8;
-// Blocks that are never touched take no memory: so many may be live whatever is resident.
+// Untouched blocks take no memory: this many may be live whatever is resident.
 inline constexpr std::uint64_t kBlocksWithoutMemory = 1u << 20;
 
 // Bytes that may be live at a time. Of samples with this mean (0: every call is seen) the sum is an estimate, which is

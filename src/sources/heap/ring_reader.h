@@ -1,14 +1,14 @@
-// The rings of the tracer -> its events in the order of their ticks. The memory is the target's as much as
-// ours: whatever it writes there, at whatever moment, nothing here crashes or hangs. So geometry comes from
-// the profiler's own memory, a word that both sides touch is loaded once, data is copied out before it is
-// looked at, and a ring whose content makes no sense is given up and counted.
+// The rings of the tracer -> its events in the order of their ticks. The target shares the memory and may
+// write anything there at any time: nothing here may crash or hang. So geometry comes from the profiler's own
+// memory, a word that both sides touch is loaded once, data is copied out before it is looked at, and a ring
+// with invalid content is abandoned and counted.
 //
 // A round takes the records that were stamped before it began (the cut) and were in the rings by then. That
-// suffices for the order that matters: a free is in its ring before the block can be handed out again, and
-// an allocation is in its ring before its block can be freed. So whoever sees an event that is stamped before
-// the cut finds everything that led to it in the rings, however late its thread was in writing it; such a
-// record comes a round later than its neighbours in time, and nothing that depends on it came before. Sorting
-// all of time would need to wait for the slowest thread instead.
+// suffices for the order that matters: a free is in its ring before the block can be handed out again, and an
+// allocation is in its ring before its block can be freed. So for each event stamped before the cut the rings
+// hold everything that led to it, however late its thread wrote it; such a record comes a round later than
+// its neighbours in time, and nothing that depends on it came before. Sorting all of time would need to wait
+// for the slowest thread instead.
 #pragma once
 
 #include <algorithm>
@@ -27,8 +27,8 @@
 
 namespace fathom::sources::heap {
 
-// A block that its thread freed right after it was allocated, and that nobody's record stands in between: an
-// event of two records, TRACER_EVENT_ALLOC and the free. A kind of the reader, not of the tracer.
+// A block that its thread freed right after allocating it, with no other record in between: an event of two
+// records, TRACER_EVENT_ALLOC and the free. Only the reader has this kind, not the tracer.
 inline constexpr std::uint8_t kAllocatedAndFreed = 0x80;
 inline bool is_free(std::uint8_t kind) {
   return kind == TRACER_EVENT_FREE || kind == TRACER_EVENT_FREE_SIZED;
@@ -45,7 +45,7 @@ struct TracerEvent {
   const std::byte* addresses = nullptr;  // stack: `count` words, valid during the call, unaligned
   std::uint32_t stack = 0, mean = 0;
   std::uint32_t ring = 0;   // below RingReader::ring_count()
-  std::uint32_t tid = 0;    // of the thread that owns the ring now; 0: not told yet
+  std::uint32_t tid = 0;    // of the thread that owns the ring now; 0: not known yet
   std::uint16_t count = 0;  // of addresses
   std::uint8_t kind = 0;    // enum tracer_event_kind, one of them
   std::uint8_t end = 0;     // enum walk_end
@@ -118,7 +118,7 @@ class RingReader {
     return round;
   }
 
-  // Gives the rings back whose owner has ended (`lives` says so) and that are empty.
+  // Returns empty rings whose owner has ended (by `lives`).
   std::uint32_t release(const std::function<bool(std::int32_t tid)>& lives);
 
   // What lies in the rings and was not taken: bytes, and about how many records that is.
@@ -137,7 +137,7 @@ class RingReader {
   struct Ring {
     tracer_ring* shared = nullptr;
     const std::byte* data = nullptr;
-    std::uint64_t tail = 0;       // ours: what stands in the shared memory is only what we told the target
+    std::uint64_t tail = 0;       // ours: the shared memory only has a copy for the target
     std::uint64_t head = 0;       // when the round began
     std::vector<std::byte> copy;  // what was taken out of the ring: bytes at..end are not read yet
     std::size_t at = 0, end = 0;
@@ -245,8 +245,8 @@ class RingReader {
   bool give_up(Ring& ring);
 
   std::vector<Ring> rings_;
-  // Most rings are nobody's, and each lies on pages of its own: to look at all of them each time was a tenth
-  // of the collector's work.
+  // Most rings have no owner, and each is on its own pages: checking all of them each time was a tenth of the
+  // collector's work.
   std::vector<std::uint32_t> in_use_;
   const u64* rings_taken_ = nullptr;      // in the shared memory
   std::uint64_t rings_taken_before_ = 0;  // when in_use_ was made

@@ -1,10 +1,10 @@
-// What happened to the blocks of each site: a stack, an allocator and, where threads are told apart, the
-// thread that allocated. Numbers only; which block is whose is the business of LiveSet.
+// What happened to the blocks of each site: a stack, an allocator and, if threads are distinguished, the
+// thread that allocated. Numbers only; LiveSet maps blocks to sites.
 //
-// The composition of the peak is exact and costs nothing per event: the peak has a number that grows with
-// each new one, and a site keeps what it had live at the last peak when it first changes after it. Whoever
-// did not change since still has it live. The alternative, copying all sites at each new peak, would cost a
-// copy per allocation while the heap grows.
+// The composition of the peak is exact and costs nothing per event: each new peak gets the next number, and a
+// site saves its live amount at the last peak when it first changes after it. A site that has not changed
+// since still has that amount live. The alternative, copying all sites at each new peak, would cost a copy
+// per allocation while the heap grows.
 #pragma once
 
 #include <algorithm>
@@ -43,7 +43,7 @@ Weight sampled_weight(std::uint64_t size, std::uint64_t mean);
 
 struct SiteKey {
   std::uint32_t stack = 0;  // of StackTable
-  std::uint32_t tid = 0;    // 0: threads are not told apart
+  std::uint32_t tid = 0;    // 0: threads are not distinguished
   std::uint32_t allocator = 0;
   bool operator==(const SiteKey&) const = default;
 };
@@ -68,7 +68,7 @@ class Sites {
   // Sizes and lifetimes of 2^47 and more (128 TiB, 39 hours) share the last bucket.
   static constexpr unsigned kBuckets = 49;
 
-  // Beyond half of `max_sites` threads are no longer told apart, beyond all of it nor are stacks.
+  // Above half of `max_sites` threads are no longer distinguished, above all of it nor are stacks.
   Sites(std::uint32_t max_sites, bool by_thread);
 
   std::uint32_t site(const SiteKey& key);
@@ -191,7 +191,7 @@ class Sites {
     }
     return row;
   }
-  // What a free changes beside what is live.
+  // What a free changes other than the live amount.
   [[gnu::always_inline]] void book_free(std::uint32_t site, Row& row, const Sum& sum, const Freed& freed) {
     constexpr std::uint64_t kShortLivedNs = 1'000'000;
     row.freed.add(sum);
@@ -230,7 +230,7 @@ class Sites {
   std::vector<SiteKey> keys_;
   std::vector<Row, HugePages<Row>> rows_;
   std::vector<std::uint32_t, HugePages<std::uint32_t>> counts_;  // 2 * kBuckets per site
-  std::unordered_map<std::size_t, std::uint32_t> carries_;       // how often a count began anew
+  std::unordered_map<std::size_t, std::uint32_t> carries_;       // how often a count started over
   std::vector<float> estimates_;                                 // as counts_, of samples; empty without them
   struct Totals {
     Sum allocated, freed;  // of the slices that are over

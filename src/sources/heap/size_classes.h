@@ -1,10 +1,10 @@
-// How much memory an allocator sets aside for a block, from the size that was asked for: allocators round up
-// to classes by fixed rules. So what is lost to rounding can be said, and whether a free with a size would
-// put a block among blocks of another size, without asking the process anything. Pure.
+// How much memory an allocator uses for a block of a requested size: allocators round up to classes by fixed
+// rules. This gives the loss to rounding, and whether a sized free would put a block among blocks of another
+// size, without asking the process anything. Pure.
 //
 // Sources: glibc malloc/malloc.c (request2size); jemalloc include/jemalloc/internal/sz.h (4.0 to 5.3: four
 // classes for each doubling, quantum 16); mimalloc src/page-queue.c (_mi_bin); gperftools src/common.cc
-// (SizeMap::Init). Builds with other constants exist; the distributions' are what the tests compare with.
+// (SizeMap::Init). Builds with other constants exist; the tests compare with the distributions' builds.
 #pragma once
 
 #include <cstdint>

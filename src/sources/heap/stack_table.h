@@ -1,6 +1,6 @@
-// The tracer's stack numbers -> stacks that are told apart by content. A thread numbers the stacks that it
-// sees for itself, so the same stack has as many numbers as there are threads, and threads come and go for as
-// long as the recording lasts: numbers are remembered for a while, contents for good.
+// The tracer's stack numbers -> stacks distinguished by content. Each thread numbers its own stacks, so the
+// same stack has as many numbers as there are threads, and threads come and go during the recording: numbers
+// are remembered for a while, contents permanently.
 #pragma once
 
 #include <array>
@@ -19,9 +19,9 @@ class StackTable {
 
   // What is remembered of one number.
   struct Known {
-    std::uint32_t stack = 0;  // 0: the number was never told, or has been forgotten
-    // For whoever looks numbers up: the site that it led to last, 0 at first, and for which thread and
-    // allocator. All in one place, as this is the first of the memory that an event waits for.
+    std::uint32_t stack = 0;  // 0: the number was never defined, or has been forgotten
+    // For lookups by number: the last site of the stack, 0 at first, and for which thread and allocator. All
+    // in one place, because this is the first memory an event waits for.
     std::uint32_t site = 0, tid = 0;
     std::uint8_t allocator = 0;
     std::uint8_t end = 0;  // of the walk

@@ -17,7 +17,7 @@ namespace fathom::sources::heap {
 
 // The same moment on both clocks.
 struct Moment {
-  std::uint64_t ticks = 0;  // raw, or since tracer_shared::tsc_base: whoever takes it says which
+  std::uint64_t ticks = 0;  // raw, or since tracer_shared::tsc_base: the caller says which
   std::uint64_t ns = 0;
 };
 
@@ -39,7 +39,7 @@ inline Moment read_clocks() {
 
 class TickClock {
  public:
-  // Pairs go forward in time. Those too close to the first to tell a rate are ignored.
+  // Pairs go forward in time. Those too close to the first to give a rate are ignored.
   void add(const Moment& moment) {
     if (first_.ns == 0) {
       first_ = moment;

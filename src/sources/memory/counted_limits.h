@@ -1,5 +1,6 @@
-// How near a process is to limits that are counted: mappings, descriptors, threads, locked and promised memory. Sources: proc(5)
-// (/proc/PID/maps, fd, limits, status), sysctl vm.max_map_count and vm.overcommit_memory, /proc/meminfo, cgroups(7) pids.max.
+// How close a process is to limits that are counted: mappings, descriptors, threads, locked and committed
+// memory. Sources: proc(5) (/proc/PID/maps, fd, limits, status), sysctl vm.max_map_count and
+// vm.overcommit_memory, /proc/meminfo, cgroups(7) pids.max.
 #pragma once
 
 #include <cstdint>

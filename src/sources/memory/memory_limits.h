@@ -32,7 +32,7 @@ struct MemoryLimit {
 const MemoryLimit* first_to_be_met(const std::vector<MemoryLimit>& limits);
 
 struct ProcessLimits {
-  std::optional<std::uint64_t> address_space, data;  // soft limits, bytes; nullopt: unlimited, or not told
+  std::optional<std::uint64_t> address_space, data;  // soft limits, bytes; nullopt: unlimited, or unknown
   bool operator==(const ProcessLimits&) const = default;
 };
 ProcessLimits parse_process_limits(std::string_view text);

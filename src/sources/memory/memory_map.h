@@ -1,8 +1,8 @@
-// Every mapping of a process with what of it is resident, and what each mapping is. Source: proc(5),
-// /proc/PID/smaps. Reading it walks the page tables of the process with its mmap_lock held: 60 ns a page
-// (31 ms for a mapping of 2 GiB on 6.18 in a virtual machine), during which the process can neither map nor
-// unmap. So it is read in pieces, between which the kernel lets go of the lock, within a budget, and not at
-// all where the size alone says that it would take too long. smaps_rollup is no way out: it walks as much.
+// Every mapping of a process, its resident part, and its kind. Source: proc(5), /proc/PID/smaps. Reading it
+// walks the page tables of the process with its mmap_lock held: 60 ns a page (31 ms for a mapping of 2 GiB on
+// 6.18 in a virtual machine), during which the process can neither map nor unmap. So it is read in pieces
+// within a budget; the kernel releases the lock between them. It is not read at all if the size alone shows
+// that it would take too long. smaps_rollup does not help: it walks as much.
 //
 // Parsing and judging are pure; the text is not trusted.
 #pragma once
@@ -60,10 +60,10 @@ struct StackPointer {
   std::string thread;  // its name
   bool operator==(const StackPointer&) const = default;
 };
-// Of the threads that are blocked; those that run do not tell. At most `most` threads are asked.
+// Of blocked threads; running ones do not report it. Reads at most `most` threads.
 std::vector<StackPointer> read_stack_pointers(std::int32_t pid, std::size_t most = 4096);
 
-// What a mapping is, as far as the map itself and stack pointers tell.
+// The kind of a mapping, as far as the map itself and stack pointers show it.
 enum class MappingUse : std::uint8_t {
   kFile,         // its private pages are data of the file
   kFileZeroed,   // anonymous, right behind the writable data of a file: the zeroed part of it (.bss)

@@ -28,7 +28,7 @@ struct MemoryReading {
   ResidentPages pages;  // of a scan: of all mappings, as long as the runs are not too many
   // Of a scan: what of the process's own memory lies on huge pages, first and end; ascending.
   std::vector<std::pair<std::uint64_t, std::uint64_t>> huge_runs;
-  bool whole = false;            // else the budget was used up, and nothing can be said of the sum
+  bool whole = false;            // else the budget ran out, and the sum is unknown
   std::uint64_t zero_bytes = 0;  // mapped to the page of zeros, and no part of RSS; of a scan
   std::uint64_t elsewhere = 0;   // resident bytes that came into no mapping: mapped since the map was read
   std::uint64_t took_ns = 0;     // all of it
@@ -38,8 +38,8 @@ struct MemoryReading {
 // Runs of pages -> mappings. Pure.
 class PageSums {
  public:
-  // What is asked of the kernel for one mapping: only in private mappings of files may a page be the file's or the
-  // process's own.
+  // Which kernel interface to use for a mapping: only in private file mappings may a page belong to the file
+  // or to the process.
   static bool asks_of_file(const process::MapEntry& entry);
 
   // `entries`: ascending, not overlapping. Those of `huge_files` (same size, or empty) are of hugetlbfs, whose pages
@@ -66,7 +66,7 @@ class PageSums {
   std::uint64_t zero_bytes_ = 0, elsewhere_ = 0;
 };
 
-// What only the files behind the mappings can tell.
+// Facts that only the files behind the mappings provide.
 struct FileAnswers {
   std::vector<process::MapEntry> entries;  // zeroed data is split from what lies behind it (zeroed_data.h)
   std::vector<std::uint64_t>
@@ -76,8 +76,8 @@ struct FileAnswers {
 // `has_huge_files`: the process has pages of hugetlbfs, so it is asked which mappings they are in.
 FileAnswers ask_files(std::int32_t pid, std::vector<process::MapEntry> entries, bool has_huge_files);
 
-// Who asks. The file system may be the target's own (FUSE) and never answer, so whoever must not wait for ever asks in a
-// thread that can be given up. nullopt: no answer; the mappings are told by what the map says of them alone.
+// Calls the functions above. The file system may be the target's own (FUSE) and never answer, so callers that
+// must not block forever use an abandonable thread. nullopt: no answer; only the map describes the mappings.
 using AskFiles = std::function<std::optional<FileAnswers>(
     std::int32_t pid, const std::vector<process::MapEntry>& entries, bool has_huge_files)>;
 

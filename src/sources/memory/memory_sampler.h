@@ -22,7 +22,7 @@ struct SeriesValue {
   bool operator==(const SeriesValue&) const = default;
 };
 
-// The total time that tasks stood still for want of one resource, since boot.
+// The total time that tasks stalled on one resource, since boot.
 struct Pressure {
   std::uint64_t some_us = 0, full_us = 0;  // at least one task; all tasks at once
   bool operator==(const Pressure&) const = default;

@@ -1,10 +1,10 @@
-// What the page cache holds of the files that a process maps, whoever brought it there: a database of a terabyte is
-// mapped as a whole, and what of it is in memory, waits to be written, or was thrown out a moment ago decides how fast
-// it answers. Sources: cachestat(2) (Linux 6.5, call 451), which looks at the file alone and not at the process; before
-// it mincore(2) on a mapping of our own, which tells what is cached and no more.
+// The page cache of the files that a process maps, whichever process read them: a terabyte database is mapped
+// as a whole, and its speed depends on which part is in memory, waits to be written, or was just evicted.
+// Sources: cachestat(2) (Linux 6.5, call 451), which reads the file alone and not the process; before it
+// mincore(2) on a mapping of our own, which reports cached pages only.
 //
-// Which files are asked is pure. A file is opened for reading only, after it has shown itself to be a regular one; the
-// file system behind it may be the target's own (FUSE) and not answer, so who calls this must be ready to be kept.
+// The choice of files is pure. A file is opened for reading only, after a check that it is a regular one; the
+// file system behind it may be the target's own (FUSE) and not answer, so the caller must expect to block.
 #pragma once
 
 #include <cstdint>

@@ -1,12 +1,12 @@
-// Which pages of a process are resident, as runs of pages. Source: the kernel's admin-guide/mm/pagemap.rst, ioctl
-// PAGEMAP_SCAN (Linux 6.7); needs ptrace access. Measured on 6.18: 17 ns for each resident page of 4 KiB, nothing for
-// memory that was never touched, 0.3 us a mapping; smaps takes 107 ns and 2.8 us, and holds the process's mmap_lock for
-// a whole mapping.
+// Which pages of a process are resident, as runs of pages. Source: the kernel's admin-guide/mm/pagemap.rst,
+// ioctl PAGEMAP_SCAN (Linux 6.7); needs ptrace access. Measured on 6.18: 17 ns for each resident page of 4
+// KiB, nothing for memory that was never touched, 0.3 us a mapping; smaps takes 107 ns and 2.8 us, and holds
+// the process's mmap_lock for a whole mapping.
 //
-// The scan stalls nobody for long because it is cut into calls of 8,192 pages with a pause between them: a reader who
-// comes back at once takes the lock again before a writer who sleeps for it has woken up. The kernel is asked whether a
-// page is a file's (PAGE_IS_FILE) only where the mapping does not tell, as that looks at each page's own record and
-// costs three times as much.
+// The scan never blocks a writer for long, because it is cut into calls of 8,192 pages with a pause between
+// them: without the pause it would take the lock again before a sleeping writer has woken up. It asks for
+// PAGE_IS_FILE only if the mapping does not show it, because that reads each page's own record and costs
+// three times as much.
 #pragma once
 
 #include <cstddef>

@@ -17,12 +17,12 @@ class ResidentPages {
 
   static Result<ResidentPages> open(std::int32_t pid);
 
-  // Reads [start, end), which lies after all that was looked at before. Addresses are multiples of a page.
-  // False: it could not be read; nothing is known of it then.
+  // Reads [start, end), which lies after all previous ranges. Addresses are multiples of a page. False: it
+  // could not be read, and nothing is known about it.
   bool read(std::uint64_t start, std::uint64_t end);
   // The same from what is known already, a flag a page.
   void add(std::uint64_t start, const std::vector<bool>& resident);
-  // A range was looked at, and then, in it, what is resident. Each after all that was told before.
+  // A range was read, followed by its resident runs. Each after all previous ones.
   void add_range(std::uint64_t start, std::uint64_t end);
   void add_run(std::uint64_t start, std::uint64_t end);
 

@@ -1,5 +1,5 @@
-// Where the zeroed data (.bss) of a file ends that is mapped into a process. The kernel places anonymous memory right
-// behind a library's data wherever there is room, and joins it with the library's own: only the file says where that
+// Where the zeroed data (.bss) of a mapped file ends. The kernel places anonymous memory right behind a
+// library's data wherever there is room, and merges it with the library's own: only the file shows where that
 // ends. Source: ELF program headers (gABI, chapter 5), PT_LOAD.
 #pragma once
 

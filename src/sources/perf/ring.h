@@ -20,8 +20,8 @@ class RecordReader {
  public:
   RecordReader(std::span<const std::byte> data, std::uint64_t tail, std::uint64_t head);
 
-  // The next record, header included; valid until the next call. nullopt at the end, and from a record on
-  // whose size cannot be true: nothing tells where the next one begins, so all up to head is given up.
+  // The next record, header included; valid until the next call. nullopt at the end, and from a record with
+  // an impossible size on: the start of the next one is unknown, so everything up to head is skipped.
   std::optional<std::span<const std::byte>> next();
 
   std::uint64_t position() const { return tail_; }  // all before it is ours no more

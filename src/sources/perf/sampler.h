@@ -23,8 +23,8 @@ struct PerfSamplerOptions {
   // How much of the stack is copied. A walk that needs more ends early (WALK_STACK_CUT): programs with large
   // frames, such as asynchronous Rust, need all that there is. A multiple of 8.
   std::uint32_t stack_bytes = 32 * 1024;
-  // Wished for, for each CPU; less where the limit of locked memory says so, then with a larger risk of
-  // losing samples.
+  // Requested size per CPU; less if the locked-memory limit requires it, then with a larger risk of losing
+  // samples.
   std::size_t ring_bytes = 4 << 20;
   // For a target that we launch: it waits, forked, and sampling begins with its exec.
   bool start_on_exec = false;

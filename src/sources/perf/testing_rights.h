@@ -1,5 +1,5 @@
-// For tests: what this user may record, asked of the kernel and not of the code under test. A test that is
-// skipped because that code fails could not fail itself.
+// For tests: what this user may record, according to the kernel and not to the code under test. Otherwise a
+// test of broken code would be skipped instead of failing.
 #pragma once
 
 #include <linux/perf_event.h>

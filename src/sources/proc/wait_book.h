@@ -21,7 +21,8 @@ namespace fathom::sources {
 
 class WaitBook {
  public:
-  // `switches`: records of switches will be told. Waits are then given out when their ends have been.
+  // `switches`: records of context switches will follow. Waits are then returned once their ends have been
+  // seen.
   explicit WaitBook(bool switches) : switches_(switches) {}
 
   // A thread of the target, from `time_ns` on, with what the scheduler has booked for it so far. `before`: it
@@ -36,7 +37,7 @@ class WaitBook {
   void look_same(std::int32_t tid, std::uint64_t time_ns, const process::SchedulerTimes& times);
   // It runs, or could.
   void look_running(std::int32_t tid, std::uint64_t time_ns, const process::SchedulerTimes& times);
-  // It is blocked in another wait than before. `wait` tells stack and cause; times are set here.
+  // It is blocked in another wait than before. `wait` has stack and cause; times are set here.
   void look_blocked(std::uint64_t time_ns, const process::SchedulerTimes& times, const Waited& wait);
   // The stack of the wait that it is in is better known now.
   void set_stack(std::int32_t tid, std::uint64_t stack_id);
@@ -45,7 +46,7 @@ class WaitBook {
   // Gives out what the thread still has open, with its sums.
   void ended(std::int32_t tid, std::uint64_t time_ns, std::vector<Event>& out);
 
-  // Waits that are over. Call it after switches were told, and before the looks that follow.
+  // Waits that are over. Call it after the switches were added, and before the scans that follow.
   void take(std::vector<Event>& out);
   // The sums of every thread up to its last look.
   void sum(std::vector<Event>& out) const;
@@ -59,7 +60,7 @@ class WaitBook {
     double head_ns = 0, tail_ns = 0;      // estimates of its parts before the first and after the last look
     double before_ns = 0, after_ns = 0;   // what these looks stand for on their outer sides
     double queued_ns = 0;                 // estimate, until it ran
-    std::uint64_t out_ns = 0, in_ns = 0;  // from records of switches; 0: not told
+    std::uint64_t out_ns = 0, in_ns = 0;  // from records of switches; 0: unknown
     int takes = 0;
   };
   struct Account {
@@ -73,7 +74,7 @@ class WaitBook {
     std::optional<Open> open;
     std::vector<Open> closed;
     double waited_ns = 0, booked_ns = 0;  // exact, up to the pool; and what was given to stacks of it
-    // From records of switches; 0: not told.
+    // From records of switches; 0: unknown.
     std::uint64_t out_ns = 0, in_ns = 0, first_in_ns = 0;
     std::uint64_t ran_ns = 0;
     bool preempted = false;
