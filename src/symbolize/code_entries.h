@@ -29,8 +29,8 @@ struct InlinedEntry {
   std::uint32_t after = 0;   // number of the first one that is not inlined into this one
 };
 
-// One unit. All answers are nullopt where something is not understood (a form of a vendor, damage): then somebody else is to
-// be asked.
+// One unit. All answers are nullopt if something is not understood (a vendor's form, damage): then use
+// another reader.
 class CodeEntries {
  public:
   // `unit` is the offset of the unit's header in .debug_info. The sections outlive the result. nullopt also for units that are

@@ -1,7 +1,7 @@
-// What the process that reads the target's files gives up before it reads the first byte. Whoever takes it
-// over through a defect in a parser finds himself in a process that owns nothing, may open nothing and may
-// start nothing: it can answer its parent wrongly, and end. Source: seccomp(2), capabilities(7),
-// setrlimit(2). Private to this folder.
+// The privileges that the process that reads the target's files drops before it reads the first byte. An
+// attacker who exploits a parser gets a process that owns nothing, may open nothing and may start nothing: it
+// can answer its parent wrongly, and end. Source: seccomp(2), capabilities(7), setrlimit(2). Private to this
+// folder.
 #pragma once
 
 #include <sys/types.h>
@@ -17,8 +17,8 @@ struct Confinement {
   std::uint64_t memory_bytes = std::uint64_t{2} << 30;  // of its own; mapped files do not count
 };
 
-// For the whole life of the calling process, which has one thread. What the kernel refuses is left out: less
-// is better than no names, and a caller that was root and could not become `user` is told.
+// For the whole life of the calling process, which has one thread. Skips what the kernel refuses: weaker
+// confinement is better than no names. Reports an error if the caller was root and could not become `user`.
 bool confine_process(const Confinement& confinement);
 
 // A file that a library wants to open, by its path as the library has it. A descriptor, or -1 with errno set.

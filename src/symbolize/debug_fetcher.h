@@ -36,7 +36,7 @@ class DebugFetcher {
   DebugFetcher(const DebugFetcher&) = delete;
   DebugFetcher& operator=(const DebugFetcher&) = delete;
 
-  // True if `identity` is a build id and something may come of it; then take() will have a result some day.
+  // True if `identity` is a build id and a file may be found; then take() will have a result some day.
   bool ask(const std::string& identity);
   bool is_ready(const std::string& build_id) const;
   // Once for each; nullopt: still under way.

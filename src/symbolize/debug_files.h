@@ -27,10 +27,11 @@ class DebugFiles {
  public:
   explicit DebugFiles(const Options& options) : options_(options) {}
 
-  // In this order: the symbol directory by build id; .build-id/ of the debug directories, under the target's
-  // root and then our own; the debug link, beside the module, in .debug/ there, and in the debug directories;
-  // what debuginfod's client has fetched for anybody before; the symbol directory by equal code. A file counts only if it is proved to belong to the module: by the
-  // same build id, by the checksum of the debug link, or by the same bytes of code at the same addresses.
+  // Searches in this order: the symbol directory by build id; .build-id/ of the debug directories, under the
+  // target's root and then our own; the debug link, next to the module, in .debug/ there, and in the debug
+  // directories; the cache of debuginfod's client; the symbol directory by equal code. A file counts only if
+  // it is proved to belong to the module: by the same build id, by the checksum of the debug link, or by the
+  // same bytes of code at the same addresses.
   std::optional<DebugFile> find(const elf::ElfFile& module, const ModuleSource& source);
 
  private:

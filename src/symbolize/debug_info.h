@@ -47,8 +47,7 @@ class DebugInfo {
 
   // For ascending addresses.
   std::vector<DebugChain> find(std::span<const ElfAddress> addresses);
-  // An estimate of what is kept for units that were hit: a caller that wants the memory back opens the file
-  // anew.
+  // An estimate of the memory used for units that were hit: to free it, open the file again.
   std::size_t memory_bytes() const;
   // Looks for the other parts of the first units that are split.
   void check();

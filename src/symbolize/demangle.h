@@ -1,5 +1,5 @@
 // Linker names -> names as people write them. Itanium C++, Rust legacy (its hash is dropped) and Rust v0,
-// through libiberty. Generic arguments and parameter types stay: they tell two functions apart. Pure; any
+// through libiberty. Generic arguments and parameter types stay: they distinguish functions. Pure; any
 // thread; never fails.
 //
 // Symbol names come from files that may be hostile: input and output are bounded, and so are time and
@@ -12,13 +12,14 @@
 namespace fathom::symbolize {
 
 // The name of the function in the source.
-//   - A name that is not mangled comes back as it is.
-//   - What a compiler appends to a copy or a piece of one function goes, as debug information names it the
-//   same:
+//   - A name that is not mangled is returned unchanged.
+//   - Suffixes that a compiler appends to a copy or a piece of one function are dropped, because debug
+//     information uses the same name:
 //     .llvm.NUMBER, .cold, .isra.N, .constprop.N, .lto_priv.N. A piece that is called like a function of its
-//     own stays apart: "f(int) [clone .part.0]".
-//   - A mangled name that cannot be demangled keeps its readable beginning, and what tells it from others: "parse::..
-//   [_Z5parseITk5Inputi6ReaderEvT_T0_]", and of a long one "boost::spirit::.. [_Z, 9120 characters, #0123456789abcdef]".
+//     own stays separate: "f(int) [clone .part.0]".
+//   - A mangled name that cannot be demangled keeps its readable beginning, and what makes it unique:
+//     "parse::.. [_Z5parseITk5Inputi6ReaderEvT_T0_]", and a long one "boost::spirit::.. [_Z, 9120 characters,
+//     #0123456789abcdef]".
 // Uses up to 2 MB of stack for hostile names.
 std::string demangle(std::string_view mangled);
 

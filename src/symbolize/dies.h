@@ -20,8 +20,8 @@ struct AddressRange {
 // The address ranges of an entry; at most `limit`. Empty, inverted and discarded ones (start 0) are left out.
 std::vector<AddressRange> ranges_of(Dwarf_Die& die, std::size_t limit);
 
-// Steps over the children of entries of one unit. dwarf_siblingof() follows DW_AT_sibling wherever it points,
-// so a reference backwards makes it go round for ever; here, each reference is looked at before it may.
+// Iterates over the children of one unit's entries. dwarf_siblingof() follows DW_AT_sibling wherever it
+// points, so a backward reference makes it loop forever; here, each reference is checked first.
 class SiblingWalk {
  public:
   explicit SiblingWalk(Dwarf_Die unit);

@@ -14,7 +14,7 @@ struct FetchOptions {
   // Where fetched files are kept. Empty: nowhere.
   std::string cache_directory;
   std::uint64_t cache_limit_bytes = std::uint64_t{4} << 30;
-  bool give_up_rights = false;  // the thread that fetches keeps what it needs to become nobody, and no more
+  bool give_up_rights = false;  // the thread that fetches keeps only what it needs to become the user nobody
   std::uint64_t wait_ns = 10'000'000'000;  // for files that are under way when a recording ends
 };
 

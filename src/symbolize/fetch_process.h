@@ -1,6 +1,7 @@
-// The process that talks to debuginfod servers: fathom executed once more. As root it becomes nobody first, so that what comes
-// over the network is read without rights. It asks with Debian's libdebuginfod where that can be loaded, else with the program
-// debuginfod-find; both know the variables DEBUGINFOD_*, proxies and certificates.
+// The process that talks to debuginfod servers: another execution of fathom. As root it becomes the user
+// nobody first, so that it parses network data without privileges. It uses Debian's libdebuginfod if it can
+// load that, else the program debuginfod-find; both know the variables DEBUGINFOD_*, proxies and
+// certificates.
 #pragma once
 
 #include <string>

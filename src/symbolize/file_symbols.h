@@ -22,7 +22,7 @@ class FileSymbols final : public ModuleSymbols {
  public:
   static std::unique_ptr<ModuleSymbols> open_file(const ModuleSource& source, const Options& options,
                                                   DebugFiles& debug_files);
-  // The same of files that somebody else has opened; `debug_file` is -1 if there is none.
+  // The same for files that the caller has opened; `debug_file` is -1 if there is none.
   static std::unique_ptr<ModuleSymbols> of_files(const std::string& path, Fd file,
                                                  const std::string& debug_path, Fd debug_file, bool inlines,
                                                  PointedPaths pointed);

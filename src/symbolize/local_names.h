@@ -17,7 +17,7 @@ namespace fathom::symbolize {
 class LocalNames {
  public:
   explicit LocalNames(const Options& options);
-  // `number` tells the module from others.
+  // `number` identifies the module.
   std::unique_ptr<ModuleSymbols> open(const ModuleSource& source, std::uint32_t number);
 
  private:

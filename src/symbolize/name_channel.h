@@ -1,5 +1,5 @@
-// Frames over a pair of sockets: a kind, bytes, and open files beside them. Either side may be gone or may
-// say anything: a frame is read up to a limit, and while nothing comes, the caller is asked whether to go on.
+// Frames over a socket pair: a kind, bytes, and passed descriptors. Either side may be gone or may send
+// anything: a frame is read up to a limit, and while nothing comes, the caller decides whether to continue.
 // One thread at a time.
 #pragma once
 

@@ -1,7 +1,7 @@
-// What the recorder and the process that reads the target's files say to each other, as bytes. The recorder
-// believes an answer no further than it can check: whoever has taken the other process over writes it. Pure.
+// The messages between the recorder and the process that reads the target's files, as bytes. The recorder
+// trusts an answer only as far as it can check it: an attacker may control the other process. Pure.
 //
-// A request is about one module, by a number of the recorder's choice; open files travel beside the bytes.
+// A request is about one module, by a number of the recorder's choice; descriptors travel with the bytes.
 #pragma once
 
 #include <cstdint>
@@ -17,15 +17,15 @@
 
 namespace fathom::symbolize {
 
-// Beside it: the file, then its debug file if it has one.
+// With it: the file, then its debug file if it has one.
 struct OpenModule {
   std::string path;        // for messages and for names of nameless functions
   std::string debug_path;  // "": there is none
   bool inlines = true;
-  std::string pointed_from;  // path of the file with debug information: what that points to may lie beside it
+  std::string pointed_from;  // path of the file with debug information: files it refers to may be next to it
   bool operator==(const OpenModule&) const = default;
 };
-// Beside it: the file, which takes the place of one that was sent before.
+// With it: the file, which replaces the one that was sent before.
 struct OpenPerfMap {
   std::string path;
   bool operator==(const OpenPerfMap&) const = default;

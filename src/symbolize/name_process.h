@@ -50,9 +50,9 @@ class NameProcess {
   // Waits for the answer. After anything but an answer the process is ended.
   Reply ask(const NameRequest& request, std::span<const int> files, const OpenFile& open_file);
 
-  // Ends it, now and for good: whoever waits for an answer goes on.
+  // Ends it, now and permanently: callers waiting for an answer continue.
   void interrupt();
-  // The same from this time on, or as soon as `hurry` says so, also in the middle of an answer.
+  // The same from this time on, or as soon as `hurry` returns true, also in the middle of an answer.
   void end_by(std::chrono::steady_clock::time_point time, std::function<bool()> hurry);
   // As the kernel's calls of the same names; also of a process that is just being started, or will be.
   void set_priority(int policy, int nice);

@@ -1,5 +1,5 @@
-// Names that somebody else has already put in order: the kernel's in kallsyms, a JIT compiler's in its perf
-// map. Private to this folder: ModuleSymbols::open() makes them.
+// Names that are already in order: the kernel's in kallsyms, a JIT compiler's in its perf map. Private to
+// this folder: ModuleSymbols::open() makes them.
 #pragma once
 
 #include <sys/types.h>
@@ -44,7 +44,7 @@ class KernelSymbols final : public ModuleSymbols {
 class PerfMapSymbols final : public ModuleSymbols {
  public:
   explicit PerfMapSymbols(int pid);
-  // Of a map that somebody else has opened, as it is now.
+  // Of a map that the caller has opened, as it is now.
   static std::unique_ptr<ModuleSymbols> of_file(const std::string& path, const Fd& file);
 
   model::SymbolSource source() const override;

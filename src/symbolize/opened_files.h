@@ -16,7 +16,8 @@ namespace fathom::symbolize {
 struct OpenedFiles {
   Fd file, debug_file;     // -1: there is none
   std::string debug_path;  // below `pointed.root`
-  // What debug information points to: its paths are meant below that root, or beside that file, which is below it too.
+  // Files that debug information refers to: their paths are relative to that root, or to that file, which is
+  // below it too.
   PointedPaths pointed;
   bool stripped = false;  // no DWARF, no .symtab, and no other file that has them
   std::string problem;    // one line: why there is no file; "" if all is well
@@ -24,9 +25,9 @@ struct OpenedFiles {
 // A file that is not regular, or no longer the one that was running, is not opened.
 OpenedFiles open_files(const ModuleSource& source, DebugFiles& debug_files);
 
-// Opens what debug information itself points to (split DWARF, files shared by dwz): text that whoever wrote
-// the file chose. So the path is followed below the root of the target, and with the rights of the user who
-// owns the file that says it, unless that is root's alone to write.
+// Opens files that debug information refers to (split DWARF, files shared by dwz): the path is text chosen by
+// the file's author. So it is followed below the root of the target, and with the rights of the owner of the
+// referring file, unless only root can write that.
 class PointedFiles {
  public:
   // A root that is gone with its process leaves our own: what is opened is checked by its id all the same.

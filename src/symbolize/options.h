@@ -63,7 +63,7 @@ struct Options {
 // One function of the chain at one address.
 struct Name {
   std::string function;    // demangled
-  std::string file;        // absolute where the debug information says so; empty if unknown
+  std::string file;        // absolute if the debug information has it so; empty if unknown
   std::uint32_t line = 0;  // 0 if unknown
   auto operator<=>(const Name&) const = default;
 };

@@ -10,9 +10,9 @@
 
 namespace fathom::symbolize {
 
-// For files and for the code of a process that has a perf map; the same names as of ModuleSymbols::open().
-// `number` tells the module from others of `process`, which outlives it. A module whose reader dies twice, or
-// once takes more than it may, is given up: lost() says why, and there are no more names.
+// For files and for the code of a process that has a perf map; the same names as from ModuleSymbols::open().
+// `number` identifies the module within `process`, which outlives it. A module is abandoned if its reader
+// dies twice, or exceeds a limit once: lost() has the reason, and there are no more names.
 std::unique_ptr<ModuleSymbols> open_remote(const ModuleSource& source, const Options& options,
                                            DebugFiles& debug_files, NameProcess& process,
                                            std::uint32_t number);

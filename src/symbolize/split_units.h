@@ -1,6 +1,7 @@
-// Split DWARF: the entries of a unit lie in a file of their own (.dwo, or the object file itself), or in a package of many
-// (.dwp beside the module), and the module has a skeleton of the unit. One way for all three: the unit's sections become an
-// image for libdw, with the skeleton's addresses. Private to this folder.
+// Split DWARF: the entries of a unit lie in a file of their own (.dwo, or the object file itself), or in a
+// package of many (.dwp next to the module), and the module has a skeleton of the unit. One way for all
+// three: the unit's sections become an image for libdw, with the skeleton's addresses. Private to this
+// folder.
 #pragma once
 
 #include <elfutils/libdw.h>
@@ -30,7 +31,8 @@ struct SplitUnit {
 
 class SplitUnits {
  public:
-  // `main` has the skeletons, and outlives this object. Packages and files beside the module are looked for by `paths`.
+  // `main` has the skeletons, and outlives this object. Packages and files next to the module are found
+  // through `paths`.
   SplitUnits(const DwarfFile& main, std::uint16_t machine, PointedPaths paths)
       : main_(main), machine_(machine), paths_(std::move(paths)) {}
 

@@ -1,10 +1,10 @@
-// Names that were expensive to find, kept between recordings: one file for each module identity, addresses ->
-// names. For modules with DWARF, where the first question costs hundreds of milliseconds; a symbol table is
-// as fast as the cache.
+// Expensive names, cached between recordings: one file for each module identity, addresses -> names. For
+// modules with DWARF, where the first lookup costs hundreds of milliseconds; a symbol table is as fast as the
+// cache.
 //
 // File: magic, version, XXH3 of all that follows; identity, stamp, texts, and for each address in ascending
-// order its chain of names, all as varints. Whatever is older, damaged or of other sources counts as not
-// there, and is written anew.
+// order its chain of names, all as varints. A file that is older, damaged or from other sources counts as
+// missing, and is rewritten.
 #pragma once
 
 #include <cstdint>

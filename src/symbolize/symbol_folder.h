@@ -1,5 +1,5 @@
-// What a folder of debug files and unstripped binaries holds, for whoever has a build id. Reads the heads of files; their
-// names are read elsewhere. Private to this folder.
+// A folder of debug files and unstripped binaries, indexed by build id. Reads the heads of files; their names
+// are read elsewhere. Private to this folder.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,8 @@ struct SymbolFile {
 
 class SymbolFolder {
  public:
-  // What is looked at: a folder of this size takes some seconds, and whoever names / by mistake is told instead of waiting.
+  // The limit of the search: a folder of this size takes some seconds, and a user who passes / by mistake
+  // gets an error instead of waiting.
   static constexpr std::size_t kMostEntries = 100'000;
 
   // All regular ELF files below `path` that have names, or that file itself, nearest folders first, 10 folders deep and `most_entries` files and
@@ -31,8 +32,8 @@ class SymbolFolder {
   // Files that one would take for those of the module "sqlite3": sqlite3, sqlite3.debug. By path.
   std::vector<const SymbolFile*> called(std::string_view module) const;
 
-  // Files that may be of a module that was recorded without a build id, for whoever can tell by their code: the file itself where one was
-  // named, else those that are called like the module.
+  // Files that may belong to a module recorded without a build id; the caller compares the code: the file
+  // itself if one was given, else those with the module's name.
   std::vector<const SymbolFile*> without_build_id(std::string_view module) const;
   bool is_file() const { return is_file_; }
 

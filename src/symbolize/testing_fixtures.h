@@ -12,7 +12,7 @@ inline std::string fixture(const std::string& name) {
   return FATHOM_FIXTURES "/" + name;
 }
 
-// What a recording knows of a module.
+// A recording's facts about a module.
 inline ModuleSource source_of(const std::string& path) {
   const auto elf = elf::ModuleFile::open(path);
   return {.path = path, .identity = elf ? elf->elf().identity() : ""};

@@ -66,11 +66,11 @@ class Worker {
   // What has become known since the last call. Frames without a name never appear.
   Output poll();
 
-  // Returns when everything submitted so far is in poll(). Helps with the work, as the thread gets little CPU
-  // on a busy machine; frames of a perf map that had no name before are asked again. Debug files that are being fetched are
-  // waited for as long as FetchOptions say; then names are what they are without, and nothing is fetched any more.
-  // `most` is for reading names, next to that; where it is over, or `hurry` says so, the answer is false, and what is left
-  // has no names.
+  // Returns when everything submitted so far is in poll(). Helps with the work, because the thread gets
+  // little CPU on a busy machine; retries unnamed frames of a perf map. Waits for debug files being fetched
+  // as long as FetchOptions say; then names are what they are without, and fetching stops. `most` limits the
+  // time for reading names, in addition; if it runs out, or `hurry` returns true, the result is false, and
+  // the rest has no names.
   bool drain(std::chrono::nanoseconds most = std::chrono::hours(24), const std::function<bool()>& hurry = {});
 
   // What became of the debug files that were fetched, in a sentence; "" if none was asked for.
