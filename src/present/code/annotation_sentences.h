@@ -8,8 +8,8 @@
 
 namespace fathom::present {
 
-// What the function cost, where it costs most, and what is not here of its sources. Lines are told to whoever reads them in
-// a terminal or in JSON.
+// The function's cost, its most expensive lines, and which of its sources are missing. Lines are printed only
+// for a terminal or in JSON.
 std::vector<std::string> sentences_of(const annotate::Annotation& annotation);
 // "hot in cruncher, at 0x1139, 103 bytes"
 std::string block_title(const annotate::CodeBlock& block);

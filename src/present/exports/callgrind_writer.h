@@ -1,6 +1,7 @@
-// One kind of cost as callgrind writes it, for callgrind_annotate and KCachegrind: what each line of each function costs itself, and
-// what each call costs with all below it. Source: "Callgrind Format Specification" in valgrind's manual. How often functions were
-// called is not known of samples; the number that the format asks for is that of the samples, waits or sites with this call.
+// One kind of cost as callgrind writes it, for callgrind_annotate and KCachegrind: the self cost of each line
+// of each function, and the inclusive cost of each call. Source: "Callgrind Format Specification" in
+// valgrind's manual. Samples do not contain call counts; the format's call count is the number of samples,
+// waits or sites with this call.
 #pragma once
 
 #include <string>

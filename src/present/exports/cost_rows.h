@@ -13,7 +13,7 @@
 namespace fathom::present {
 
 struct CostRow {
-  model::ThreadId thread = model::kNoThread;  // kNoThread: threads were not told apart
+  model::ThreadId thread = model::kNoThread;  // kNoThread: threads were not distinguished
   model::StackId stack;
   std::uint32_t skip = 0;   // lines of the leaf frame, innermost first, that are left out
   std::uint32_t cause = 0;  // row of CostRows::causes: a frame above the leaf; 0: none

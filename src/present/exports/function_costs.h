@@ -24,8 +24,8 @@ class FunctionCosts {
  public:
   FunctionCosts(const model::Profile& profile, const analysis::Selection& selection, bool fold_generics);
 
-  // visit(places, row) for each row of costs: its places outermost first, with that of its cause at the end. `places` may be empty:
-  // nothing is known of the stack.
+  // visit(places, row) for each row of costs: its places outermost first, with that of its cause at the end.
+  // `places` may be empty: the stack is unknown.
   template <class Visit>
   void for_each(const Visit& visit) {
     for (const CostRow& row : rows_.rows) {

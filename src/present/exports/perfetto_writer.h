@@ -1,7 +1,8 @@
-// A trace for Perfetto's page and trace_processor: CPU samples with their stacks, waits as slices of their threads with who ended
-// them, and what was read over time (memory, the live heap) as counters, all on one clock. Sources: trace_packet.proto,
-// track_event.proto, profile_common.proto and profile_packet.proto of the Perfetto project. Descriptions of tracks, their events and
-// the clock are promised to stay as they are; samples (PerfSample) are read by every version so far.
+// A trace for Perfetto's page and trace_processor: CPU samples with their stacks, waits as slices of their
+// threads with who ended them, and what was read over time (memory, the live heap) as counters, all on one
+// clock. Sources: trace_packet.proto, track_event.proto, profile_common.proto and profile_packet.proto of the
+// Perfetto project. Track descriptions, their events and the clock have a stability promise; samples
+// (PerfSample) are read by every version so far.
 #pragma once
 
 #include <cstddef>

@@ -10,8 +10,7 @@
 
 namespace fathom::present {
 
-// An error of 0 says that the number is exact. Where something is missing it is null instead: nobody knows
-// it.
+// An error of 0 means the number is exact. Unknown numbers are null.
 inline nlohmann::ordered_json amounts_json(const analysis::HeapAmounts& amounts, bool complete) {
   using Json = nlohmann::ordered_json;
   const auto error = [complete](const analysis::HeapAmount& amount) {

@@ -11,8 +11,8 @@ namespace fathom::present {
 
 inline constexpr int kJsonVersion = 1;
 
-// At most `top` functions, callers and callees each; 0 for all. What is cut off is said ("functions_total").
-// Names that are no UTF-8 get U+FFFD; nothing throws.
+// At most `top` functions, callers and callees each; 0 for all. "functions_total" reports what is cut off.
+// Names that are not UTF-8 get U+FFFD; nothing throws.
 std::string to_json(const analysis::Report& report, std::size_t top);
 
 }  // namespace fathom::present

@@ -8,8 +8,8 @@
 
 namespace fathom::present {
 
-// Which component explains how much of the growth, which are ruled out, what cannot be told; of memory that does not grow,
-// or of a single scrape, how large they are. Empty: no component is known.
+// Which component explains how much of the growth, which are ruled out, which are undecided; for memory that
+// does not grow, or for a single scrape, how large they are. Empty: no component is known.
 std::vector<std::string> sentences_of(const analysis::Components& components);
 
 }  // namespace fathom::present

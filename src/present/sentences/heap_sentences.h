@@ -22,7 +22,7 @@ std::string text_of(const analysis::HeapLosses& losses);
 // "Up to 61.2 MiB belong to an allocator that fathom cannot see: jemalloc 5.3.0 in node, as ...; of its blocks
 // nothing is known."; empty where there is none. `at_most`: bytes, where they are known.
 std::string unseen_text(const std::vector<analysis::UnseenAllocator>& unseen, std::optional<double> at_most);
-// "Of the heap, the blocks alone that were never freed. ..."; empty where all blocks are told of.
+// "Of the heap, the blocks alone that were never freed. ..."; empty if all blocks are covered.
 std::string block_choice_text(const analysis::HeapReport& report);
 // "12 blocks (3.0 KiB) went with 1 program that executed another one (exec)."; empty where there were none.
 std::string text_of(const analysis::HeapDropped& dropped);

@@ -23,8 +23,8 @@ std::string modules_line(const analysis::Report& report);
 std::string sentence_of_resident(const analysis::Report& report);
 // The verdict that matters most, with how sure it is; empty where no heap was traced.
 std::string sentence_of_heap(const analysis::Report& report);
-// What the allocators' functions took of the CPU time and for whom, with the rates where the heap was recorded; "" where it
-// is little, or the sentence of the heap says it.
+// The CPU time of the allocators' functions and its callers, with the rates if the heap was recorded; "" if
+// it is small, or the heap sentence covers it.
 std::string sentence_of_allocator_cpu(const analysis::Report& report);
 std::string quality_sentence(const analysis::Report& report);
 

@@ -22,15 +22,16 @@ Complaint complaint_of(const analysis::Finding& finding);
 // complain about.
 std::vector<Complaint> complaints_of(const analysis::Report& report);
 
-// What the CPU time promised, with its error, and why it may differ: "88 ±19 expected (75.0 %): ...".
+// The samples expected from the CPU time, with the error, and why the count may differ: "88 ±19 expected
+// (75.0 %): ...".
 std::string expected_samples_text(const analysis::Report& report);
 
 // What the heap tracer took in the target, which tables and pictures leave out: "77 % of its CPU time, 647 samples"; "" if
 // that is nothing.
 std::string tracer_share_text(const analysis::CallTree& tree);
 
-// The profiler's own CPU time: "fathom took 0.5 % of a core while it recorded, and 187 ms to start and for names";
-// "" if the recording does not tell.
+// The profiler's own CPU time: "fathom took 0.5 % of a core while it recorded, and 187 ms to start and for
+// names"; "" if the recording does not have it.
 std::string own_cost_sentence(const model::Profile& profile);
 // The same in parts, for the block: "22.7 ms CPU while recording (0.8 % of one), 50.3 ms to start, 137 ms for names".
 std::string own_cost_parts(const analysis::Report& report);

@@ -9,7 +9,7 @@ namespace fathom::present {
 
 // "none", "dynsym", "symtab", "dwarf", "kallsyms", "perf-map", "pseudo": for JSON and narrow columns.
 std::string_view to_string(model::SymbolSource source);
-// "no names found" ...: of a module that is named beside it.
+// "no names found" ...: the text next to a module's name.
 std::string_view describe(model::SymbolSource source);
 // "lines and inlined calls": what a report lacks of a module; "" if nothing.
 std::string_view missing_of(model::SymbolSource source);

@@ -21,7 +21,7 @@ std::string statistics_headline(const allocators::Statistics& one);
 // Of one of them, the most important first. `prefix` of the allocator's functions is not in its statistics.
 std::vector<StatisticsSentence> statistics_sentences(const allocators::Statistics& one);
 
-// Of several, which are taken for one process's in the order of time where their times since its start say so.
+// If there are several, they count as one process's in time order if their times since its start allow it.
 std::vector<StatisticsSentence> growth_sentences(std::span<const allocators::Statistics> all);
 
 }  // namespace fathom::present

@@ -51,7 +51,7 @@ struct FlameGraphOptions {
   std::string name_type = "Function";     // what a frame is called in its details
   std::string background;                 // CSS; "": white, or nearly black where the reader prefers dark
   std::optional<Coloring> coloring = {};  // of this tree, instead of `colors`
-  std::optional<FlameComparison> comparison = {};  // details and tooltips tell both sides
+  std::optional<FlameComparison> comparison = {};  // details and tooltips show both sides
   // Of the file. Beyond it the smallest frames are left out and counted: a browser parses this much in a second.
   std::size_t max_bytes = std::size_t{8} << 20;
 };
@@ -59,7 +59,7 @@ struct FlameGraphOptions {
 // "base 11.0 % → new 16.2 % (+5.20 points, +47.3 %)", of a frame with all that it calls.
 std::string compared(const FlameComparison& comparison, std::int64_t base, std::int64_t fresh);
 
-// A tree without anything in it gives a picture that says so.
+// An empty tree gives a picture with a message.
 std::string flame_graph_svg(const analysis::CallTree& tree, const FlameGraphOptions& options);
 
 }  // namespace fathom::present

@@ -19,7 +19,7 @@ struct BoundTree {
   std::int64_t largest = 0;                          // the total of the largest of them
 };
 
-// Keeps the root and at most `most` nodes besides, those with the largest totals; of equal ones all or none.
+// Keeps the root and at most `most` other nodes, those with the largest totals; equal ones all or none.
 BoundTree keep_largest(const analysis::CallTree& tree, std::size_t most);
 
 }  // namespace fathom::present

@@ -1,15 +1,15 @@
 // The whole call tree as text inside the picture, for the script: also the frames that are too narrow to
 // draw, so that zooming shows them. Lines; the long ones are numbers in base 64, about three bytes per frame.
 //
-//   line 1    JSON: what the script needs to know of the drawing
+//   line 1    JSON: what the script needs to know about the drawing
 //   line 2    symbols: name minus the name of the symbol before, row of modules, row of classes
-//   line 3    nodes, depth first: flags + 8 * (levels to go up from the node before to reach the parent); the
-//   symbol; the
-//             self value if flag 1 is set. Flag 2: inlined wherever it was seen. Flag 4: a first child with
-//             the symbol that the last first child below the parent's symbol had, which is not written again
+//   line 3    nodes, depth first: flags + 8 * (levels to go up from the node before to reach the parent);
+//             the symbol; the self value if flag 1 is set. Flag 2: inlined wherever it was seen. Flag 4: a
+//             first child with the same symbol as the last first child below the parent's symbol; that symbol
+//             is not written again
 //   the rest  names, one per line: how many characters it shares with the name before, then the others
-//   numbers   five bits per character of "A-Za-z0-9-_", least significant first; a character of 32 or more is
-//   continued
+//   numbers   five bits per character of "A-Za-z0-9-_", least significant first; a character of 32 or more
+//             is continued
 #pragma once
 
 #include <string>
@@ -33,7 +33,8 @@ struct FlameGeometry {
 // weigh in ns.
 bool is_sampled(const analysis::CallTree& tree);
 
-// Its values are multiples of what was counted, and have digits that nobody knows: bytes and blocks of a sampled heap.
+// Its values are multiples of what was counted, with insignificant digits: bytes and blocks of a sampled
+// heap.
 bool is_estimated(const analysis::CallTree& tree);
 
 // Not yet escaped for XML.

@@ -27,9 +27,8 @@ std::size_t text_columns(std::string_view clean);
 // `T::f`.
 std::string short_name(std::string_view clean);
 
-// What fits into `columns`: the whole name, else the short one, else its end after "…", as the end tells
-// functions apart.
-// "" when that would be too short to be recognised.
+// What fits into `columns`: the whole name, else the short one, else its end after "…", because the end
+// distinguishes functions. "" if that would be too short to be recognized.
 std::string frame_label(std::string_view clean, std::size_t columns);
 
 // A value in the unit of a call tree, in words: "1 sample", "1.25 s", "4.2 MiB"; or "1,234 " and

@@ -14,7 +14,7 @@
 namespace fathom::present {
 
 struct DiffTextOptions {
-  TextOptions style = {};  // `top`: rows per table, 0 for all; what is cut off is said
+  TextOptions style = {};  // `top`: rows per table, 0 for all; reports what is cut off
   bool noise = false;      // rows that are no more than noise, too: grey, by name, below the others
   const analysis::MemoryDiff* memory =
       nullptr;  // what RSS consists of, where both sides know it; outlives the call

@@ -11,7 +11,7 @@ namespace fathom::present {
 // At most 40 lines. `options.file`: for the commands that it ends with.
 std::string first_screen_text(const analysis::Report& report, const TextOptions& options);
 
-// One line for whoever asked for a table, and one for what stands below it.
+// One line if a table was requested, and one about what is below it.
 std::string summary_line(const analysis::Report& report, const TextOptions& options);
 // The last lines: the class of problem, and the commands that show more.
 std::string closing_text(const analysis::Report& report, const TextOptions& options);

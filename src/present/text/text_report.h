@@ -22,13 +22,13 @@ struct TextOptions {
   bool color = false;
   double least_share = 0;       // of a row of functions, lines and groups
   bool cut_names = true;        // names in tables to the width; false in pipes
-  std::size_t top = 20;         // rows per table; 0 for all. What is cut off is said
+  std::size_t top = 20;         // rows per table; 0 for all. Reports what is cut off
   bool functions = false;       // the table of functions, where no other one was asked for
   bool tree = false;            // the call tree
   bool series = false;          // what was read over time
   bool threads = false;         // the table of threads
   bool modules = false;         // the table of modules with the health of their symbols
-  bool waits = false;           // who waits for what, and for whom
+  bool waits = false;           // which threads wait, for what, and for which thread
   bool locks = false;           // futexes
   bool heap = false;            // allocators, sizes and lifetimes
   bool blocks = false;          // single blocks of the heap

@@ -12,9 +12,9 @@ namespace fathom::present {
 // of what is no UTF-8.
 std::size_t display_width(std::string_view text);
 
-// At most `width` columns, with what tells functions apart: first the arguments go ("parse(...)"), then
-// generic arguments ("Vec<..>"), then paths in a Rust bracket ("<Node as Visit>::walk"), then leading parts of
-// the path ("...::push").
+// At most `width` columns, keeping what distinguishes functions: first the arguments go ("parse(...)"), then
+// generic arguments ("Vec<..>"), then paths in a Rust bracket ("<Node as Visit>::walk"), then leading parts
+// of the path ("...::push").
 std::string shorten_name(const std::string& name, std::size_t width);
 // At most `width` columns; the end is what is kept of a longer text.
 std::string keep_tail(const std::string& text, std::size_t width);
