@@ -22,8 +22,8 @@ struct Cost {
   bool operator==(const Cost&) const = default;
 };
 
-// A module and a lookup address (model::Frame::address) in it. Imported names have no address: there the frame tells places
-// apart, which is 0 otherwise.
+// A module and a lookup address (model::Frame::address) in it. Imported names have no address: there the
+// frame separates places, and is 0 otherwise.
 struct PlaceKey {
   model::ModuleId module;
   ElfAddress address;

@@ -1,4 +1,4 @@
-// Facts -> what to tell the user: which engine would be used, what stands in the way, how to change that, and
+// Facts -> advice to the user: which engine fathom would use, what stands in the way, how to change that, and
 // what the change costs. Pure.
 #pragma once
 

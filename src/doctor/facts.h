@@ -120,7 +120,7 @@ struct TargetFacts {
   std::optional<process::Container> container;
   std::optional<process::MemoryCgroup> memory_cgroup;
   std::optional<std::uint64_t> memory_limit_bytes;
-  std::vector<model::CountedLimit> limits{};  // of mappings, descriptors and the like
+  std::vector<model::CountedLimit> limits{};  // of mappings, descriptors and so on
   std::uint64_t anonymous_code_bytes = 0;     // made at run time: a JIT
   Trial perf_map;                             // only tried if there is such code
   std::vector<ModuleHealth> modules;          // by size of code, largest first
@@ -128,7 +128,8 @@ struct TargetFacts {
   std::vector<UnseenFact> unseen_allocators{};
   std::vector<std::string> allocator_notes{};         // functions that cannot be traced, and why
   std::optional<allocators::AllocatorStates> held{};  // what the allocators hold; nullopt: not read
-  // By which it tells of its heap itself: "/usr/lib/x.so: alloc at 2 places, free at 1"; and what is wrong with such ones.
+  // The static probes by which it reports its own heap: "/usr/lib/x.so: alloc at 2 places, free at 1"; and
+  // what is wrong with them.
   std::vector<std::string> heap_probes{}, heap_probe_problems{};
   bool heap_frees_told = false;  // by one of these; else the tracer is placed all the same
   Trial heap;                    // whether the heap tracer may go in

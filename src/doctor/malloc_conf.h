@@ -14,7 +14,7 @@
 
 namespace fathom::doctor {
 
-// What is known of the allocator that will read the text.
+// The known facts about the allocator that will read the text.
 struct MallocConfTarget {
   std::optional<std::string> prefix;  // of its functions: "", "_rjem_"; not set: not known
   std::optional<bool> profiling;      // was it built with --enable-prof

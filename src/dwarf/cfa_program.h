@@ -59,7 +59,7 @@ class CfaProgram {
   std::uint64_t offset() const { return row_offset_; }  // bytes from the function's start
   const FrameState& state() const { return state_; }
   bool changed() const { return changed_; }  // state() may differ from the row before
-  // The program is broken or uses what nobody defined: from offset() on, nothing is known. Always the last
+  // The program is broken or uses undefined operations: everything from offset() is unknown. Always the last
   // row.
   bool broken() const { return broken_; }
 

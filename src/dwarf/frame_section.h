@@ -18,7 +18,7 @@ namespace fathom::dwarf {
 enum class FrameKind : std::uint8_t { kEhFrame, kDebugFrame };
 
 struct FrameSection {
-  std::span<const std::byte> bytes;  // outlives whatever is made from the section
+  std::span<const std::byte> bytes;  // outlives everything made from the section
   ElfAddress address;                // of bytes[0]; 0 for .debug_frame, which is not loaded
   FrameKind kind = FrameKind::kEhFrame;
   ElfAddress data_base;  // for data-relative pointers

@@ -54,7 +54,7 @@ struct Symbol {
 enum class SymbolTable : std::uint8_t { kSymtab, kDynsym };
 
 struct DebugLink {
-  std::string file;   // name only; looked up beside the binary and in the debug folders
+  std::string file;   // name only; looked up next to the binary and in the debug folders
   std::uint32_t crc;  // CRC-32 of the whole debug file
 };
 
@@ -80,7 +80,7 @@ class ElfFile {
   Result<SectionData> contents(
       const Section& part) const;  // inflated if stored compressed; empty for SHT_NOBITS
   bool is_compressed(const Section& part) const;
-  // Bytes that contents() gives if the headers tell the truth.
+  // Size of contents() according to the headers.
   std::uint64_t claimed_size(const Section& part) const;
 
   // Lower-case hex; "" if there is none. Through PT_NOTE first, so also without section headers.
@@ -89,8 +89,8 @@ class ElfFile {
   // .eh_frame_hdr and file size, as reproducible builds often have no build id.
   std::string identity() const;
 
-  // In the order of the file. Entries whose name is out of bounds are skipped. kDynsym is found without
-  // section headers too. Empty if the file has no such table.
+  // In file order. Entries whose name is out of bounds are skipped. kDynsym is found without section headers
+  // too. Empty if the file has no such table.
   std::vector<Symbol> symbols(SymbolTable table) const;
   std::optional<DebugLink> debug_link() const;
 

@@ -32,7 +32,7 @@ struct GoFunction {
   std::uint8_t flags = 0;     // kGoFirstFrame ...; 0 before 1.18
 };
 
-constexpr std::uint8_t kGoFirstFrame = 1;        // nobody called it
+constexpr std::uint8_t kGoFirstFrame = 1;        // it has no caller
 constexpr std::uint8_t kGoSetsStackPointer = 2;  // to what the table does not know: another stack
 
 struct GoPlace {

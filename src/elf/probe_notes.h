@@ -1,6 +1,6 @@
-// Static probes (USDT) of a file: places at which its authors let whoever watches read named values. Source: the notes that
-// SystemTap's <sys/sdt.h> makes the assembler write (owner "stapsdt", type 3); readelf -n shows the same. They are no part of
-// the memory of the program, so a file without section headers has none.
+// Static probes (USDT) of a file: places at which its authors let observers read named values. Source: the
+// notes that SystemTap's <sys/sdt.h> makes the assembler write (owner "stapsdt", type 3); readelf -n shows
+// the same. They are not loaded into memory, so a file without section headers has none.
 #pragma once
 
 #include <string>

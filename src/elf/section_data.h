@@ -1,5 +1,5 @@
 // The bytes of a section: a view into the file, or owned if they had to be inflated (SHF_COMPRESSED: gABI,
-// zlib and zstd; ".zdebug_info" and the like: GNU tools before 2015, zlib).
+// zlib and zstd; ".zdebug_*" sections: GNU tools before 2015, zlib).
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,5 @@
-// Bytes that are packed as .xz, in whole. Source: the .xz file format 1.2, through liblzma. Untrusted: whoever packed them may
-// have packed a hundred bytes that become terabytes.
+// Bytes of a whole .xz file. Source: the .xz file format 1.2, through liblzma. Untrusted: a hundred packed
+// bytes may expand to terabytes.
 #pragma once
 
 #include <cstddef>
@@ -11,8 +11,9 @@
 
 namespace fathom::elf {
 
-// kMalformed: not .xz, damaged, or cut short. kUnsupported: more than `limit` bytes come out, or unpacking needs more than 128
-// MiB of memory besides (xz -9 needs 65). No more than `limit` bytes are ever allocated for the result.
+// kMalformed: not .xz, damaged, or cut short. kUnsupported: the output exceeds `limit` bytes, or unpacking
+// needs more than 128 MiB of additional memory (xz -9 needs 65). Never allocates more than `limit` bytes for
+// the result.
 Result<std::vector<std::byte>> unpack_xz(std::span<const std::byte> packed, std::size_t limit);
 
 }  // namespace fathom::elf

@@ -69,8 +69,8 @@ struct Death {
   std::vector<std::string> marks;  // what the flight recorder noted on the way, in words, oldest first
 };
 
-// nullopt: it ended by itself, or runs on, or nobody knows. Of a file that anybody may have made: facts that make no
-// sense are left out.
+// nullopt: it exited normally, is still running, or its end is unknown. The file is untrusted: facts that
+// make no sense are left out.
 std::optional<Death> death_of(const model::Profile& profile);
 
 // Names of facts.

@@ -1,6 +1,6 @@
-// The search for the smallest limit with which a command works: a state machine that is told how each try went. Pure.
-// "Works" is the caller's predicate. It need not be monotonic (page cache, races), so the last step is repeated: a limit that
-// fails in a repetition is given up for the next larger one that worked.
+// The search for the smallest limit with which a command works: a state machine that gets the result of each
+// try. Pure. The caller defines "works". The predicate need not be monotonic (page cache, races), so the last
+// step is repeated: a limit that fails a repetition is replaced by the next larger one that worked.
 #pragma once
 
 #include <cstdint>

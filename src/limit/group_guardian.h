@@ -1,6 +1,6 @@
-// A process outside of the group that ends it if we die without having done so: what is frozen or held at the limit is let
-// go, what runs in it is killed, the folder is removed. Without us nobody would, and a command that is held at its limit
-// would stand for ever. It also lets go what is held for too long, should we be stopped ourselves.
+// A process outside the group that cleans up if we die first: it releases what is frozen or held at the
+// limit, kills what runs in the group, and removes the folder. Without it a command held at its limit would
+// hang forever. It also releases what is held too long, in case we are stopped ourselves.
 #pragma once
 
 #include <string>
@@ -23,7 +23,7 @@ class GroupGuardian {
   Result<> watch(int version, const std::string& directory);
   // The group is removed; the next one may be watched.
   void forget();
-  // What is held is let go after `ms`, whatever we do; 0: nothing is held any more.
+  // Releases the held command after `ms`, whatever we do; 0: nothing is held any more.
   void held_for(int ms);
   void dismiss();
 

@@ -17,7 +17,7 @@ namespace fathom::limit {
 
 struct Limits {
   std::uint64_t memory_bytes = 0;
-  std::uint64_t swap_bytes = 0;  // beside the memory
+  std::uint64_t swap_bytes = 0;  // in addition to the memory
   std::optional<int> swappiness = {};
 };
 
@@ -82,8 +82,8 @@ Result<> write_control(const std::string& path, const std::string& value);
 // Whether /proc/swaps lists any.
 bool has_swap(const std::string& proc_swaps);
 
-// SIGKILL for those of `pids` that `now_inside` has, too. It is asked once they are held (pidfd_open(2)): a number that was
-// given to another process since `pids` was read ends nobody.
+// SIGKILL for those of `pids` that `now_inside` contains too. Checks that after opening pidfds
+// (pidfd_open(2)), so a pid that was reused since `pids` was read kills nothing.
 void end_if_inside(std::span<const int> pids, const std::function<std::vector<int>()>& now_inside);
 
 // Ends all processes in it (also stopped, frozen and held ones), and removes it and the groups below it. False: it is

@@ -15,7 +15,7 @@ namespace fathom::limit {
 enum class Verdict : std::uint8_t {
   kPassed,       // it ended with 0, within the limit and without swap
   kSwapped,      // it ended with 0, but only as some of it was swapped out
-  kDied,         // the kernel killed it, or one of its processes, for want of memory
+  kDied,         // the OOM killer killed it, or one of its processes
   kFailed,       // it ended by itself, not with 0
   kKilled,       // a signal ended it that the limit has nothing to do with
   kInterrupted,  // the user ended it

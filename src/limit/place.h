@@ -26,7 +26,7 @@ struct Place {
 struct Surroundings {
   std::optional<process::MemoryCgroup> own;  // of this process
   bool systemd = false;                      // it runs the machine
-  bool in_scope = false;                     // we were started anew in a delegated scope
+  bool in_scope = false;                     // we restarted ourselves in a delegated scope
 };
 Surroundings look_around(bool in_scope);
 
@@ -36,7 +36,7 @@ Result<Place> find_place(const Surroundings& surroundings, bool& needs_scope);
 // Makes the group: moves us out of the way where that is needed. `name` is one part of a path. `in_use` is kept for as long as
 // the group is: who leaves last switches the controller off again, as it would take the limits of the others' groups with it.
 Result<MemoryGroup> make_group(const Place& place, const std::string& name, Fd& in_use);
-// Takes back what make_group() changed beside the group itself.
+// Undoes make_group(), except for the group itself.
 void leave_place(const Place& place, Fd in_use);
 
 // The lowest limit of a group above this folder, if it is lower than `bytes`: then `bytes` means nothing.

@@ -27,10 +27,10 @@ struct Address {
 // "127.0.0.1:9101", "[::1]:9101", "localhost:9101", "unix:PATH". kUsage: anything else.
 Result<Address> parse_address(std::string_view text);
 
-// A secret that a client has to show: the first line of a file that belongs to this user, or to root, and that nobody
-// else can read (mode 0600); 16 to 1,024 printable characters without blanks.
+// A secret that a client must present: the first line of a file that belongs to this user or root and that
+// other users cannot read (mode 0600); 16 to 1,024 printable characters without blanks.
 Result<std::string> read_token(const std::string& path);
-// Takes the same time wherever the two differ.
+// Takes the same time for any position of the first difference.
 bool equal_in_constant_time(std::string_view given, std::string_view secret);
 
 }  // namespace fathom::metrics

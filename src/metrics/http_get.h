@@ -25,7 +25,8 @@ struct Fetched {
   int status = 0;
   std::string content_type, body;  // the body is unpacked
 };
-// `stop`: a descriptor that becomes readable when nobody waits for the answer any more; -1: none. Times are CLOCK_MONOTONIC.
+// `stop`: a descriptor that becomes readable when the answer is no longer needed; -1: none. Times are
+// CLOCK_MONOTONIC.
 Result<Fetched> http_get(const Url& url, std::uint64_t deadline_ns, int stop = -1,
                          std::string_view accept = "*/*", HttpBounds bounds = {});
 

@@ -13,7 +13,7 @@ struct HttpBounds {
   std::size_t body_bytes = 16 << 20;
 };
 
-// Fed with whatever came; the body is whole when state() says so.
+// Takes any bytes received; the body is complete when state() says so.
 class HttpResponse {
  public:
   enum class State : std::uint8_t { kIncomplete, kWhole, kMalformed, kTooLong };

@@ -1,5 +1,5 @@
-// Reads the metrics of a program again and again, on a thread of its own: whoever asks for the newest is never delayed by
-// who serves them.
+// Reads a program's metrics repeatedly on its own thread: the server's delays never reach the reader of the
+// newest result.
 #pragma once
 
 #include <cstdint>
@@ -41,7 +41,7 @@ struct ScraperOptions {
 
 class Scraper {
  public:
-  // The first scrape begins at once. Nobody else's signals come to its thread.
+  // The first scrape begins at once. Its thread blocks all signals.
   static Result<std::unique_ptr<Scraper>> start(ScraperOptions options);
   ~Scraper();
   Scraper(const Scraper&) = delete;

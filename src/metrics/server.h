@@ -1,6 +1,6 @@
-// The metrics endpoint: a thread of its own that answers each request with what was published last. Whoever publishes is
-// never delayed by a client: at most 16 connections, each with 5 seconds to ask and as many to take the answer; a new one takes
-// the place of the oldest. A connection serves one request.
+// The metrics endpoint: its own thread answers each request with the latest published text. Clients never
+// delay the publisher: at most 16 connections, each with 5 seconds to ask and as many to take the answer; a
+// new one replaces the oldest. A connection serves one request.
 #pragma once
 
 #include <atomic>
@@ -29,8 +29,8 @@ class Server {
  public:
   static constexpr std::size_t kMostConnections = 16;
 
-  // Listens when it returns. A Unix socket is for this user alone (mode 0600); one that is there already is replaced only
-  // if nobody listens on it.
+  // Listens when it returns. A Unix socket is for this user alone (mode 0600); an existing one is replaced
+  // only if no process listens on it.
   static Result<std::unique_ptr<Server>> open(ServerOptions options);
   // Ends all connections; the file of a Unix socket goes.
   ~Server();

@@ -1,4 +1,4 @@
-// Recordings of a process that was killed: what fathom itself knows of that death.
+// Recordings of a killed process: fathom's own evidence about that death.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,6 @@
-// A record of the kernel -> what a person wants to know of it, in sentences: who was killed, why, what it consisted of,
-// what else was large, and what to do. Pure. Every sentence stands on lines of the record; what they do not say is said
-// to be not known.
+// A kernel record -> an explanation in sentences: what was killed, why, what it consisted of, what else was
+// large, and what to do. Pure. Every sentence is based on lines of the record; missing facts are reported as
+// unknown.
 #pragma once
 
 #include <cstdint>

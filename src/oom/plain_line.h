@@ -10,8 +10,8 @@ namespace fathom::oom {
 // json-file, journalctl -o json, collectors); without "MESSAGE=" (journalctl -o export) and levels ("kern  :warn  : ").
 std::string plain_line(std::string_view line);
 
-// Where what the kernel says begins, whatever stands before it: behind a beginning of a line that nobody knows. All of the
-// text where it says nothing that a record consists of.
+// Where the kernel's message begins, after any known or unknown line prefix. The whole text if it contains
+// nothing that a record consists of.
 std::string_view kernel_message(std::string_view text);
 
 }  // namespace fathom::oom

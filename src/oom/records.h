@@ -1,9 +1,9 @@
-// Text of a kernel log -> what the kernel killed for want of memory. Sources: the kernel's mm/oom_kill.c and
-// mm/memcontrol.c from 3.2 to 6.18; the logs in testdata. Pure. Untrusted input: any bytes give records, of which each
-// holds what its lines said; nothing that is cut off or missing is guessed.
+// Text of a kernel log -> OOM kills. Sources: the kernel's mm/oom_kill.c and mm/memcontrol.c from 3.2 to
+// 6.18; the logs in testdata. Pure. Untrusted input: any bytes give records, each with what its lines said;
+// truncated or missing values are never guessed.
 //
-// A log may hold many records, lines of other subsystems in their midst, and lines of several machines. The kernel
-// prints one record after the other, so a line belongs to the record that is under way on its machine.
+// A log may hold many records, interleaved with lines of other subsystems, and lines of several machines. The
+// kernel prints one record after the other, so a line belongs to the current record of its machine.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@ namespace fathom::oom {
 
 // What there was not enough of.
 enum class Scope : std::uint8_t {
-  kUnknown,       // the line that says so is missing
+  kUnknown,       // the line with it is missing
   kGroup,         // a control group met its limit
   kMachine,       // the machine
   kCpuset,        // the memory of the NUMA nodes that a cpuset allows
@@ -36,7 +36,7 @@ struct Task {
   std::int64_t pid = 0, tgid = 0;
   std::uint32_t uid = 0;
   std::uint64_t total_vm_bytes = 0, rss_bytes = 0, page_table_bytes = 0, swap_bytes = 0;
-  std::optional<std::uint64_t> anon_bytes = {}, file_bytes = {}, shmem_bytes = {};  // kernels from 6.8 on
+  std::optional<std::uint64_t> anon_bytes = {}, file_bytes = {}, shmem_bytes = {};  // kernels since 6.8
   int oom_score_adj = 0;
   std::string name;  // at most 15 bytes of it
   bool operator==(const Task&) const = default;
@@ -64,7 +64,7 @@ struct Kill {
 struct Record {
   std::string host, time, uptime;  // of its first line; empty: not said
   Scope scope = Scope::kUnknown;
-  bool asked_for = false;  // by the magic SysRq key, and not for want of memory
+  bool asked_for = false;  // by the magic SysRq key, not because memory ran out
 
   // Whose request for memory met the wall: not always who is killed.
   std::string invoked_by;
@@ -86,7 +86,7 @@ struct Record {
   std::vector<Task> tasks;
   std::vector<Kill> kills;   // the first is the one that was chosen, the others went with it
   bool whole_group = false;  // memory.oom.group: all of the group are killed
-  bool nobody_left = false;  // there was nobody who may be killed
+  bool nobody_left = false;  // no process was allowed to be killed
   bool panicked = false;     // the machine is set to panic instead
 
   bool operator==(const Record&) const = default;

@@ -1,6 +1,7 @@
-// Two recordings as one document for the page: the calls of both (analysis/diff/union_tree.h) with what each side spent in
-// them, and every figure as `fathom diff` judged it. It is a document as of one recording (document.h), whose time has two
-// slices: base, then new. docs/page.md describes what its head has besides.
+// Two recordings as one document for the page: the calls of both (analysis/diff/union_tree.h) with what each
+// side spent in them, and every figure as `fathom diff` judged it. The document looks like that of one
+// recording (document.h) with two time slices: base, then new. docs/page.md describes the extra fields in its
+// head.
 #pragma once
 
 #include <cstddef>

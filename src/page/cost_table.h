@@ -75,8 +75,8 @@ std::uint64_t wait_entries(const model::Profile& profile, const TimeSlices& slic
 enum class Piece : std::uint8_t { kHeapRows, kSamplesAndWaits };
 using LetGo = std::function<void(Piece)>;
 
-// Of all of the recording, as `fathom report` takes it by itself: idle waits by their rules, containers folded, without the
-// heap tracer's time. `let_go` is told as soon as a piece was added up.
+// Of the whole recording, with the defaults of `fathom report`: idle waits by their rules, containers folded,
+// without the heap tracer's time. Calls `let_go` as soon as a piece was added up.
 Costs add_up_costs(const model::Profile& profile, const TimeSlices& slices, CallNodes& nodes,
                    const LetGo& let_go = {});
 

@@ -1,6 +1,6 @@
-// A profile as one document for the page: a head in JSON and columns of numbers, compressed. docs/page.md describes it.
-// What has no room is folded, and the head says so: the slices of time become wider, then the smallest calls become one
-// below their caller, so that sums stay whole.
+// A profile as one document for the page: a head in JSON and columns of numbers, compressed. docs/page.md
+// describes it. If it does not fit, parts are folded and the head says so: time slices become wider, then the
+// smallest calls are merged below their caller, so sums stay complete.
 #pragma once
 
 #include <cstddef>
@@ -18,7 +18,7 @@ inline constexpr std::uint32_t kDocumentVersion = 1;
 
 struct DocumentOptions {
   std::string file;                     // what the commands of the page call it
-  std::vector<std::string> arguments;   // that they need besides: "--pid", "12"
+  std::vector<std::string> arguments;   // extra arguments that they need: "--pid", "12"
   std::size_t most_bytes = 11'000'000;  // compressed; a page holds them as text, a third longer
   std::uint32_t most_slices = 2000;
 };
@@ -31,8 +31,8 @@ struct Document {
 
 // kUnsupported where it does not fit into `most_bytes` even so.
 Result<Document> make_document(const model::Profile& profile, const DocumentOptions& options);
-// The same of a profile that is needed no more: its tables are let go of while they become the document, which takes a sixth
-// less room. `again` reads it once more where the document did not fit.
+// The same for a profile that is not needed afterwards: frees its tables while they become the document,
+// which takes a sixth less memory. `again` reads it once more if the document did not fit.
 using ReadAgain = std::function<Result<model::Profile>()>;
 Result<Document> make_document(model::Profile&& profile, const ReadAgain& again,
                                const DocumentOptions& options);

@@ -1,5 +1,5 @@
-// Sizes and lifetimes of what each cell of the heap allocated, and single blocks that are live at the end: what the page's
-// view of the heap shows beside sums over time.
+// Sizes and lifetimes of the allocations in each cell of the heap, and single blocks that are live at the
+// end: what the page's heap view shows in addition to sums over time.
 #pragma once
 
 #include <cstdint>

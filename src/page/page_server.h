@@ -1,5 +1,5 @@
-// Shows one page to a browser on this machine: a socket on loopback, at an address that nobody can guess. The HTTP server is
-// that of the metrics endpoint, with its limits.
+// Serves one page to a browser on this machine: a loopback socket with an unguessable address. Uses the HTTP
+// server of the metrics endpoint, with its limits.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +20,7 @@ namespace fathom::page {
 struct Shown {
   std::string html;   // the page
   std::string token;  // the first part of the path: who does not know it gets nothing
-  // Answers /TOKEN/code?... with JSON, told the query as it came; empty: nothing is to be asked.
+  // Answers /TOKEN/code?... with JSON; gets the query unchanged; empty: no queries.
   std::function<std::string(std::string_view query)> code = {};
 };
 

@@ -1,5 +1,5 @@
-// The parts of a document beside sums over time: single waits and what was waited for, shapes and blocks of the heap,
-// modules and what their symbols are worth. docs/page.md lists the columns.
+// The parts of a document other than sums over time: single waits and their objects, shapes and blocks of the
+// heap, modules and the quality of their symbols. docs/page.md lists the columns.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,5 @@
-// What was measured beside the stacks, as columns of a page: series over time, and the live heap at the ends of its slices.
+// Measurements other than stacks, as columns of a page: series over time, and the live heap at the ends of
+// its slices.
 #pragma once
 
 #include <nlohmann/json.hpp>

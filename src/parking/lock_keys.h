@@ -16,7 +16,7 @@
 
 namespace fathom::parking {
 
-// What is asked of a process; a test stands in. Called in another thread.
+// The queries to a process; tests replace them. Called in another thread.
 struct ProcessMemory {
   std::function<bool(std::int32_t pid, std::uint64_t address, std::span<std::uint64_t> words)> read;
   std::function<std::vector<process::MapEntry>(std::int32_t pid)> maps;

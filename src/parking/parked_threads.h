@@ -26,10 +26,10 @@ struct Parker {
   std::uint64_t word_address() const { return futex & ~std::uint64_t{7}; }
 };
 
-// Bytes from the futex word to the key. A proof is a pair of threads: one's next_in_queue is the other's ThreadData, both
-// have the same one address of writable memory besides, and the two tokens are small numbers, as those of parking_lot's
-// locks are. nullopt: no pair, or pairs that tell different distances. Words of different times do no harm: a key that
-// has changed between two copies is no pair.
+// Bytes from the futex word to the key. A proof is a pair of threads: one's next_in_queue is the other's
+// ThreadData, both also share one address of writable memory, and the two tokens are small numbers, like
+// those of parking_lot's locks. nullopt: no pair, or pairs with different distances. Words of different times
+// do no harm: a key that changed between two copies gives no pair.
 std::optional<std::int32_t> key_distance(std::span<const Parker> parkers,
                                          const std::function<bool(std::uint64_t)>& is_writable);
 

@@ -22,8 +22,8 @@ class Ends {
   // Both outlive it; `table` may be null.
   Ends(const elf::ElfFile& file, const unwind::Table* table) : file_(file), table_(table) {}
 
-  // `pieces`: the function, and pieces of it that are known by name. Pieces without a name are found by the unwind table: code that
-  // begins within a frame is nobody's function.
+  // `pieces`: the function, and its named pieces. Unnamed pieces are found by the unwind table: code that
+  // starts inside a frame is not a function of its own.
   arch::FunctionEnds of(std::vector<Bounds> pieces);
 
  private:

@@ -1,5 +1,6 @@
-// The probes by which a program that samples its heap by itself tells of it: otel_memory:alloc(pointer, size, weight) for each sampled
-// block, otel_memory:free(pointer) for each of these that is freed. Source: OpenTelemetry eBPF profiler, design document 00003.
+// The probes of a program that samples its own heap: otel_memory:alloc(pointer, size, weight) for each
+// sampled block, otel_memory:free(pointer) for each of these that is freed. Source: OpenTelemetry eBPF
+// profiler, design document 00003.
 #pragma once
 
 #include <string>
@@ -14,7 +15,8 @@ inline constexpr const char* kHeapProvider = "otel_memory";
 
 // Of one file.
 struct HeapProbes {
-  // Whose values can be read. Either may be empty: frees may be told by another file of the program, or by none.
+  // Probes with readable values. Either may be empty: another file of the program may report the frees, or
+  // none does.
   std::vector<UsdtPlace> allocs, frees;
   std::vector<std::string> problems;  // of places that are left out
   bool empty() const { return allocs.empty() && frees.empty(); }

@@ -1,5 +1,5 @@
-// Static probes (USDT) of files: from PROVIDER:NAME to the places at which a breakpoint tells of them, what counts their watchers,
-// and how their arguments are read. Pure: looks at files that are open already.
+// Static probes (USDT) of files: from PROVIDER:NAME to the places for breakpoints, the counters of their
+// watchers, and how to read their arguments. Pure: reads files that are already open.
 #pragma once
 
 #include <optional>

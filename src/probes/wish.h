@@ -18,10 +18,10 @@ enum class SizeFrom : std::uint8_t {
 
 struct Wish {
   static constexpr unsigned kMostArguments = 6;  // so many are passed in registers
-  static constexpr unsigned kMostValues = 12;    // that a static probe can tell
+  static constexpr unsigned kMostValues = 12;    // that a static probe can report
   std::string function = {};  // as the file names it, or as people do; the name of a static probe
   std::string provider = {};  // of a static probe; empty: it is a function
-  std::string module = {};    // file name or path; empty: wherever it is
+  std::string module = {};    // file name or path; empty: any file
   SizeFrom size = SizeFrom::kNothing;
   unsigned argument = 0;  // from 1
   std::int64_t offset = 0;

@@ -35,7 +35,7 @@ std::vector<CgroupMount> parse_cgroup_mounts(std::string_view mountinfo);
 struct MemoryCgroup {
   int version = 0;        // 1: memory.usage_in_bytes; 2: memory.current
   std::string directory;  // as we can open it
-  std::string path;       // as the process is told
+  std::string path;       // as the process sees it
   bool operator==(const MemoryCgroup&) const = default;
 };
 // nullopt: none is mounted, or it lies outside of our cgroup namespace ("/../..").

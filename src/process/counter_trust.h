@@ -1,8 +1,8 @@
-// May the time-stamp counter order what happens on different CPUs? Only if all CPUs count in step, at one rate, and
-// never stop. Nobody but the kernel knows: it compares the CPUs' counters when it starts them, watches them against
-// another clock, and drops the counter as soon as it finds a fault. So the kernel's judgement is read, and the flags of
-// /proc/cpuinfo alone count only where the kernel does not contradict them. Source: tsc.c, tsc_sync.c, pvclock.c and
-// clocksource.c of Linux 5.10 to 6.12.
+// May the time-stamp counter order events on different CPUs? Only if all CPUs count in step, at one rate, and
+// never stop. Only the kernel knows: it compares the CPUs' counters when it starts them, watches them against
+// another clock, and drops the counter as soon as it finds a fault. So fathom reads the kernel's judgement,
+// and uses the flags of /proc/cpuinfo alone only if the kernel does not contradict them. Source: tsc.c,
+// tsc_sync.c, pvclock.c and clocksource.c of Linux 5.10 to 6.12.
 #pragma once
 
 #include <optional>

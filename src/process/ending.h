@@ -1,5 +1,6 @@
-// How a process ended that is not ours to wait for. Sources: the kernel's include/uapi/linux/pidfd.h (PIDFD_GET_INFO,
-// exit codes since Linux 6.15); before that only a process that nobody has waited for yet tells, in /proc/PID/stat.
+// How a process ended that we cannot wait for. Sources: the kernel's include/uapi/linux/pidfd.h
+// (PIDFD_GET_INFO, exit codes since Linux 6.15); before that only an unreaped process shows it, in
+// /proc/PID/stat.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +18,7 @@ std::string ending_in_words(std::optional<int> status);
 // Field 52 of /proc/PID/stat. nullopt: it is not there, or the process still lives.
 std::optional<int> parse_exit_code(std::string_view stat);
 
-// Of the process `pid`, which the pidfd is of and which has ended: the pidfd is readable. nullopt: nobody tells.
+// For the ended process `pid` of this pidfd: the pidfd is readable. nullopt: unknown.
 std::optional<int> wait_status(int pidfd, std::int32_t pid);
 
 // Holds on to one process, so that a later one with its number is never taken for it.

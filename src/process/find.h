@@ -33,13 +33,13 @@ std::vector<std::string> parse_command_line(std::string_view text);  // NUL afte
 bool is_named(const ProcessInfo& process, std::string_view name);
 // Every match but ourselves, ascending. None, or several, is for the caller to report.
 Result<std::vector<ProcessInfo>> find_by_name(std::string_view name);
-// Whether somebody who typed `text` may have meant this process: part of its name or of its executable's, in capitals or
-// not. For lists of candidates alone.
+// Whether a user who typed `text` may have meant this process: part of its name or of its executable's,
+// ignoring case. Only for lists of candidates.
 bool is_named_like(const ProcessInfo& process, std::string_view text);
 // Of a name that no process has: kNotFound, with the processes that are named like it, the first ones of many.
 Error no_process_named(std::string_view name);
-// Why the files of this process in /proc cannot be read: it is not there (kNotFound), it has ended and waits for its
-// parent (kNotFound), or it is somebody else's (kPermission).
+// Why the files of this process in /proc cannot be read: it does not exist (kNotFound), it is a zombie
+// (kNotFound), or it belongs to another user (kPermission).
 Error unreadable_process(int pid);
 // "pid 12 (alice): /usr/bin/redis-server *:6379", for lists of candidates. At most `width` bytes.
 std::string describe(const ProcessInfo& process, std::size_t width = 100);

@@ -1,9 +1,9 @@
-// A process beside the profiler that learns of the profiler's end, however that happens: by SIGKILL, by a signal that
-// nobody handles, or by an error of its own. What it does then is its caller's (inject/tracer/detach_guardian.h,
+// A helper process that notices the profiler's end, whatever the reason: SIGKILL, an unhandled signal, or an
+// error of its own. The caller decides what it does then (inject/tracer/detach_guardian.h,
 // limit/group_guardian.h).
 //
-// It has a session of its own, so that what kills the profiler's process group or closes its terminal does not reach
-// it, and no descriptor but one, so that nobody waits for it at the end of a pipe.
+// It has its own session, so a kill of the profiler's process group or a closed terminal does not reach it,
+// and only one descriptor, so no reader waits for it at the end of a pipe.
 #pragma once
 
 #include <sys/types.h>
@@ -36,15 +36,15 @@ class GuardianProcess {
     static_assert(std::is_trivially_copyable_v<Message>);
     return send(&message, sizeof(message));
   }
-  // `message` tells it to end without doing anything. Waits until it has ended; one that does not within two seconds is
-  // killed. The second time nothing happens.
+  // `message` ends it without any action. Waits until it has ended; kills it after two seconds. The second
+  // call does nothing.
   template <class Message>
   void dismiss(const Message& message) {
     if (pid_ < 0) return;
     (void)tell(message);
     wait();
   }
-  // It takes this for our end and acts, and nobody waits for it. The second time nothing happens.
+  // It takes this for our end and acts; the caller does not wait for it. The second call does nothing.
   void leave();
   pid_t pid() const { return pid_; }  // below 0: dismissed, or left
 

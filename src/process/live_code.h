@@ -1,5 +1,5 @@
-// Code that a program made at run time, piece by piece as it says so: of two pieces at one place the later one is true, as the
-// code of the earlier was freed and its memory used again, and the earlier goes as a whole.
+// Code that a program generated at run time, piece by piece as it reports it: if two pieces overlap, the
+// later one wins, because the earlier one was freed and its memory reused; the earlier one is removed whole.
 #pragma once
 
 #include <map>

@@ -26,8 +26,8 @@ struct PerfMapEntry {
 // that do not parse are left out; so is a last line without newline, which is still being written.
 std::vector<PerfMapEntry> parse_perf_map(std::string_view text);
 
-// The map, or the jit dump, of a running process, wherever its /tmp and its own idea of its pid are. Read only if it is a
-// regular file owned by root or by the owner of the process: anybody may create files in /tmp.
+// The map, or the jit dump, of a running process, resolved in its own /tmp and with its own pid. Read only if
+// it is a regular file owned by root or by the owner of the process: anyone may create files in /tmp.
 Result<std::vector<PerfMapEntry>> read_perf_map(int pid);
 // The same in two steps, so that one process can open the map and another one read it. `path` is for
 // messages.

@@ -1,6 +1,5 @@
-// Whether a process stands still by somebody's order: it runs nothing until it is let go, handles no signal
-// but SIGKILL, and cannot end by itself. Source: proc(5), cgroups(7) and the kernel's descriptions of both
-// freezers.
+// Whether a process was stopped or frozen: it runs nothing until it is resumed, handles no signal but
+// SIGKILL, and cannot exit. Source: proc(5), cgroups(7) and the kernel's descriptions of both freezers.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +13,7 @@ enum class Standstill : std::uint8_t {
   kFrozen,   // by the freezer of its control group
 };
 
-// kNone also if it cannot be told.
+// kNone also if unknown.
 Standstill standstill(int pid);
 
 // "FROZEN" in freezer.state (version 1; FREEZING is on the way there); "frozen 1" in cgroup.events (version

@@ -25,7 +25,7 @@ struct Status {
   // now and then: they may be wrong by some pages for each thread.
   std::uint64_t rss_anon = 0, rss_file = 0, rss_shmem = 0, swap = 0, page_tables = 0, rss_peak = 0,
                 virtual_size = 0;
-  std::uint64_t huge_files = 0;  // resident on explicit huge pages (hugetlbfs), beside the resident set
+  std::uint64_t huge_files = 0;  // resident on explicit huge pages (hugetlbfs), not in the resident set
   bool killed = false;           // SIGKILL was sent to it
   bool operator==(const Status&) const = default;
 };
@@ -46,8 +46,8 @@ struct Stat {
 };
 Result<Stat> parse_stat(std::string_view text);
 Result<Stat> read_stat(int pid);
-// Whether it has ended or been told to by SIGKILL: its memory is taken apart while it can still be looked at. Also true
-// where it is gone.
+// Whether it has ended or got SIGKILL: the kernel frees its memory while it can still be read. Also true if
+// it is gone.
 bool is_ending(int pid);
 // Whether our numbers of processes are those that the kernel prints in its log: in a pid namespace of our own the same
 // number there is another process.
@@ -55,8 +55,8 @@ bool has_numbers_of_the_kernel();
 Result<Stat> read_thread_stat(int pid, int tid);
 std::uint64_t ticks_per_second();
 
-// When the process started, on CLOCK_MONOTONIC; 0 for one that started before the clock did (in a suspended
-// machine's past). pid and start_ticks together name a process for good, while a pid alone is used again.
+// When the process started, on CLOCK_MONOTONIC; 0 if it started before the clock did (in a suspended
+// machine's past). pid and start_ticks together identify a process permanently, while a pid alone is reused.
 std::uint64_t start_time_ns(const Stat& stat);
 
 struct MemoryUse {  // bytes, and counts of faults since the process started

@@ -21,8 +21,8 @@ Result<std::vector<ThreadInfo>> read_threads(int pid);
 Result<std::vector<int>> read_thread_ids(int pid);  // the same without names: one file less for each thread
 Result<std::string> read_thread_name(int pid, int tid);
 
-// Whether processes that this thread has made are still there, zombies included: /proc/PID/task/TID/children. false
-// where the kernel does not tell.
+// Whether children of this thread still exist, zombies included: /proc/PID/task/TID/children. false if the
+// kernel does not report them.
 bool has_children(int pid, int tid);
 
 // /proc/PID/task/TID/schedstat: exact to the nanosecond, up to the last tick or switch.

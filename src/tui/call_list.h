@@ -33,7 +33,7 @@ class CallList {
   // lies below is opened. Its row; none where there is no such node, or its row would be beyond those that are shown.
   std::optional<std::size_t> find(std::size_t row, bool forward, bool from_here,
                                   const std::function<bool(const analysis::MergedCalls::Node&)>& wanted);
-  // Of a row with all below it. Opening stops at a number of rows that nobody reads.
+  // Expands a row and all below it. Stops at a number of rows that is too large to read.
   void open_all();
   void close_all();
 

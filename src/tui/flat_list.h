@@ -12,7 +12,7 @@ enum class FlatBy : std::uint8_t { kFunction, kThreadAndFunction, kModule, kThre
 enum class FlatSort : std::uint8_t { kSelf, kTotal, kName };
 
 struct FlatRow {
-  std::uint32_t thread = 0;  // row of CallTree::names; 0 where rows are not told apart by it
+  std::uint32_t thread = 0;  // row of CallTree::names; 0 if rows are not distinguished by it
   std::uint32_t name = 0;    // likewise
   std::uint32_t module = 0;  // row of CallTree::modules
   analysis::NodeKind kind = analysis::NodeKind::kUser;

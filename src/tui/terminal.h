@@ -1,5 +1,5 @@
-// The driver around a Browser: raw mode and the other screen of the terminal, sizes, keys, drawing. The terminal is put back as
-// it was whatever ends the program: also a signal, which is then delivered as if nobody had waited for it.
+// The driver around a Browser: raw mode and the alternate screen of the terminal, sizes, keys, drawing. The
+// terminal is restored whatever ends the program: also a signal, which is then delivered as usual.
 #pragma once
 
 #include "base/result.h"

@@ -1,7 +1,6 @@
-// The executable mappings of one process with the unwind tables of what is mapped there: what a walk of its
-// stacks looks addresses up in. Fed from /proc/PID/maps and from mapping events, in their order: a new
-// mapping replaces whatever it covers, as mmap does. Not for concurrent change; walks may share it while
-// nobody changes it.
+// The executable mappings of one process with their unwind tables: the lookup structure for stack walks. Fed
+// from /proc/PID/maps and from mapping events, in their order: a new mapping replaces whatever it covers, as
+// mmap does. Not for concurrent change; walks may share it while nothing changes it.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// Where a module keeps its call frame information, and which addresses it may speak of.
+// Where a module keeps its call frame information, and which addresses it may describe.
 #pragma once
 
 #include <optional>

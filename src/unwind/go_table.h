@@ -1,7 +1,7 @@
-// Rows from what a Go program knows of its own stacks: .gopclntab, which is there when symbols, call frame information
-// and debugging information are not, as the collector needs it. For each function it says how far the stack pointer
-// is from the frame's start, by instruction. Source: Go's internal/abi/symtab.go and runtime/symtab.go, versions
-// 1.18 to 1.26. Bytes are untrusted: what does not add up is left out.
+// Rows from a Go program's own stack data: .gopclntab, which remains when symbols, call frame information and
+// debug information are missing, because the garbage collector needs it. For each function it gives the
+// distance of the stack pointer from the frame's start, by instruction. Source: Go's internal/abi/symtab.go
+// and runtime/symtab.go, versions 1.18 to 1.26. Bytes are untrusted: inconsistent entries are skipped.
 #pragma once
 
 #include <cstdint>

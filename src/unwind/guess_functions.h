@@ -22,7 +22,7 @@ struct Guesses {
 Guesses guess_functions(const elf::ElfFile& file, const std::vector<CodeRange>& ranges,
                         const std::vector<Piece>& covered, dwarf::RuleSet& rules, dwarf::CfiFunctions& cfi);
 
-// The calls from which threads begin, wherever nothing is covered: CFA_END.
+// The calls from which threads begin, if nothing covers them: CFA_END.
 std::vector<Piece> end_threads(const elf::ElfFile& file, const std::vector<CodeRange>& ranges,
                                const std::vector<Piece>& covered, dwarf::RuleSet& rules,
                                dwarf::CfiFunctions& cfi);

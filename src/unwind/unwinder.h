@@ -32,8 +32,8 @@ struct UnwindInput {
       stack;  // often shorter than the real stack; then the walk ends in WALK_STACK_CUT
 };
 
-// 8 bytes of the process's code; nullopt if they cannot be read. Used to tell return addresses from numbers
-// that only look like them; without it every address in code is believed.
+// 8 bytes of the process's code; nullopt if they cannot be read. Used to separate return addresses from
+// numbers that only look like them; without it every address in code is believed.
 using CodeReader = std::function<std::optional<std::uint64_t>(ProcessAddress)>;
 
 class Unwinder {

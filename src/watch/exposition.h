@@ -1,10 +1,10 @@
-// What a watch serves as metrics: the newest look at each process, and what the watch itself costs. Pure. docs/metrics.md
-// names and explains all of them.
+// The metrics that a watch serves: the newest reading of each process, and the watch's own cost. Pure.
+// docs/metrics.md names and explains all of them.
 //
-// A series is told by the process's name and its place among those of the same name, never by its number: a process that
-// is started anew goes on with the series of the one before. What a part of memory is called comes from a fixed list, so a
-// process has at most kMostSeries, whatever it maps. Of those that ended two series are left of each, and of the last
-// kMostEnded alone.
+// A series is identified by the process's name and its place among those of the same name, never by its
+// number: a restarted process continues the series of the one before. Names of memory parts come from a fixed
+// list, so a process has at most kMostSeries, whatever it maps. Ended processes keep two series each, and
+// only the last kMostEnded do.
 #pragma once
 
 #include <cstdint>
@@ -33,7 +33,7 @@ class Places {
 
   struct Place {
     std::string name;
-    std::uint32_t number = 0;  // from 1 on
+    std::uint32_t number = 0;  // starts at 1
     auto operator<=>(const Place&) const = default;
   };
   Place take(const std::string& name);
@@ -46,7 +46,7 @@ class Places {
 
  private:
   std::set<Place> taken_;
-  std::deque<Place> left_;  // that nobody has, the one that was left first in front
+  std::deque<Place> left_;  // unused ones, the one freed first in front
   std::map<Place, std::uint64_t> starts_;
 };
 
@@ -54,7 +54,7 @@ struct OwnFigures {
   std::uint64_t cpu_ns = 0, rss = 0, served = 0, refused = 0;
 };
 
-// `views`: of the processes that live; a place without one is told to be down.
+// `views`: of the live processes; a place without one is reported as down.
 struct ServedView {
   Places::Place place;
   const View* view = nullptr;

@@ -10,8 +10,8 @@
 
 namespace fathom::watch {
 
-// Tells the composition which ranges are what to which allocator; these become rows of `names`. After set_pages().
-// `huge`: what of the process lies on huge pages.
+// Adds each allocator's ranges to the composition; these become rows of `names`. After set_pages(). `huge`:
+// the parts of the process on huge pages.
 void add_held(const allocators::AllocatorStates& states, const allocators::AddressRanges& huge,
               session::MemoryComposition& composition, model::Profile& names, model::Builder& builder);
 

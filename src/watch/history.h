@@ -1,5 +1,5 @@
-// The looks at one process so far, and what follows from them: changes, slopes, rates, the time to the limit. Pure; it
-// is told the times. Bounded: 600 looks, and 120 values of each of the 64 largest lines.
+// The readings of one process so far, and what follows from them: changes, slopes, rates, the time to the
+// limit. Pure; gets the times. Bounded: 600 readings, and 120 values of each of the 64 largest lines.
 #pragma once
 
 #include <deque>
@@ -49,7 +49,7 @@ struct View {
   std::vector<LineView> lines;
   double composition_age_s = 0;
   std::optional<double> minor_faults_per_s, major_faults_per_s;
-  std::optional<double> pressure_some;  // share of the time since the look before in which somebody waited
+  std::optional<double> pressure_some;  // share of the time since the last reading in which some task waited
   std::optional<sources::MemoryLimit> limit;    // the one with the least room
   std::optional<analysis::TimeLeft> time_left;  // to it; nullopt: not growing
   double own_cpu_share = 0;                     // of one CPU, since the look before

@@ -15,7 +15,7 @@ std::string ending_json(std::int32_t pid, const std::string& name, const std::st
 std::string mappings_json(std::int32_t pid, const std::string& name,
                           std::span<const sources::JudgedMapping> mappings);
 
-// One row of a look, the columns of which stay the same: parts are told by kind.
+// One row of a reading, always with the same columns: parts are identified by kind.
 std::string csv_head();
 std::string csv_row(const View& view);
 

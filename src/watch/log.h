@@ -21,10 +21,10 @@ struct LogBounds {
 
 class Log {
  public:
-  // Appends to what is there. `head`: the first line of each file; empty: none. A file that begins otherwise is put
-  // aside. A link, also a hard one, a device or a folder, a file of somebody else, one that another watch writes to,
-  // and a folder in which others can put links (safe_folder.h) are refused. A new file is for its owner alone (mode
-  // 0600).
+  // Appends to the file. `head`: the first line of each file; empty: none. A file with another first line is
+  // set aside. Rejects a link, also a hard one, a device or a folder, a file of another user, one that
+  // another watch writes to, and a folder in which others can put links (safe_folder.h). A new file is for
+  // its owner alone (mode 0600).
   static Result<Log> open(std::string path, std::string head, LogBounds bounds = {});
   Result<> add(std::string_view line);
 

@@ -1,5 +1,5 @@
-// One look at the memory of a process: what is cheap to read at each, and what its memory consists of, which is read
-// when it is due. Nothing is stopped and nothing is written.
+// One reading of a process's memory: the cheap values each time, and the composition when it is due. Stops
+// nothing and writes nothing.
 #pragma once
 
 #include <cstdint>
@@ -23,7 +23,7 @@
 
 namespace fathom::watch {
 
-// Bytes, where nothing else is said.
+// Bytes, unless stated otherwise.
 struct Figures {
   std::uint64_t rss = 0, anonymous = 0, file = 0, shared = 0, swap = 0, page_tables = 0, rss_peak = 0,
                 virtual_size = 0;
@@ -54,7 +54,7 @@ struct Look {
   Figures figures;
   std::shared_ptr<const Composition> composition;  // the newest; null: there was none yet
   sources::Limits limits;                          // at most a second old
-  std::vector<model::CountedLimit> counted;        // of mappings, descriptors and the like
+  std::vector<model::CountedLimit> counted;        // of mappings, descriptors and so on
   std::optional<sources::Pressure> pressure;       // since boot
   bool pressure_of_group = false;
 };
@@ -70,8 +70,8 @@ class Watched {
   // kNotFound: no such process. What this user may not read is in missing().
   static Result<Watched> open(std::int32_t pid, WaysToRead ways = {});
 
-  // kNotFound: it has ended. `compose`: read what the memory consists of, if it was due or not; else only when it is
-  // due: so rarely that it takes half a per cent of a CPU, and more often while it grows.
+  // kNotFound: it has ended. `compose`: read the memory composition even if it is not due; else only when it
+  // is due: so rarely that it takes half a per cent of a CPU, and more often while it grows.
   Result<Look> look(bool compose);
 
   // Every mapping, most resident first. For --maps.
@@ -101,10 +101,10 @@ class Watched {
   std::uint64_t counted_due_ns_ = 0;
   std::vector<std::string> missing_;
   WaysToRead ways_;
-  bool held_hangs_ = false, files_hang_ = false;  // nobody waits for it again
+  bool held_hangs_ = false, files_hang_ = false;  // it is not waited for again
 };
 
-// Three lines, as status tells them: for whoever may not see more. Pure.
+// Three lines, as in status: for users who may not see more. Pure.
 analysis::MemoryLines lines_of_status(const Figures& figures);
 
 }  // namespace fathom::watch

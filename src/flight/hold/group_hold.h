@@ -1,6 +1,7 @@
-// A control group that is held for a moment: a file, what is written into it to hold, and what to let go. Only a group in
-// which nobody is but the recorded processes: whoever else is in it would stand still, too, fathom itself perhaps. Sources:
-// the kernel's admin-guide/cgroup-v2.rst (cgroup.freeze, memory.high) and cgroup-v1/freezer-subsystem.rst.
+// A control group that is held for a moment: a file, the text that holds the group, and the text that
+// releases it. Only for a group that contains nothing but the recorded processes: others in it would stop
+// too, perhaps fathom itself. Sources: the kernel's admin-guide/cgroup-v2.rst (cgroup.freeze, memory.high)
+// and cgroup-v1/freezer-subsystem.rst.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +14,7 @@ namespace fathom::flight {
 
 struct Hold {
   std::string path;     // of the control file
-  std::string on, off;  // what holds, and what lets go
+  std::string on, off;  // what holds, and what releases
   std::uint32_t most_ms = 0;
   bool operator==(const Hold&) const = default;
 };

@@ -1,5 +1,5 @@
-// A process outside of the target's control group that lets go what the recorder holds: when the time of a hold is over,
-// whatever the recorder does meanwhile, and when the recorder is gone, however that happened.
+// A process outside the target's control group that releases what the recorder holds: when the hold time is
+// over, whatever the recorder does meanwhile, and when the recorder is gone for any reason.
 #pragma once
 
 #include <utility>
@@ -20,7 +20,7 @@ class HoldGuardian {
 
   // Before the group is held. An error: it is gone, and nothing may be held. One hold at a time.
   Result<> watch(const Hold& hold);
-  // It has been let go.
+  // It has been released.
   void forget();
   // The guardian ends; nothing is held.
   void dismiss();

@@ -39,10 +39,10 @@ class KeptRows {
  public:
   explicit KeptRows(KeepLimits limits = {}) : limits_(std::move(limits)) {}
 
-  // What came since the last call leaves `profile`, and its quality counts no row that was dropped. Always the same
-  // profile. Slices of the heap are folded in place: nobody else may keep their numbers.
+  // Moves new rows since the last call out of `profile`, and clears dropped rows from its quality counts.
+  // Always pass the same profile. Folds heap slices in place: nothing else may keep their numbers.
   void take(model::Profile& profile);
-  // A copy of all that is kept goes into `profile`, in order of time, for whoever writes it and clears it afterwards.
+  // Copies all kept rows into `profile`, in time order; the caller writes it and clears it afterwards.
   void lend(model::Profile& profile) const;
 
   const Dropped& dropped() const { return dropped_; }

@@ -1,8 +1,8 @@
-// The flight recorder: what stays outside of the recorded processes and knows, after the kernel has killed one, why and
-// what it was doing. Without Options::flight it only keeps the kernel's record of the death. With it the recording may last
-// for weeks: rows are kept in rings (kept_rows.h), and the file is written anew, whole, at each trigger (triggers.h), at
-// intervals that grow from a second to ten minutes, and at the end. So the file is bounded, and a kill of the recorder
-// costs what came since it was last written.
+// The flight recorder: it stays outside the recorded processes and knows, after the kernel has killed one,
+// why and what it was doing. Without Options::flight it only keeps the kernel's record of the death. With it
+// the recording may last for weeks: rows are kept in rings (kept_rows.h), and the whole file is rewritten at
+// each trigger (triggers.h), at intervals that grow from a second to ten minutes, and at the end. So the file
+// is bounded, and a kill of the recorder loses only what came since the last write.
 #pragma once
 
 #include <cstdint>
@@ -25,7 +25,7 @@ struct Options {
   bool flight = false;
   TriggerOptions triggers = {};
   KeepLimits keep = {};
-  // What a trigger may do to the target beside looking at it, for the length of one look, at most once a second. Both need
+  // What a trigger may do to the target while fathom reads its state, at most once a second. Both need
   // `guardian`, which outlives the recorder.
   bool may_freeze = false, may_brake = false;
   HoldGuardian* guardian = nullptr;

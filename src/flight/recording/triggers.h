@@ -23,7 +23,7 @@ struct Tick {
   std::string limit_of;  // "control group /a", "the machine"
   // Counted by its control group since the recording began: allocations that met memory.high, and the limit.
   std::uint64_t high_events = 0, limit_events = 0;
-  std::optional<double> stalled_us;  // for want of memory (PSI), so far
+  std::optional<double> stalled_us;  // stalled on memory (PSI), so far
 };
 
 struct TriggerOptions {

@@ -1,7 +1,7 @@
-// Who met the wall: the kernel chooses a victim (tracepoint oom:mark_victim) in the task whose allocation found no memory,
-// and a perf event there copies that task's registers and the top of its stack. No preparation of the target, nobody is
-// stopped. It is the allocation that met the limit, which need not be the one to blame. Source: the kernel's
-// include/trace/events/oom.h and mm/oom_kill.c.
+// Which code hit the memory limit: the kernel chooses a victim (tracepoint oom:mark_victim) in the task whose
+// allocation found no memory, and a perf event there copies that task's registers and the top of its stack.
+// It needs no preparation of the target and stops no process. This allocation hit the limit, but it need not
+// be the one to blame. Source: the kernel's include/trace/events/oom.h and mm/oom_kill.c.
 #pragma once
 
 #include <cstdint>
