@@ -42,7 +42,7 @@ class Finder {
   }
 
  private:
-  // Adds the function of that name, if there is one and its address is nobody's yet.
+  // Adds the function of that name, if it exists and its address is not taken yet.
   void add(Allocator& allocator, const std::string& name, tracer_shape shape, bool local_too = true) {
     const NamedFunction* function = symbols_.find(name);
     if (function == nullptr || (function->local && !local_too) || claimed_.contains(function->address))
@@ -106,7 +106,7 @@ class Finder {
         if (symbols_.find(prefix + std::string(each)) == nullptr)
           return fmt::format("the file is stripped, so {}{} has no name here even if it exists", prefix,
                              each);
-      // What a library does not export nobody else can call.
+      // Other modules cannot call what a library does not export.
       if (allocator.kind == Kind::kOther && is_program())
         return "the file is stripped, so other functions that free its blocks have no names here";
     }
@@ -225,8 +225,8 @@ class Finder {
     keep(std::move(allocator));
   }
 
-  // Somebody's own malloc, under the common names: only if others can bind to it, else it is a function that
-  // happens to be called so. The dynamic loader's is for itself, and only until libc is there.
+  // A custom malloc under the common names: it counts only if other modules can bind to it, else the name is
+  // a coincidence. The dynamic loader's serves itself only, and only until libc is loaded.
   void find_other() {
     const NamedFunction *allocate = symbols_.find("malloc"), *release = symbols_.find("free");
     if (allocate == nullptr || release == nullptr || allocate->local || release->local ||

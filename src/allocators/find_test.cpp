@@ -213,7 +213,7 @@ TEST(FindAllocators, AnvilHasSixFunctionsWithTheRustPrefix) {
                            Pair("_rjem_rallocx", TRACER_REALLOC), Pair("_rjem_sdallocx", TRACER_FREE_SIZED)));
 }
 
-// In a static-pie program the linker makes malloc local, as nobody outside can bind to it.
+// In a static-pie program the linker makes malloc local, because no other module can bind to it.
 TEST(FindAllocators, StaticProgramsHoldTheirLibc) {
   for (const char* path : {STATIC_PROGRAM, STATIC_PIE_PROGRAM}) {
     const Allocator glibc = only_one(path);
@@ -253,7 +253,7 @@ TEST(FindAllocators, WhatOnlyLooksLikeAnAllocatorIsNone) {
   EXPECT_THAT(found.notes, IsEmpty());
 }
 
-// Its blocks are no calls that could be traced, and its arenas are somebody's.
+// Its blocks are not traceable calls, and its arenas belong to an allocator.
 TEST(FindAllocators, ARuntimesOwnArenasAreNamedWithTheSettingThatShowsThrough) {
   const Found found = find_in(PYTHON_NAMES_LIBRARY);
   EXPECT_THAT(found.allocators, IsEmpty());
@@ -555,7 +555,7 @@ TEST(FindAllocators, AFunctionWithoutASizeReachesToTheNextOne) {
   EXPECT_EQ(found.allocators[0].functions[0].size, 0x50U);
 }
 
-// je_ functions around a static one: its calls are jemalloc's. One that is somebody else's ends that.
+// je_ functions around a static one: its calls are jemalloc's. A foreign one in between ends that.
 TEST(FindAllocators, StaticFunctionsAmongAnAllocatorsFunctionsAreItsOwn) {
   const auto local = [](const char* name, std::uint64_t address) {
     return HandMadeNames::Name{name, address, 16, STT_FUNC, STB_LOCAL};

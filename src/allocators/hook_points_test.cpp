@@ -150,8 +150,8 @@ TEST(HookPoints, BranchesIntoTheFirstBytesFromOutsideAreTold) {
   file.reference(kCode + 0x20, {0xe9}, kFunction + 9);
   file.reference(kCode + 0x30, {0xe9}, kFunction + 9);
   file.reference(kCode + 0x40, {0x48, 0x8d, 0x05}, kFunction + 5);  // no branch
-  file.reference(kFunction + 0x20, {0xe9}, kFunction + 7);          // its own: whoever decodes it sees that
-  file.reference(kCode + 0x50, {0xe9}, kFunction + 30);             // nobody changes that
+  file.reference(kFunction + 0x20, {0xe9}, kFunction + 7);          // its own: a decoder sees that
+  file.reference(kCode + 0x50, {0xe9}, kFunction + 30);             // nothing changes that
   EXPECT_THAT(file.points().entered_at, ElementsAre(3, 9));
   EXPECT_EQ(file.points().direct_references, 0U);
 }

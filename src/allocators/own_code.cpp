@@ -1,7 +1,7 @@
-// An allocator's inner functions have names of their own (`_rjem_je_arena_...`), but its static functions are
-// called whatever their author liked (`do_rallocx`). Those count as its own where they lie between two of its
-// functions with nobody else's in between, are local, and are not mangled: a linker keeps what one object
-// file holds together.
+// An allocator's inner functions have names of their own (`_rjem_je_arena_...`), but its static functions
+// have arbitrary names (`do_rallocx`). Those count as its own if they are between two of its functions with
+// no foreign one in between, are local, and are not mangled: a linker keeps the functions of one object file
+// together.
 #include "allocators/own_code.h"
 
 #include <elf.h>
@@ -67,7 +67,7 @@ std::vector<CodeRange> own_code(const Allocator& allocator, const Symbols& symbo
           [](const Function& function, ElfAddress wanted) { return function.address < wanted; });
       return at != allocator.functions.end() && at->address == address;
     };
-    bool after_own = false;            // nobody else's function since the last own one
+    bool after_own = false;            // no foreign function since the last own one
     std::vector<CodeRange> undecided;  // static functions since then
     for (const elf::Symbol& symbol : symbols.functions_between(start, end)) {
       if (is_inner_name(allocator, symbol.name) || is_listed(symbol.address)) {

@@ -13,7 +13,7 @@ namespace {
 struct Runtime {
   std::string_view label;
   std::vector<std::string_view> defines;  // exported functions, all of them
-  std::string_view section;               // or this one; empty: none tells
+  std::string_view section;               // or this one; empty: none shows it
   std::string_view why, remedy;
   std::vector<std::string> shown_by;
 };

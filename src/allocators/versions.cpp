@@ -55,7 +55,7 @@ std::string leading_version(std::string_view text) {
   return std::string(text.substr(0, length));
 }
 
-// In two pieces: a program that only knows of these messages, such as this one, must not look like a holder.
+// In two pieces: a program that only knows these messages, such as this one, must not look like a holder.
 bool holds(const elf::ElfFile& file, std::string wanted, std::string_view rest) {
   wanted += rest;
   const auto all = constant_data(file);

@@ -73,7 +73,7 @@ class Search {
       if (each.by != kNoFunction && !inside_[each.by] && names(each.by, each.named)) add(each.by);
   }
 
-  // In two pieces, so that who only knows of these messages does not look like a holder.
+  // In two pieces, so that a program that only knows these messages does not look like a holder.
   std::vector<std::uint64_t> find_messages() const {
     std::string begin = "<jem";
     begin += "alloc>: ";
@@ -165,7 +165,7 @@ class Search {
             queue.push_back(to);
           }
     }
-    // Small ones beside the library, too.
+    // Including small ones next to the library.
     for (const FunctionNumber each : library_)
       for (const FunctionNumber beside : {each - 1, each + 1})
         if (beside < code_.size() && code_.size_of(beside) <= kLargestWrapper) reached[beside] = true;
@@ -216,8 +216,8 @@ class Search {
     return {};
   }
 
-  // The library's own tables hold functions too, hundreds of them. Those are told by their caller which thread they are
-  // in; what programs call finds it out, or goes on into what does.
+  // The library's own tables hold functions too, hundreds of them. Those get their thread from the caller;
+  // entries find it themselves, or continue into a function that does.
   bool finds_its_thread(FunctionNumber function) {
     const Facts& all = facts(function);
     return !all || all->thread_accesses > 0 ||
@@ -252,7 +252,7 @@ class Search {
       }
     }
     for (const FunctionNumber each : ordered) starts.push_back({code_.start(each)});
-    // Code that takes an address: what it does with it nobody knows.
+    // Code that takes an address: its use of the address is unknown.
     std::vector<std::uint64_t> addresses;
     for (const ElfAddress each : starts) addresses.push_back(each.value);
     for (const CodeMap::Naming& each : code_.namings(addresses))
@@ -311,8 +311,8 @@ class Search {
     return {};
   }
 
-  // Whoever names the nearest word of data that is named at all, from this one downwards: the table begins there. kNoFunction: nobody
-  // knows. What the loader calls at the start is no entry.
+  // The functions naming the nearest named word of data at or below this one: the table begins there.
+  // kNoFunction: unknown. Functions that the loader calls at the start are not entries.
   std::vector<FunctionNumber> readers_of_table_with(std::uint64_t word) {
     constexpr std::uint64_t kLargestTable = 64;  // words
     if (const elf::Section* starts = file_.section(".init_array");

@@ -31,7 +31,7 @@ const Candidate* at(const JemallocEntries& entries, std::uint64_t address) {
 }
 
 #ifdef USES_JEMALLOC
-// What the stripped file is said to hold, held against the names of its twin.
+// Compares the findings in the stripped file with the names of its twin.
 TEST(JemallocEntries, AreThoseThatTheUnstrippedTwinNames) {
   for (const std::string form : {"pie", "static", "static_pie", "fixed"}) {
     SCOPED_TRACE(form);
@@ -44,7 +44,7 @@ TEST(JemallocEntries, AreThoseThatTheUnstrippedTwinNames) {
     EXPECT_EQ(found->version, "5.3.0");
     for (const std::string name : {"malloc", "calloc", "realloc", "free", "posix_memalign", "aligned_alloc"})
       EXPECT_NE(at(*found, functions.at(name)), nullptr) << name;
-    // What the program uses without a label is told from what the library's own helpers use.
+    // Separates what the program uses without a label from what the library's own helpers use.
     std::set<std::uint64_t> used;
     for (const char* name : {"calloc", "realloc", "free", "posix_memalign", "aligned_alloc"}) {
       used.insert(functions.at(name));

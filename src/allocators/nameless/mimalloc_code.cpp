@@ -85,8 +85,8 @@ Result<MimallocCode> MimallocCode::find(const elf::ElfFile& file) {
       seeds.insert(each.by);
   if (seeds.empty()) return fail(ErrorKind::kUnsupported, "no code names its messages");
 
-  // What gcc puts elsewhere as it is seldom or only once needed stands beside the program's own: parts that are only
-  // jumped to, and functions for the loader.
+  // Cold parts and one-time functions that gcc moves next to the program's own: parts that are only jumped
+  // to, and functions for the loader.
   const auto stands_elsewhere = [&](FunctionNumber function) {
     const std::vector<ElfAddress> start{{found.code_.start(function)}};
     for (const FilledWord& each : words_holding(file, start))
@@ -157,7 +157,7 @@ std::vector<Candidate> MimallocCode::candidates() {
     if (!all ||
         (all->thread_accesses == 0 && (code_.size_of(each) > kLargestForwarder || all->jumps.empty())))
       continue;
-    // What does not lead to its code is nothing of it: another allocator may stand beside it.
+    // Functions that do not lead to its code are not part of it: another allocator may be next to it.
     if (is_dead(each) || !reaches(each, {})) continue;
     found.push_back({.address = {code_.start(each)}, .size = code_.size_of(each)});
   }
@@ -198,8 +198,8 @@ bool MimallocCode::is_inner(FunctionNumber function, int depth) {
     find_references(function, function);
   }
   const std::vector<Reference> all = references_.at(function);
-  // Beside the library it is a function of it that the program does not use. Elsewhere it may be referred to in a way that is
-  // not known here.
+  // Next to the library it is a library function that the program does not use. Elsewhere it may be
+  // referenced in an unknown way.
   if (all.empty()) return function >= near_first_ && function <= near_last_;
   return std::ranges::all_of(all, [&](const Reference& each) {
     return !each.exported && !each.in_table && each.by != kNoFunction && each.by != function &&
@@ -264,7 +264,8 @@ std::optional<Candidate> MimallocCode::referred_to(FunctionNumber function, bool
   Candidate found{.address = {code_.start(function)}, .size = code_.size_of(function)};
   bool is_exported = false;
   const std::vector<Reference> references = references_.at(function);
-  // A door is one whoever comes to it. Of anything else it matters: to know who comes to a caller is a pass over all code.
+  // A door stays one, whatever calls it. For anything else the callers matter: finding them is a pass over
+  // all code.
   const auto is_outside = [&](const Reference& each) {
     if (!each.through && !is_named_by(each.by, code_.start(function))) return false;
     const bool is_far = each.by == kNoFunction || each.by < near_first_ || each.by > near_last_;

@@ -1,5 +1,5 @@
-// Statistics as jemalloc prints them: of the system's 5.3, beside what it answers when it is asked for each number, and
-// the layouts of other versions.
+// Statistics as jemalloc prints them: those of the system's 5.3, compared with its answers for each number,
+// and the layouts of other versions.
 #include "allocators/statistics/statistics.h"
 
 #include <gmock/gmock.h>
