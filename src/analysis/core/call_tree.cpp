@@ -125,9 +125,8 @@ class Places {
   FlatMap<std::uint32_t> place_ids_;  // place number + 1
 };
 
-// A tree beyond this is no use to anybody, and a recording made to harm could ask for one of any size: a long
-// stack for each of many threads is told in a few bytes. As with memory that is not there, the way out is an
-// exception to main.
+// A larger tree is useless, and a malicious recording could ask for one of any size: a long stack for each of
+// many threads takes only a few bytes. As when memory runs out, an exception goes to main.
 constexpr std::size_t kMostNodes = 16'000'000;
 constexpr std::uint64_t kMostSteps = 1'000'000'000;
 
@@ -396,7 +395,7 @@ CallTree build_call_tree(const Profile& profile, const TreeOptions& options) {
   arrange(draft, places.all(), name_rank, module_rank, tree);
   tree.nodes[0].name = name_rank[all];
   keep_used(tree.names, 0, tree.nodes,
-            &TreeNode::name);  // whoever hides a call does not want to see its name
+            &TreeNode::name);  // a user who hides a call does not want to see its name
   keep_used(tree.modules, 1, tree.nodes, &TreeNode::module);  // row 0 is "no module"
   return tree;
 }

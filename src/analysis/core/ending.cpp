@@ -62,7 +62,7 @@ bool tells_apart(const model::Profile& profile) {
   return first != profile.meta.facts.end() && first->first.starts_with(kEnd);
 }
 
-// A number that was used again is told of its last process.
+// A reused number refers to its last process.
 bool is_last_of_its_number(const model::Profile& profile, const model::Process& process) {
   return std::ranges::none_of(profile.processes, [&](const model::Process& other) {
     return other.pid == process.pid && other.start_ns > process.start_ns;
@@ -94,7 +94,7 @@ Ending ending_of(const model::Profile& profile, const model::Process& process) {
     return is_last_of_its_number(profile, process) ? *ending : Ending{};
   if (tells_apart(profile)) return {};
   const Ending ending = ending_of(profile);
-  // Nobody recorded the parent of the launched one.
+  // The parent of the launched process is not recorded.
   const bool concerned = ending.pid ? process.pid == *ending.pid : process.parent_pid == 0;
   return concerned ? ending : Ending{};
 }

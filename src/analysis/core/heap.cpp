@@ -43,7 +43,7 @@ std::vector<char> sites_of_sizes(const Profile& profile, const SizeBuckets& size
     if (row.kind == HeapHistogramKind::kSize && row.bucket >= sizes.first && row.bucket < sizes.end &&
         row.sum.blocks > 0)
       out[row.site.value] = 1;
-  // What was asked for by one stack is one thing, whichever thread of a name and whichever allocator it was.
+  // Requests of one stack count as one, for all threads of a name and all allocators.
   HeapLeaves leaves(profile, HeapLeaves::Fold::kContainers);
   std::map<std::string, std::uint32_t> names;
   std::vector<std::uint32_t> name_of(profile.threads.size());
@@ -66,8 +66,8 @@ std::vector<char> sites_of_sizes(const Profile& profile, const SizeBuckets& size
 // samples on (heap_interval_test.cpp).
 double HeapAmount::error() const {
   const double known = std::max(0.0, variance), size = std::fabs(value);
-  // What few samples say of their own variance is too little where they are too few: four more of the mean weight
-  // make up for it. A difference of blocks that came and went has no such weight, and is small beside its error.
+  // A few samples underestimate their own variance: four more of the mean weight correct that. A difference
+  // of blocks that came and went has no such weight, and is small compared with its error.
   const double weight = size * size >= known && size > 0 ? known / size : 0;
   return 1.959963984540054 * std::sqrt(known + 4 * weight * weight);
 }

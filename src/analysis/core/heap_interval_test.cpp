@@ -69,7 +69,7 @@ TEST_P(HeapInterval, HoldsBlocksAndBytesOfBlocksOfOneSize) {
     }
 }
 
-// How many blocks there are is not promised of these: a thousand tiny ones weigh no more than one that is sampled.
+// Their number of blocks has no guarantee: a thousand tiny ones weigh no more than one sampled block.
 TEST_P(HeapInterval, HoldsTheBytesOfBlocksOfManySizes) {
   for (const double expected : kExpected) {
     const auto any = [](double unit, double mean) { return 64 * std::pow(mean / 64, unit); };

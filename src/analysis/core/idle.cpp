@@ -201,7 +201,7 @@ PatternSet RuledWaits::match_frame(const model::Frame& frame) {
 }
 
 void RuledWaits::match_stacks() {
-  // Only functions below which somebody waited: a recording has many others.
+  // Only functions below which a thread waited: a recording has many others.
   const std::size_t count = profile_.stacks.size();
   std::vector<char> waited(count, 0);
   for (const model::Wait& wait : profile_.all_waits()) waited[wait.stack.value] = 1;

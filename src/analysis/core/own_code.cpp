@@ -40,9 +40,10 @@ OwnCode::OwnCode(const Profile& profile) : profile_(profile), own_modules_(profi
   find_own_crates(executables);
 }
 
-// A Rust program's own crate is called as its file: "my-node" is made from my_node, and my_node_core and the like belong to
-// it. So the answer does not depend on what was sampled. Only where no function of that crate is known, as in a renamed
-// file, "other::main" says whose crate it is; and if that was not sampled either, nothing is taken for own that has a crate.
+// A Rust program's own crate has the file's name: "my-node" is made from my_node, and crates like
+// my_node_core belong to it. So the answer does not depend on the samples. Only if no function of that crate
+// is known, as in a renamed file, "other::main" gives the crate; and if that was not sampled either, nothing
+// with a crate counts as own.
 void OwnCode::find_own_crates(const std::set<std::string_view>& executables) {
   std::set<std::string, std::less<>> by_file, by_main, unknown;
   bool is_rust = false;

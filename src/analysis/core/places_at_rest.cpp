@@ -9,7 +9,7 @@
 namespace fathom::analysis {
 namespace {
 
-// So often somebody must have been woken at such places: threads that block each other for ever are at rest, too.
+// Minimum number of wakeups at such places: threads that deadlock each other are at rest, too.
 constexpr std::uint64_t kLeastWakes = 10;
 
 struct Span {
@@ -37,7 +37,7 @@ class Rest {
     for (std::size_t i = 0; i < changes.size(); ++i) {
       alive += changes[i].alive;
       parked += changes[i].parked;
-      // Of several changes at one time only what comes of all counts.
+      // If several changes have the same time, only their sum counts.
       if (i + 1 < changes.size() && changes[i + 1].at == changes[i].at) continue;
       const bool now = alive > 0 && parked >= alive;
       if (now && !rests) since = changes[i].at;

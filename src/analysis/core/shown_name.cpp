@@ -80,7 +80,7 @@ std::string_view without_closures(std::string_view path) {
   return path;
 }
 
-// Of a wait for what a function lets go: the function.
+// For a wait for something that a function releases: the function.
 std::string_view inner_of(std::string_view text) {
   for (const auto& [start, end] :
        {std::pair<std::string_view, std::string_view>{"what ", " lets go"}, {"(what ", " lets go)"}})

@@ -177,7 +177,7 @@ class Adder {
 
   static std::int64_t whole(double value) { return std::llround(std::min(value, 4e18)); }
 
-  // Where threads were not told apart.
+  // If threads were not distinguished.
   std::uint32_t root_of_no_thread() {
     if (!options_.thread_roots) return 0;
     if (!root_of_no_thread_) {

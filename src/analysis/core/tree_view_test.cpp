@@ -58,7 +58,7 @@ TEST(TreeView, LargestCallsFirstAndSmallOnesAsOne) {
               ElementsAre("main 100", " large 60", " small 30", " rest of 2 10"));
 }
 
-// A long stack, each part of which has a sample: told in a few bytes, half a million frames from the leaf up.
+// A long stack with a sample in each part: a few bytes encode it, half a million frames from the leaf up.
 TEST(TreeView, CallersWithoutEndAreAnErrorAndNoOutage) {
   Program program;
   std::vector<std::string> names;

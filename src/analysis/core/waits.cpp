@@ -93,7 +93,7 @@ Waits::Waits(const model::Profile& profile, const Selection& selection)
 void Waits::scale_to_known_sums(bool whole) {
   if (std::ranges::none_of(rows_, [](const SelectedWait& row) { return row.weight > 1; })) return;
   struct Sums {
-    double own = 0, others = 0;  // ns: of the rows themselves, and of what they stand for beside that
+    double own = 0, others = 0;  // ns: of the rows themselves, and of the other waits they represent
     float scale = 1;
     void add(std::uint64_t ns, std::uint32_t weight) {
       own += static_cast<double>(ns);
@@ -103,7 +103,7 @@ void Waits::scale_to_known_sums(bool whole) {
     bool fit(std::uint64_t known_ns) {
       if (others <= 0) return true;
       const double wanted = (static_cast<double>(known_ns) - own) / others;
-      // A draw is not that far off; what says so is about other waits, or damaged.
+      // A draw is not that far off; such a total is about other waits, or damaged.
       constexpr double kFarthest = 10;
       if (wanted < 1 / kFarthest || wanted > kFarthest) return false;
       scale = static_cast<float>(wanted);

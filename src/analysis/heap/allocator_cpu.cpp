@@ -21,7 +21,7 @@ bool starts_with_any(std::string_view name, std::initializer_list<std::string_vi
                      [&](std::string_view start) { return name.starts_with(start); });
 }
 
-// Functions that only allocators have, beside those that hand a request on (container_frames.h).
+// Functions that only allocators have, in addition to forwarding ones (container_frames.h).
 bool is_inside_allocator(std::string_view name) {
   static const std::set<std::string_view> kNames = {"free",
                                                     "cfree",
@@ -121,7 +121,7 @@ class Classes {
     return profile_.strings[profile_.functions[profile_.lines[frame.first_line + line].function.value].name];
   }
 
-  // Not the program itself, where an allocator is linked in beside everything else.
+  // Not the program itself, if an allocator is linked in with everything else.
   bool is_library_with_allocator(ModuleId module) const {
     if (!modules_.contains(module.value)) return false;
     const std::string_view name = profile_.strings[profile_.modules[module.value].name];

@@ -179,7 +179,7 @@ class Curves {
       if (share > 0) ranked.emplace_back(-share, key, number);
     }
     std::sort(ranked.begin(), ranked.end());
-    // What nobody would see needs no name. One that is left over alone may as well have its own.
+    // An invisible curve needs no name. A single remaining one gets its own.
     constexpr double kLeastShare = 0.001;
     std::size_t named = 0;
     while (named < std::min(options_.groups, ranked.size()) && -std::get<0>(ranked[named]) >= kLeastShare)

@@ -166,7 +166,7 @@ class Grouper {
       return true;
     });
     if (names.empty()) names.emplace_back(kNoStack);
-    // Different addresses in the same functions are one stack to whoever reads it.
+    // Different addresses in the same functions are one stack to the reader.
     const auto [row, added] = by_stack_.try_emplace(names, groups_.rows.size());
     known->second = row->second;
     if (added) {

@@ -35,7 +35,7 @@ TEST(HeapHistory, AWindowStartsWithWhatWasLive) {
   EXPECT_DOUBLE_EQ(all[0].live(all[0].whole, 2).back().value, all[0].whole.live_before(2).bytes);
 }
 
-// As memory that the program maps by itself, which is told once a second.
+// Like memory that the program maps itself, which is reported once a second.
 TEST(HeapHistory, LongSlicesOfAnotherHeapAreSpreadOverTheClock) {
   HandMadeHeap hand;
   const auto app = hand.module("app");

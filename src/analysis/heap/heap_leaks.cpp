@@ -166,7 +166,7 @@ class Finder {
     describe_endings(used, mapped);
   }
 
-  // Of the processes that have left anything to be told.
+  // Of the processes that left anything to report.
   void describe_endings(const std::vector<char>& used, const std::vector<char>& mapped) {
     std::map<std::uint32_t, Ending> endings;  // by row of the process
     for (std::size_t i = 0; i < used.size(); ++i) {

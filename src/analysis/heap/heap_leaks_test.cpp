@@ -321,7 +321,7 @@ TEST(HeapLeaks, OfAnyProfileEveryByteIsShownOrSaidToBeLeftOut) {
   EXPECT_GT(with_leaks, 5);
 }
 
-// A block that was handed out twice was freed by a way that nobody saw; so may others have been.
+// A block that was handed out twice was freed by an unseen path; others may have been too.
 TEST(HeapLeaks, AreNotKnownWhereFreesWentUnseen) {
   for (const std::uint64_t unseen : {0, 1}) {
     HandMadeHeap hand = small_heap();

@@ -14,8 +14,8 @@ namespace {
 
 constexpr std::size_t kMostTrendCells = 240;  // more do not make the answer better
 constexpr std::size_t kLeastCells = 8;
-// A line through values with a memory as long as all of them still has two ends: below 4 nothing is gained by
-// fewer, and a swing that is small beside the rise is a rise. Measured by the tests.
+// A line through values with a memory as long as all of them still has two ends: values below 4 gain nothing,
+// and a swing that is small compared with the rise is a rise. Measured by the tests.
 constexpr double kLeastIndependent = 4, kLeastIndependentBlocks = 6;
 
 // Values at even times.
@@ -266,8 +266,8 @@ void find_steps(const Grid& grid, Trend& trend) {
   }
 }
 
-// A line that goes on and one that bends are told apart by what comes late. Where the end of a warm-up was chosen,
-// much of the bend lies before it, and less of it is left to be seen.
+// Only the late part separates a line that goes on from one that bends. If the end of a warm-up was chosen,
+// much of the bend lies before it, so less of it remains visible.
 void find_bend(const Grid& grid, std::size_t from, Trend& trend) {
   constexpr double kSlower = 1.3, kSure = 1.645;  // standard deviations
   const std::size_t n = grid.values.size(), length = n - from;

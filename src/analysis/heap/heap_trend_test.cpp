@@ -44,7 +44,7 @@ TEST(HeapTrend, QuantilesAreThoseOfTheTable) {
   EXPECT_NEAR(t_quantile(0.025, 1e4), 1.960, 0.002);
 }
 
-// Noise that is not independent of itself for half of the series cannot be told from growth by anybody.
+// Noise that correlates with itself over half of the series cannot be separated from growth.
 bool memory_is_too_long(std::size_t count, double memory) {
   return 2 * (1 + memory) / (1 - memory) > static_cast<double>(count);
 }

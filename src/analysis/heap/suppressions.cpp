@@ -47,7 +47,7 @@ Result<std::vector<Suppression>> parse_suppressions(std::string_view text, const
     if (line.substr(0, colon) != "leak")
       return wrong(fmt::format("there is no kind '{}' here", line.substr(0, colon)));
     const std::string_view pattern = trimmed(line.substr(colon + 1));
-    // It would hide everything: a slip, as whoever wants that writes leak:* in full.
+    // It would hide everything: a mistake, because leak:* says that explicitly.
     if (pattern.find_first_not_of("^$") == std::string_view::npos)
       return wrong("there is no pattern after 'leak:'");
     rows.push_back({std::string(pattern), glob_of(pattern), name, number, false});

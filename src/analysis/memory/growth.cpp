@@ -9,7 +9,7 @@ namespace fathom::analysis {
 namespace {
 
 constexpr std::size_t kMostStretches = 10;
-// Two-sided 95 % of Student's t, by degrees of freedom from 1 on.
+// Two-sided 95 % of Student's t, by degrees of freedom, starting at 1.
 constexpr std::array kStudent{12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262};
 
 // On the line between the points around it.

@@ -71,7 +71,7 @@ TEST(RssBreakdown, OfSamplesHasAnInterval) {
   EXPECT_THAT(summary_of(*breakdown), HasSubstr("explains 1.3 MiB ±193.6 KiB (50 %, 42 to 57 %)"));
 }
 
-// Blocks that no sample fell on lie in mappings that look like nobody's.
+// Unsampled blocks lie in mappings that seem to have no owner.
 TEST(RssBreakdown, WhatIsEstimatedBeyondAllocatorsComesOutOfTheUnknown) {
   HandMadeMemory hand = memory_of_small_heap(HeapMode::kSampled);
   for (model::MemoryRange& row : hand.profile.memory_ranges)

@@ -91,7 +91,7 @@ Components explain_growth(std::span<const MetricSeries> series, std::span<const 
     if (rule == nullptr || rule->meaning == MetricMeaning::kFile) continue;
     Parts& row = parts[{rule->meaning, rule->component}];
     row.rule = rule;
-    // A counter of bytes tells what was handed out, and not what is held.
+    // A counter of bytes counts what was handed out, not what is held.
     if (one.is_counter) continue;
     row.points.push_back(one.points);
     from = any ? std::min(from, one.points.front().time_s) : one.points.front().time_s;

@@ -180,8 +180,8 @@ std::optional<HeapReport> make_heap_report(const Profile& profile, const Selecti
   const HeapSums sums(profile, selection);
   HeapReport report;
   report.from_start = true;
-  // A heap in which nothing happened says nothing about how sure the rest is. Where nothing happened in any, all of them
-  // say how it was recorded; places may be known of which no block was seen.
+  // A heap without activity does not affect the confidence of the rest. If no heap had any, all of them say
+  // how they were recorded; sites may be known without any block.
   std::vector<char> used(profile.heap.heaps.size(), profile.heap.all_rows().empty() ? 1 : 0);
   for (const HeapRow& row : profile.heap.all_rows()) used[profile.heap.sites[row.site.value].heap.value] = 1;
   for (std::size_t i = 0; i < used.size(); ++i) {

@@ -51,7 +51,7 @@ TEST(HeapReport, SaysWhatWasAllocatedWhatIsLiveAndWhatThePeakWasMadeOf) {
                         "since, 2.0 % of all frees"));
 }
 
-// jemalloc beside glibc, and nobody knows how it frees.
+// jemalloc next to glibc; its freeing functions are unknown.
 model::Profile with_unseen() {
   HandMadeHeap hand = small_heap();
   hand.hook(hand.allocator("mimalloc", {1}), "every function", model::HookKind::kNone,
@@ -248,7 +248,7 @@ TEST(HeapReport, NamesForkedProcessesThatWereNotTraced) {
   add(22, 5, "stranger", 1'000'000);
   EXPECT_THAT(heap_findings_of(hand.profile),
               HasSubstr("Of the heap, 2 forked processes were not traced: worker, helper. Of their blocks "));
-  // A verdict speaks of no more than what it knows.
+  // A verdict claims no more than the data shows.
   const HeapReport report = make_heap_report(hand.profile, {}).value();
   ASSERT_FALSE(report.verdicts.empty());
   EXPECT_TRUE(report.verdicts.front().facts.traced_part);

@@ -311,7 +311,7 @@ class Finder {
     return chosen(chain, most);
   }
 
-  // The rows that tell most: own code, what it calls, and where the path grows narrower.
+  // The most informative rows: own code, its callees, and where the path narrows.
   std::vector<HotFrame> chosen(const std::vector<HotFrame>& chain, std::size_t most) const {
     std::vector<std::pair<double, std::size_t>> scores;
     const double all = std::max(1.0, static_cast<double>(tree_.total));
@@ -329,7 +329,7 @@ class Finder {
       scores.emplace_back(-score, i);
     }
     std::stable_sort(scores.begin(), scores.end());
-    // Of own code the innermost calls tell more than the outermost ones.
+    // In own code the innermost calls are more informative than the outermost ones.
     if (own + 2 > most)
       std::stable_sort(scores.begin(), scores.end(),
                        [&](const auto& a, const auto& b) { return a.second > b.second; });

@@ -15,7 +15,7 @@ constexpr double kLargePart = 0.25;  // of all samples: followed if it and its s
 constexpr double kMostOfCaller = 0.66;  // of its caller's
 constexpr double kSameTime = 0.9;       // of its caller: one chain of calls
 constexpr double kMostOfLeaf =
-    0.66;                      // of a leaf's samples come by way of the code that is named in its place
+    0.66;                      // of a leaf's samples come through the code that is named in its place
 constexpr double kHalf = 0.5;  // of that code's samples end in the leaf
 constexpr double kExplained =
     0.75;  // of a caller: by its largest callees together, which then stand in its place
@@ -230,7 +230,8 @@ class SubjectFinder {
       if (functions_[at].work != 0 && functions_[at].work == functions_[next].work) break;
       const auto part = static_cast<double>(sums.total[next]);
       const auto all = static_cast<double>(whole_[at]);
-      // A caller whose time is split into small parts is the better answer, unless some of it was told before.
+      // A caller whose time is split into small parts is the better answer, unless a part was already
+      // reported.
       if (calls_a_subject_[at] == 0 && part < kMostOfCaller * all &&
           (part < kLargePart * static_cast<double>(tree_.total) || covered(at, takes) < kExplained * all))
         break;
@@ -324,7 +325,7 @@ class SubjectFinder {
     for (int i = 0; i < kMostTries; ++i) {
       const std::uint32_t found = choose(least);
       if (found == kNoFunction) break;
-      if (calls_a_subject_[found] != 0) {  // what else it calls is too small: the search goes on beside it
+      if (calls_a_subject_[found] != 0) {  // its other callees are too small: the search continues next to it
         is_dead_end_[found] = 1;
         continue;
       }
@@ -344,7 +345,7 @@ class SubjectFinder {
     return subject;
   }
 
-  // What has been told is taken out of the sums: samples of the function, wherever it stands on the stack.
+  // Removes reported subjects from the sums: samples of the function, anywhere on the stack.
   void exclude(std::uint32_t function) {
     const std::vector<std::int64_t> above = callers_of(function);
     for (std::uint32_t i = 0; i < functions_.size(); ++i)

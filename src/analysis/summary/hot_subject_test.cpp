@@ -83,7 +83,7 @@ TEST(HotSubject, IsTheCallerIfItsLargestCalleesLeaveMuchOpen) {
               ElementsAre("l_final 45", "l_release 35", "l_digest itself 20"));
 }
 
-// A server's loop: what was told first is no reason to leave out what stands beside it.
+// A server's loop: the first subject must not suppress the code next to it.
 TEST(HotSubject, IsFollowedByWhatStandsBesideIt) {
   EXPECT_THAT(
       subjects_of("main;o_loop;o_phases;o_content;o_filter 40 main;o_loop;o_phases;o_content;o_close 8 "
@@ -175,7 +175,7 @@ TEST(HotSubject, IsMissingWithoutAnyName) {
   EXPECT_THAT(subjects_of("u_main;u_run 60 u_main 40"), ElementsAre());
 }
 
-// Whatever the tree: the first subject is no wider than all samples, and none is told twice.
+// For any tree: the first subject is no wider than all samples, and none is reported twice.
 TEST(HotSubject, SubjectsAreDifferentAndAddUpToNoMoreThanAll) {
   unsigned seed = 7;
   const auto next = [&](unsigned below) {

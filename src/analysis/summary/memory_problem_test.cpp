@@ -71,7 +71,7 @@ TEST(MemoryProblem, IsWhatAnAllocatorKeeps) {
   }
 }
 
-// The records of an allocator tell that without tracing the heap.
+// An allocator's records show that without tracing the heap.
 TEST(MemoryProblem, IsWhatTheRecordsOfAnAllocatorSayThatItKeeps) {
   HandMade hand;
   const auto process = hand.process(7, "app");

@@ -57,7 +57,7 @@ TEST(ProblemClass, IsWhatTakesTheActiveTime) {
   EXPECT_EQ(judge({.ran_s = 5, .queued_s = 4, .call = "futex"}).kind, ProblemKind::kCpuAndRunQueue);
 }
 
-// Two children: one that nobody may look at burns, and the shell waits for it.
+// Two children: an unreadable one burns CPU, and the shell waits for it.
 TEST(ProblemClass, OfProgramsWithoutSamplesAndWaitsComesFromTheClock) {
   HandMade hand;
   const auto shell = hand.thread(hand.process(1, "sh"), 1, "sh");
@@ -90,7 +90,7 @@ TEST(ProblemClass, OfProgramsWithoutSamplesAndWaitsComesFromTheClock) {
   (void)hidden;
 }
 
-// The clock tells the sum of a recording, and not of a part of it.
+// The clock has the sum of a recording, not of a part of it.
 TEST(ProblemClass, OfAPartOfTheTimeIsUnknownWhereProgramsCouldNotBeSampled) {
   HandMade hand;
   (void)hand.thread(hand.process(2, "hidden"), 2, "hidden", 9'000'000'000);

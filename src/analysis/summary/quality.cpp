@@ -244,7 +244,7 @@ QualityView judge_quality(const model::Profile& profile, const CallTree& tree,
   std::uint64_t early = 0;
   const auto tracer = tracer_module(profile);
   for (const model::EarlyEnd& end : quality.early_ends) {
-    if (tracer && end.module == *tracer) continue;  // its samples are left out, and told apart
+    if (tracer && end.module == *tracer) continue;  // its samples are left out, and reported separately
     early += end.count;
     view.early_ends.push_back(
         {end.reason, std::string(profile.strings[profile.modules[end.module.value].name]), end.count});

@@ -87,7 +87,7 @@ Activity measure_activity(const model::Profile& profile, const Selection& select
     activity.cpu_s = exact_s;
     activity.exact = true;
   } else if (beats) {
-    // Of a part of the time the clock tells nothing, and samples only where all could be taken.
+    // For a part of the time the clock has no value, and samples only if all could be taken.
     const model::SamplingFigures whole{.cpu_s = static_cast<double>(exact_ns) / 1e9,
                                        .samples = profile.quality.samples};
     if (!model::find_unsampled(profile.meta, whole)) activity.cpu_s = sampled_s;

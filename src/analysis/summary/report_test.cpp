@@ -66,7 +66,7 @@ TEST(Summary, WithoutExactTimesTheSamplesGiveTheCpuTime) {
   EXPECT_THAT(summary_of(hand.profile), HasSubstr("5.00 s of CPU time (estimated from samples): 0.50 of 2"));
 }
 
-// A loop of the shell over thousands of programs: 0.20 CPUs were told where the samples are of 0.44.
+// A shell loop over thousands of programs: it reported 0.20 CPUs, but the samples amount to 0.44.
 TEST(Summary, OfProcessesThatTheKernelHasNotBookedTheSamplesGiveTheCpuTime) {
   HandMade hand;
   const auto thread = hand.thread(hand.process(1, "app"), 1, "app", 2'000'000'000);

@@ -1,5 +1,5 @@
-// Programs whose memory has a known course get no verdict that is wrong: none that it leaks where it does not, and
-// none that it does not grow where it does. "Not known" is never wrong, and so it must not be all that is said.
+// Programs whose memory has a known course get no wrong verdict: no leak where there is none, and no "does
+// not grow" where it grows. "Not known" is never wrong, so it must not be the only answer.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <gtest/gtest.h>
@@ -76,7 +76,7 @@ TEST(HeapCoursesAnswers, LeaksAreNamedWhereEveryCallIsSeen) {
   EXPECT_GE(seeds_with("leak-1", "leak", "site_leak", 0, false), static_cast<int>(kSeeds / 2));
 }
 
-// About 94 samples of it in a minute: the half that looks as if it may fill is told so, with its rate.
+// About 94 samples of it in a minute: the half that may be filling is reported as such, with its rate.
 TEST(HeapCoursesAnswers, ALeakOfNinetySamplesIsNamed) {
   for (const bool attached : {false, true}) {
     const int named = seeds_with("leak-100", "leak", "site_leak", kFine, attached),

@@ -103,7 +103,7 @@ void add_work(HeapVerdict& verdict, const HeapJudge& judge) {
   if (judge.cpu_use.known) number(verdict, "cpu_ratio", judge.cpu_use.ratio);
 }
 
-// Beside the live bytes, where it was recorded and is not said already.
+// Next to the live bytes, if it was recorded and not mentioned already.
 void add_rss(HeapVerdict& verdict, const HeapJudge& judge) {
   if (!judge.rss_known) return;
   if (number_in(verdict, "rss_bytes_per_s") == nullptr) number(verdict, "rss_bytes_per_s", judge.rss_per_s);
@@ -322,7 +322,7 @@ void judge_whole(const HeapJudge& judge, std::vector<HeapVerdict>& out) {
       verdict.facts.unseen_in_s = trend.duration_s - trend.warm_up_s;
       number(verdict, "unseen_bytes_per_s", verdict.facts.unseen_bytes_per_s);
       verdict.advice = {Advice::kShowLive};
-      // What the allocators hold beyond live blocks, or what nobody traced.
+      // What the allocators hold beyond live blocks, or untraced memory.
       if (judge.rss_known && judge.rss_per_s * judge.rss_seconds > std::max(kVisibleFromOutside, 0.1 * level))
         verdict.doubts.push_back({Doubt::kRssGrew, judge.rss_per_s});
       if (trend.duration_s < kLongEnoughForServers_s)
@@ -380,7 +380,7 @@ void judge_whole(const HeapJudge& judge, std::vector<HeapVerdict>& out) {
   out.push_back(std::move(verdict));
 }
 
-// A part that grows for sure grows within what the whole can hide: then the whole is not known to be level.
+// A part that certainly grows stays within what the whole can hide: then the whole is not known to be level.
 void reconcile(std::vector<HeapVerdict>& out, std::size_t whole_at) {
   double most = 0;
   for (std::size_t i = whole_at + 1; i < out.size(); ++i)

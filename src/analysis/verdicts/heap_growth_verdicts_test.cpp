@@ -162,7 +162,7 @@ TEST(HeapVerdicts, EveryGrowthIsToldBesideThatOfTheProcess) {
   }
 }
 
-// Two lives: requests of a millisecond, and sessions of the same function that nobody ends.
+// Two lives: requests of a millisecond, and sessions of the same function that never end.
 TEST(HeapVerdicts, SurvivorsThatOutliveTheDeadAreEvidence) {
   Server server;
   const auto leak = server.function("keep_session");
@@ -189,7 +189,7 @@ TEST(HeapVerdicts, SurvivorsThatOutliveTheDeadAreEvidence) {
                 "had lived for less than 1.05 ms"));
 }
 
-// 20 KB/s beside a map of 200 MB that swings by 10 MB: the whole could hide it, the function cannot.
+// 20 KB/s next to a map of 200 MB that swings by 10 MB: the whole could hide it, the function cannot.
 TEST(HeapVerdicts, WhatTheWholeCanHideIsNotCalledLevelBesideALeak) {
   for (const bool leaks : {false, true}) {
     Server server;

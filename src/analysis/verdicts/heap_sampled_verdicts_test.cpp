@@ -1,5 +1,5 @@
-// What few samples can say: a growth is told with its interval, an amount with the range that it may have, and nothing
-// that rests on a handful of sampled blocks is of high confidence.
+// What few samples can show: a growth has its interval, an amount its possible range, and nothing based on a
+// handful of sampled blocks has high confidence.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -47,7 +47,8 @@ bool is_growth(const HeapVerdict& verdict) {
          verdict.kind == HeapVerdictKind::kMayLevel;
 }
 
-// 20 s of a leak of 0.5 MiB/s, of which about 20 blocks are sampled, beside much that is allocated and freed at once.
+// 20 s of a leak of 0.5 MiB/s, of which about 20 blocks are sampled, among much that is allocated and freed
+// at once.
 TEST(HeapVerdictsOfFewSamples, AGrowthThatIsMeasuredStandsBeforeChurn) {
   constexpr int kSeeds = 40;
   int first = 0;
@@ -72,7 +73,7 @@ TEST(HeapVerdictsOfFewSamples, AGrowthThatIsMeasuredStandsBeforeChurn) {
   EXPECT_GE(first, kSeeds * 3 / 4) << "of a leak of 20 samples the interval lies above zero mostly";
 }
 
-// What it costs: a server that only swings is not said to grow more often than the interval allows.
+// The cost: a server that only swings is reported as growing no more often than the interval allows.
 TEST(HeapVerdictsOfFewSamples, AServerThatIsLevelIsNotSaidToGrow) {
   constexpr int kSeeds = 100;
   int grows = 0;
@@ -93,8 +94,8 @@ TEST(HeapVerdictsOfFewSamples, AServerThatIsLevelIsNotSaidToGrow) {
   EXPECT_LE(grows, kSeeds / 20);
 }
 
-// 60 s of a leak of 260 KiB/s beside a cache whose samples swing by much more. Samples of the heap cannot show the leak; the
-// kernel counts every page of it.
+// 60 s of a leak of 260 KiB/s next to a cache whose samples swing by much more. Samples of the heap cannot
+// show the leak; the kernel counts every page of it.
 TEST(HeapVerdictsOfFewSamples, AGrowthThatTheKernelCountsIsGrowthWhereSamplesOnlySwing) {
   constexpr int kSeeds = 20, kSeconds = 60;
   int anchored = 0;

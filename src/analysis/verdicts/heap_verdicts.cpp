@@ -311,7 +311,7 @@ std::vector<HeapVerdict> judge_heap(const Profile& profile, const Selection& sel
   std::vector<HeapVerdict> verdicts;
   // Where a second stands for a moment of the file, nothing is known about how fast anything grows.
   const bool has_times = !profile.meta.facts.contains(kStepsFact);
-  // A heap is judged by what its own process does: another's time is not its allocators'.
+  // A heap is judged by its own process: another's CPU time is not its allocators'.
   const auto cpus = allocator_cpu_by_process(profile, selection);
   for (const HeapHistory& history : heap_histories(profile, selection, sums)) {
     std::optional<AllocatorCpu> cpu;

@@ -121,7 +121,7 @@ TEST(HeapVerdicts, OneLostEventTakesTheHighConfidenceAway) {
   EXPECT_EQ(of_a_whole_one, Confidence::kHigh);
   heap.lost_ring_full = 1;
   EXPECT_EQ(confidence(), Confidence::kMedium);
-  heap.lost_damaged = 1;  // nobody knows how many events it held
+  heap.lost_damaged = 1;  // the number of events it held is unknown
   EXPECT_EQ(confidence(), Confidence::kMedium);
 }
 

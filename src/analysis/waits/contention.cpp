@@ -38,7 +38,7 @@ class Draft {
     std::uint32_t weight = 1;
   };
 
-  // A thread has the lock from the end of its wait until it ends somebody else's.
+  // A thread has the lock from the end of its own wait until it ends another thread's.
   void find_holds() {
     std::stable_sort(turns_.begin(), turns_.end(),
                      [](const Turn& a, const Turn& b) { return a.end_ns < b.end_ns; });

@@ -129,7 +129,7 @@ class Collector {
     blocked_[{thread, row.queue_cause, "", false, 0u}].sum.add(row.queued_ns, waits_.queue_weight(row));
   }
 
-  // Files and peers have names; locks are told apart by who waits for them.
+  // Files and peers have names; locks are identified by the waiting threads.
   WaitSites::Place what(Cause cause, const model::Wait& wait) {
     const std::string_view object = profile_.strings[profile_.objects[wait.object.value].name];
     if (cause == Cause::kFutex || cause == Cause::kPoll) return sites_.of_wait(wait);

@@ -74,7 +74,8 @@ class PauseOfWaits {
   }
 
  private:
-  // Who waits for another thread waits for what that thread does, which is told by its own row; what is left is how it ended.
+  // A thread that waits for another one waits for that thread's work, which its own row shows; the rest is
+  // how the wait ended.
   Pause of_futex(const model::Wait& wait) const {
     switch (sites_.futex_kind(wait.stack)) {
       case FutexKind::kLock:
@@ -188,7 +189,7 @@ class Sweep {
       open_ns_ += length * silent;
   }
 
-  // The silence so far ended with the end of such a pause. A timer beside threads that wait for work is housekeeping.
+  // The silence so far ended with such a pause. A timer next to threads that wait for work is housekeeping.
   void settle(Pause pause) {
     const double silence = std::exchange(open_ns_, 0);
     if (silence == 0) return;

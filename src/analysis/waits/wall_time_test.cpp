@@ -165,7 +165,7 @@ TEST(WallTime, OfPartsOfStacksIsNotKnown) {
             0);
 }
 
-// Any program: what is told at each millisecond adds up, and is what the threads do at it.
+// Any program: the classes of each millisecond add up, and match what the threads do at it.
 TEST(WallTime, AgreesWithALookAtEachMillisecond) {
   constexpr int kMilliseconds = 10'000, kThreads = 4;
   for (unsigned seed = 1; seed <= 30; ++seed) {
@@ -175,7 +175,7 @@ TEST(WallTime, AgreesWithALookAtEachMillisecond) {
     enum Doing : char { kRuns, kQueued, kReads, kLocked, kSleeps };
     std::vector<std::vector<Doing>> doing(kThreads, std::vector<Doing>(kMilliseconds, kRuns));
     for (auto& thread : doing) {
-      const auto id = program.thread("t", 0);  // how long it ran is not told
+      const auto id = program.thread("t", 0);  // how long it ran is unknown
       for (int at = below(500); at < kMilliseconds;) {
         const int waits = std::min(1 + below(700), kMilliseconds - at),
                   queued = std::min(below(2) * below(50), kMilliseconds - at - waits);
