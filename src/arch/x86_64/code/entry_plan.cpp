@@ -267,8 +267,8 @@ Result<EntryPlan> plan_entry(std::span<const std::byte> code, ProcessAddress fun
   if (!jump) return refuse("the stub is more than 2 GiB away");
   const auto before = code.subspan(start->first, start->changed);
   plan.before.assign(before.begin(), before.end());
-  // Behind the jump lies the tail of one instruction, where no branch can go: breakpoints there cost nothing,
-  // decode one by one, and stop whoever comes all the same before he runs a function without its start.
+  // Behind the jump is the tail of one instruction, where no branch can go: breakpoints there cost nothing,
+  // decode one by one, and stop any thread that arrives anyway before it runs a function without its start.
   plan.after.assign(start->changed, kBreakpoint);
   plan.after[0] = std::byte{0xe9};
   std::memcpy(plan.after.data() + 1, &*jump, sizeof *jump);

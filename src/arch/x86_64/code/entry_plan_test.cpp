@@ -207,7 +207,7 @@ TEST(EntryPlan, CodeThatCannotBeDecodedIsRefused) {
   EXPECT_EQ(refusal("06 90 90 90 90 c3"), "the instruction at +0 cannot be decoded");
   EXPECT_EQ(refusal("55 48 89 e5 53 06 90 90 90 90 90 90 90 90 90 90 90 90 90 90 90 90 c3"),
             "the instruction at +5 cannot be decoded");
-  // The last nop of the padding may be cut: nobody comes there.
+  // The last nop of the padding may be cut: no code goes there.
   EXPECT_TRUE(plan("55 48 89 e5 53 c3 90 66 2e 0f 1f 84"));
 }
 

@@ -64,7 +64,7 @@ TEST(FunctionEnds, JumpsThroughRegistersStayOpenAndThoseOfTablesDoNot) {
 
 TEST(FunctionEnds, AreNotLookedForInWhatIsNoCode) {
   EXPECT_NE(ends_of(bytes({0x06, 0xc3})).problem, "");                             // no instruction
-  EXPECT_NE(ends_of(bytes({0xeb, 0x01, 0xb8, 0xc3, 0, 0, 0, 0xc3})).problem, "");  // into the midst of one
+  EXPECT_NE(ends_of(bytes({0xeb, 0x01, 0xb8, 0xc3, 0, 0, 0, 0xc3})).problem, "");  // into the middle of one
   EXPECT_NE(ends_of(bytes({0xeb, 0xfe})).ends.size(), 0U);  // a jump to itself is a round of its own
   EXPECT_NE(ends_of(bytes({0xf4})).problem, "");            // hlt: never left
   EXPECT_NE(ends_of({}).problem, "");

@@ -460,8 +460,7 @@ class Function {
         return true;
       case ZYDIS_CATEGORY_UNCOND_BR:
         if (const auto target = branch_target(in, next)) return reach(*target, state);
-        // With nothing on the stack it may as well be a tail call, which tells nothing about this function's
-        // code.
+        // With nothing on the stack it may be a tail call, which says nothing about this function's code.
         if (!state.rsp_known || state.rsp_depth != 8) switches_.push_back(state);
         return true;
       case ZYDIS_CATEGORY_COND_BR: {
@@ -481,8 +480,8 @@ class Function {
   }
 
   static bool changes_depth(const PrologueInstruction& in) {
-    // After an alignment or alloca, pushes and the like count from an unknown place, which is no harm as long
-    // as rbp marks the frame: rsp stays unknown. Only what saves rbp relative to rsp must not happen.
+    // After an alignment or alloca, pushes and pops count from an unknown place, which is harmless while rbp
+    // marks the frame: rsp stays unknown. Only saving rbp relative to rsp must not happen.
     return in.decoded.mnemonic == ZYDIS_MNEMONIC_PUSH && in.is_register(0, ZYDIS_REGISTER_RBP);
   }
 
@@ -530,7 +529,7 @@ class Function {
   std::vector<std::uint64_t> leaves_to_;
   std::vector<std::uint32_t> reached_in_;   // the region that came to a byte first
   std::uint32_t regions_ = 0, number_ = 0;  // how many there were; the one that is followed now
-  Region here_;                             // what is known of it so far
+  Region here_;                             // known so far
   bool returns_ = false;
 };
 

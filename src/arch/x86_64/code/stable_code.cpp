@@ -9,7 +9,7 @@ namespace {
 
 // Below it lie stubs: one jump, or a call and a return. Without their targets they are all the same.
 constexpr std::size_t kLeastCode = 32;  // bytes
-// A function this large is told from others by its beginning and its size.
+// A function this large is identified by its beginning and its size.
 constexpr std::size_t kMostCode = std::size_t{256} << 10;
 
 // Addresses below are numbers: a file that may be put anywhere begins at 0, and any size or flag lies in it.

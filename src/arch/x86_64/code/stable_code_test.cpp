@@ -1,4 +1,4 @@
-// What of a function's bytes stays the same wherever a linker puts it.
+// Which bytes of a function stay the same wherever a linker puts it.
 #include "arch/common/stable_code.h"
 
 #include <gtest/gtest.h>
