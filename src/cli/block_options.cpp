@@ -65,7 +65,7 @@ Result<> parse_range(std::string_view option, std::string_view text, const Parse
   return {};
 }
 
-// Reading takes a second for some ten million blocks: whoever looks on should see that it goes on.
+// Reading ten million blocks takes about a second: the user should see progress.
 std::function<void(double)> progress_line() {
   if (::isatty(STDERR_FILENO) == 0) return {};
   using Clock = std::chrono::steady_clock;

@@ -17,8 +17,8 @@ namespace {
 constexpr std::size_t kMostThreadsRead = 512;  // a file each
 constexpr std::uint64_t kShortestNs = 20'000'000;
 
-// Measured, in seconds of CPU; docs/performance.md has where and how. A sample: eight C++ frames; Python's, beside
-// others that fill the machine.
+// Measured, in seconds of CPU; docs/performance.md has where and how. A sample: eight C++ frames; for Python,
+// on a machine filled with other programs.
 constexpr CostRange kSample{1.4e-6, 10e-6};
 // Booking a switch and the wake-up before it: of 300 threads that are mostly parked; of two that do nothing else.
 constexpr CostRange kSwitch{0.07e-6, 0.44e-6};

@@ -9,7 +9,7 @@ namespace {
 
 void on_bus_error(int, siginfo_t* info, void*) {
   if (info->si_code > 0 && replace_lost_page(info->si_addr)) return;
-  // The instruction is run again, or the signal was sent by somebody: either way it ends the process now.
+  // The instruction runs again, or another process sent the signal: either way it ends the process now.
   struct sigaction by_default {};
   by_default.sa_handler = SIG_DFL;
   ::sigaction(SIGBUS, &by_default, nullptr);

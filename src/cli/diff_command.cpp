@@ -180,7 +180,7 @@ class Opener {
     std::unique_ptr<Input>& input = inputs_.files[file];
     if (input) return input.get();
     SelectionOptions reading = arguments_.selection;
-    reading.long_names = true;  // they tell the code, which finds functions without a name in another build
+    reading.long_names = true;  // they have the code, which finds functions without a name in another build
     Result<model::Profile> read = open_selected(file, reading);
     if (!read) return tl::unexpected(read.error());
     input = std::make_unique<Input>(Input{std::move(*read), {}});
@@ -290,7 +290,8 @@ Result<std::vector<analysis::DiffReport>> compare(const DiffArguments& arguments
     options.metric = metrics[i];
     Result<analysis::DiffReport> report = analysis::make_diff(inputs.base, inputs.fresh, options);
     if (!report) {
-      // What nobody asked for by name may have nothing in it, and a condition may be about nothing: no leak on either side.
+      // Outputs that the user did not request by name may be empty, and a condition may have no subject: no
+      // leak on either side.
       const bool optional = i > 0 && i < asked;
       const bool known = has_metric(inputs.base, metrics[i]) && has_metric(inputs.fresh, metrics[i]);
       if ((optional || (i >= asked && known)) && report.error().kind == ErrorKind::kNotFound) continue;

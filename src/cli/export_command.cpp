@@ -1,4 +1,4 @@
-// fathom export: a recording in somebody else's format.
+// fathom export: a recording in another tool's format.
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -185,7 +185,7 @@ Result<std::string> export_perfetto(const ExportInput& input) {
   return packed(*bytes, formats::packing_of(path));
 }
 
-// The whole recording: what was asked for beside it would be forgotten in silence.
+// The whole recording: a selection would be ignored silently.
 Result<> check_whole(const ExportArguments& arguments, std::string_view format) {
   const SelectionOptions& selection = arguments.selection;
   if (selection.metric.empty() && !selection.thread && !selection.pid && !selection.from_s &&

@@ -93,7 +93,7 @@ TEST_F(Cli, OomReadsALogOfTheKernel) {
   EXPECT_THAT(none.error, HasSubstr("try: journalctl -k -b -1"));
 }
 
-// What a file of another tool does not tell is not told in the words of a recording or of jemalloc's dumps.
+// Sentences about recordings or jemalloc dumps do not appear for data that another tool's file lacks.
 TEST_F(Cli, FilesOfOtherToolsAreNotSpokenOfAsRecordings) {
   const std::string massif = file("massif.out.7", R"(desc: (none)
 cmd: ./book 1 2

@@ -55,8 +55,8 @@ class Follower {
   };
   using Process = std::pair<std::string, std::int32_t>;  // prefix and pid
 
-  // Dumps that nobody writes any more and of which nothing was said yet, by process and in the order in which they were written. Of
-  // the first ones, which were there before, the latest of each process.
+  // Complete dumps that were not reported yet, by process and in the order in which they were written. From
+  // the initial ones, only the latest of each process.
   std::vector<std::string> finished() {
     const Result<std::vector<std::string>> files = open::files_of_inputs(inputs_);
     if (!files) return {};  // a pattern that fits nothing yet

@@ -29,7 +29,7 @@ void add_group_options(CLI::App& app, GroupArguments& arguments) {
 Result<process::Group> find_group(const GroupArguments& arguments) {
   auto group = look_up(arguments);
   if (!group) {
-    Error error = group.error();  // names of units and containers are whatever somebody called them
+    Error error = group.error();  // names of units and containers are arbitrary text
     error.message = analysis::printable(error.message);
     error.remedy = analysis::printable(error.remedy);
     return tl::unexpected(std::move(error));

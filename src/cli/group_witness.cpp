@@ -28,7 +28,7 @@ constexpr timespec kBetweenAsks{.tv_sec = 0, .tv_nsec = 1'000'000};
   if (::getppid() != parent) ::_exit(0);
   ::prctl(PR_SET_NAME, "fathom-witness");
   ::dup2(line, kLine);
-  // Nothing of ours is kept open by it: neither pipes that somebody waits for, nor the terminal.
+  // It keeps none of our descriptors open: neither pipes with a waiting reader, nor the terminal.
   ::syscall(SYS_close_range, 1, ~0u, 0);
   unsigned char signal = 0;
   for (;;) {

@@ -1,5 +1,5 @@
-// The program as it was built: fathom runs as root and reads what others wrote, so a defect in it should end
-// in an abort and not in somebody else's code.
+// The program as built: fathom runs as root and reads untrusted data, so a defect in it should end in an
+// abort and not in an attacker's code.
 #include <elf.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

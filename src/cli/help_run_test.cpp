@@ -1,4 +1,4 @@
-// What is said to a command that is wrong or asks for help.
+// The answers to a wrong command or a request for help.
 #include <algorithm>
 #include <filesystem>
 #include <iterator>
@@ -149,7 +149,7 @@ TEST_F(Cli, HelpIsPlainEnglish) {
   }
 }
 
-// What bash itself completes: `words` are those of the line so far, the last of them in the midst.
+// bash's own completion: `words` are those of the line so far, with an incomplete last one.
 std::string completed_by_bash(const std::string& completion, const std::string& words) {
   const std::string script = "source " + completion + "; COMP_WORDS=(" + words +
                              "); COMP_CWORD=$((${#COMP_WORDS[@]} - 1)); _fathom; echo \"${COMPREPLY[*]}\"";

@@ -68,7 +68,7 @@ Result<> check(const LimitArguments& arguments) {
   return {};
 }
 
-// Starts us anew where systemd lets us have groups of our own; returns only where that fails.
+// Restarts us where systemd lets us have groups of our own; returns only if that fails.
 Error start_in_scope(const Error& reason) {
   // /proc/self/cmdline is what we were called with; "--in-scope" has to follow the name of the command.
   const auto text = read_file("/proc/self/cmdline");
@@ -174,7 +174,7 @@ Result<int> run_single(const LimitArguments& arguments, const limit::Place& plac
   bool interrupted = false;
   auto outcome = run_once(std::move(options), place, guardian, stops, interrupted);
   if (!outcome) return tl::unexpected<Error>(outcome.error());
-  // A recording that cannot be read is said by the report that is named below.
+  // The report named below says so if a recording cannot be read.
   if (!outcome->recording.empty())
     if (auto holders = limit::read_holders(outcome->recording, open::NameOptions("/proc/self/exe")))
       outcome->holders = std::move(*holders);

@@ -22,7 +22,7 @@ constexpr std::size_t kLongestName = 100;  // bytes
 }  // namespace
 
 Result<MarkFile> MarkFile::open_file(const std::string& path) {
-  // Both ways: a pipe that nobody writes yet has no end then, and opening it waits for nobody.
+  // Opened both ways: so a pipe without a writer has no end of file yet, and opening it does not block.
   Fd file(::open(path.c_str(), O_RDWR | O_CREAT | O_NONBLOCK | O_CLOEXEC | O_NOCTTY, 0600));
   if (file.get() < 0) return system_error("--marks: " + path, errno);
   if (::lseek(file.get(), 0, SEEK_END) < 0 && errno != ESPIPE) return system_error("--marks: " + path, errno);

@@ -65,7 +65,7 @@ ssize_t write_some(int fd, std::string_view text) {
   return sent >= 0 || errno != ENOTSOCK ? sent : ::write(fd, text.data(), text.size());
 }
 
-// Whoever read nothing for so long is not waited for a second time.
+// A reader that was this slow once is not waited for again.
 bool g_reader_is_gone = false;
 
 void write_all(std::string_view text, int patience_ms) {

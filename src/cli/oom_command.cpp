@@ -1,4 +1,4 @@
-// fathom oom: what the kernel killed for want of memory, and why, from its records.
+// fathom oom: what the OOM killer killed, and why, from the kernel's records.
 #include <unistd.h>
 
 #include <memory>

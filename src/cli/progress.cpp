@@ -48,7 +48,7 @@ std::size_t columns_there() {
   return size.ws_col;
 }
 
-// An editor, a pager: whoever takes the keys one by one draws the screen, too.
+// An editor, a pager: a program that takes single keys draws the screen, too.
 bool somebody_draws() {
   termios mode{};
   return ::tcgetattr(STDERR_FILENO, &mode) == 0 && (mode.c_lflag & ICANON) == 0;
@@ -146,7 +146,7 @@ void Progress::tell(const session::Session& session) {
   notice_now("\r" + cut(progress_line(figures), columns_there()) + "\033[K");
 }
 
-// What it will cost is told wherever it is written to: who records by a script reads it afterwards.
+// The expected cost is printed to files too: a script's author reads it afterwards.
 void Progress::tell_opening(const session::Session& session) {
   if (quiet_ || opening_told_ || session.phase() != session::Phase::kRecording) return;
   const bool watched = somebody_looks();
@@ -171,7 +171,7 @@ void Progress::tell_unseen(const session::Session& session) {
   tell(session.allocators_found_by_code(), found_by_code_told_);
 }
 
-// Within the first second, as whoever waits for a heap wants to know that it is there.
+// Within the first second, so that a user who waits for a heap sees that it is there.
 void Progress::tell_tracing(const session::Session& session) {
   if (tracing_told_ || session.seconds() < kTracingAfterS) return;
   tracing_told_ = true;

@@ -19,7 +19,7 @@ TEST(Progress, TheLineHasTheLimitWhereThereIsOne) {
             "KiB written");
   figures.of_seconds.reset();
   figures.lost = 1200;
-  figures.target_bytes = 0;  // not known: nothing is said
+  figures.target_bytes = 0;  // unknown: prints nothing
   EXPECT_EQ(progress_line(figures),
             "7 s · 4,386 samples, 1,200 lost · fathom 1.2 % of a CPU, 38.0 MiB · 14.0 KiB written");
 }
@@ -35,7 +35,7 @@ TEST(Progress, TheOpeningNamesWhatIsRecorded) {
   EXPECT_EQ(opening_line(options, 812), "recording ./server (pid 812): memory, each call of the heap");
 }
 
-// Starved of a CPU, as a compiler beside twenty others was, is not idle.
+// A process starved of CPU, like a compiler among twenty others, is not idle.
 TEST(Progress, LessThanATwentiethOfACpuIsSaidAndNotCalledIdle) {
   EXPECT_EQ(idleness(0.04, 2), "the target used 2.0 % of one CPU only");
   EXPECT_EQ(idleness(0.2, 2), std::nullopt);

@@ -216,7 +216,7 @@ Result<> settle(RecordArguments& arguments) {
     auto url = metrics_url(arguments.metrics);
     if (!url) return tl::unexpected<Error>(url.error());
     options.metrics_url = url->text;
-    options.memory = true;  // their growth is set beside that of the memory
+    options.memory = true;  // their growth is compared with that of the memory
   }
   if (auto chosen = choose_probes(arguments); !chosen) return tl::unexpected<Error>(chosen.error());
   return fits_watching(arguments);

@@ -163,7 +163,8 @@ void print_summary(const session::RecordOutcome& outcome, const session::RecordO
         outcome.heap->live_bytes / 1e6, outcome.heap->stops);
 }
 
-// The engine that would record, found as a recording finds it: a command is held before its exec, and never let go.
+// The engine that would record, found as a recording finds it: a command is held before its exec, and never
+// released.
 Result<std::string> engine_line(session::RecordOptions options) {
   options.give_up_privileges = true;
   std::optional<session::LaunchedProcess> held;
@@ -319,7 +320,7 @@ Result<int> run_record(RecordArguments& arguments) {
             ? fmt::format("the target ended during the delay of {} s: nothing was recorded", options.delay_s)
             : fmt::format("stopped during the delay of {} s: nothing was recorded", options.delay_s),
         "a shorter --delay");
-  // Nothing is said to be there that is not: the heap tracer may have taken seconds to leave since it was written.
+  // Reports only what is still there: the heap tracer may have taken seconds to leave since it was written.
   if (identity_of(outcome->path) == FileIdentity{})
     return fail(ErrorKind::kSystem, outcome->path + ": the recording was removed after it was written",
                 "another folder: -o FILE.fathom");

@@ -37,7 +37,8 @@ std::string side_of(const PlannedRun& run, bool has_against) {
   return !has_against ? "" : run.against ? "base " : "new ";
 }
 
-// While it lives, the kernel keeps how a run ended: whoever started us may ignore SIGCHLD, and what is ignored is passed on.
+// While it lives, the kernel keeps a run's exit status: our parent may ignore SIGCHLD, and ignored signals
+// are inherited.
 class ChildrenKept {
  public:
   ChildrenKept() {
@@ -82,7 +83,7 @@ class Starter {
 };
 
 struct Ended {
-  int status = 0;  // as a shell tells it
+  int status = 0;  // as a shell reports it
   bool interrupted = false;
 };
 

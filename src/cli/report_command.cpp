@@ -221,7 +221,7 @@ Result<int> run_report(const ReportArguments& given) {
   // Nothing waits in itself: the leaves of such stacks are causes, and they have a table of their own.
   const bool waiting =
       options.selection.metric == model::Metric::kOffCpu || options.selection.metric == model::Metric::kWall;
-  // Who groups a recording of the heap means the heap, unless it is said otherwise.
+  // Grouping a recording of the heap means the heap, unless another metric is given.
   const bool grouping_heap = model::is_heap(options.selection.metric) ||
                              (arguments.selection.metric.empty() && !profile->heap.empty());
   if (const auto by = analysis::group_by_from(arguments.by);
@@ -288,7 +288,7 @@ Result<int> run_report(const ReportArguments& given) {
     style.series = arguments.series || arguments.all;
     style.file = arguments.file;
     style.layout = layout_of(arguments);
-    // Times off the CPU that were imported have no waits to tell of, and their functions are the answer.
+    // Imported off-CPU times have no waits to report, so their functions are the answer.
     if (waiting && profile->waits.empty() && style.layout == present::Layout::kFirstScreen)
       style.layout = present::Layout::kAsked;
     style.functions = asks_for_functions(arguments) && !options.group_by;

@@ -25,7 +25,7 @@ TEST_F(Cli, ReportSaysEverythingWhenAsked) {
   EXPECT_THAT(outcome.out, HasSubstr("\nOver time"));
 }
 
-// They have no stacks, and tell what is live and what is free all the same.
+// They have no stacks, but report what is live and what is free.
 TEST_F(Cli, ReportReadsWhatAnAllocatorPrintsOfItself) {
   const std::string path = folder_ + "/stats.txt";
   std::ofstream(path)
@@ -41,7 +41,7 @@ TEST_F(Cli, ReportReadsWhatAnAllocatorPrintsOfItself) {
   EXPECT_THAT(picture.error, HasSubstr("try: fathom report " + path));
 }
 
-// Whoever looks at a picture wants to know what taking it cost the machine.
+// A reader of a picture wants to know what taking it cost the machine.
 TEST_F(Cli, EveryOutputSaysWhatRecordingCost) {
   const std::string cost = "fathom took 120 ms of CPU (1.2 % of a core)";
   EXPECT_THAT(run({"report", recording_}).out, HasSubstr(cost));

@@ -49,7 +49,7 @@ Result<> check_imported(const model::Profile& profile, model::Metric metric) {
   return {};
 }
 
-// Dumps count what is live, and what was allocated only if they were told to; lives of blocks are in none.
+// Dumps count what is live, and what was allocated only if configured to; none has lives of blocks.
 Result<> check_counted(const model::Profile& profile, model::Metric metric) {
   using model::Metric;
   const auto& facts = profile.meta.facts;

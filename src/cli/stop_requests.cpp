@@ -12,7 +12,7 @@ namespace {
 
 // What a person or a supervisor sends to end a program.
 constexpr std::array kRequests{SIGINT, SIGTERM, SIGHUP, SIGQUIT};
-// What ends a program that does not expect it; nobody means the launched command by it.
+// Signals that end a program by default; their sender does not mean the launched command.
 constexpr std::array kOthers{SIGUSR1, SIGUSR2,   SIGALRM, SIGVTALRM, SIGPROF,
                              SIGXCPU, SIGSTKFLT, SIGPOLL, SIGPWR};
 
@@ -27,8 +27,8 @@ StopRequests::StopRequests(bool launches) {
   sigset_t signals;
   ::sigemptyset(&signals);
   for (const int signal : kRequests)
-    // nohup ignores SIGHUP, and means it. A script's shell ignores SIGINT and SIGQUIT for what it starts in
-    // the background, and whoever sends one to us all the same means it, too.
+    // nohup ignores SIGHUP deliberately. A script's shell ignores SIGINT and SIGQUIT for background commands,
+    // but a signal sent to us explicitly is deliberate, too.
     if (signal != SIGHUP || !is_ignored(signal)) ::sigaddset(&signals, signal);
   for (const int signal : kOthers)
     if (!is_ignored(signal)) ::sigaddset(&signals, signal);

@@ -1,4 +1,4 @@
-// What reaches the terminal of whoever reads: names in recordings and messages are written by others.
+// Untrusted text on the reader's terminal: names in recordings and messages.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <unistd.h>

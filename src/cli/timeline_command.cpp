@@ -30,7 +30,7 @@ struct TimelineArguments {
   present::HeapTimelineOptions picture;
 };
 
-// "a/b.fathom" -> "a/b-timeline.svg": the flame graph beside it is "a/b.svg".
+// "a/b.fathom" -> "a/b-timeline.svg": the flame graph next to it is "a/b.svg".
 std::string timeline_beside(const std::string& input) {
   const std::size_t name = input.rfind('/') + 1;  // 0 without a slash
   const std::size_t dot = input.rfind('.');

@@ -57,7 +57,7 @@ bool is_set(const char* variable) {
   return value != nullptr && *value != '\0';
 }
 
-// A browser opens where somebody sees it: at a terminal of this machine with a display, and not as root.
+// Opens a browser only if the user can see it: at a terminal of this machine with a display, and not as root.
 bool may_open_browser() {
   return ::isatty(STDERR_FILENO) == 1 && (is_set("DISPLAY") || is_set("WAYLAND_DISPLAY")) &&
          !is_set("SSH_CONNECTION") && !is_set("SSH_TTY") && ::geteuid() != 0;
@@ -79,7 +79,7 @@ void open_browser(const std::string& page, const sigset_t& signals) {
   std::string program = "xdg-open", argument = page;
   std::array<char*, 3> arguments{program.data(), argument.data(), nullptr};
   pid_t pid = -1;
-  // It hands on to a browser that is there and ends; nobody waits for it here.
+  // It passes the page to a running browser and ends; we do not wait for it.
   (void)::posix_spawnp(&pid, program.c_str(), &files, &attributes, arguments.data(), environ);
   ::posix_spawnattr_destroy(&attributes);
   ::posix_spawn_file_actions_destroy(&files);
@@ -236,7 +236,8 @@ Result<model::Profile> open_recording(const ViewArguments& arguments) {
   return open_selected(arguments.file, reading, kBlocks, true);
 }
 
-// Empty where that is not possible, as of standard input and of pipes, or would tell again what was told about names and dumps.
+// Empty if that is impossible, as for standard input and pipes, or would repeat notices about names and
+// dumps.
 page::ReadAgain reading_again(const ViewArguments& arguments) {
   std::error_code ignored;
   const SelectionOptions& selection = arguments.selection;

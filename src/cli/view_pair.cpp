@@ -31,7 +31,7 @@ struct PairRun {
 class ReadSides {
  public:
   explicit ReadSides(SelectionOptions reading) : reading_(std::move(reading)) {
-    reading_.long_names = true;  // they tell the code, which finds functions without a name in another build
+    reading_.long_names = true;  // they have the code, which finds functions without a name in another build
   }
   Result<std::vector<PairRun>> open(const std::vector<std::string>& files) {
     std::vector<PairRun> runs;
@@ -82,7 +82,7 @@ bool is_jemalloc_dump(const std::string& file) {
   std::ifstream in(file, std::ios::binary);
   in.read(begin.data(), static_cast<std::streamsize>(begin.size()));
   begin.resize(static_cast<std::size_t>(in.gcount()));
-  // What cannot be read is said by who reads it.
+  // The reader of a file reports its errors.
   return formats::is_heap_dump(formats::is_packed(begin) ? formats::first_unpacked(begin) : begin);
 }
 

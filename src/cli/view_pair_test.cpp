@@ -35,7 +35,7 @@ TEST(ViewPair, DumpsAreKnownByHowTheyBeginPackedOrNot) {
   }
 }
 
-// Files may be large: whoever opens them unpacks them, and says what is wrong with them.
+// Files may be large: the code that opens them unpacks them, and reports errors.
 TEST(ViewPair, OfAPackedFileNoMoreIsLookedAtThanItsBeginning) {
   std::string text = "heap_v2/524288\n";
   for (std::uint64_t i = 0; i < 200'000; ++i) text += std::to_string(i * i * 7919) + "\n";

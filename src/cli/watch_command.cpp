@@ -86,7 +86,7 @@ Result<std::vector<std::int32_t>> find_targets(const WatchArguments& arguments) 
   return once;
 }
 
-// SIGINT and its like end the watch, SIGWINCH draws anew; all are read, so that none interrupts a line.
+// SIGINT and similar signals end the watch, SIGWINCH redraws; all are read, so that none interrupts a line.
 class Signals {
  public:
   Signals() {
@@ -144,7 +144,7 @@ std::uint64_t own_rss() {
   return rss = status ? status->rss_anon + status->rss_file + status->rss_shmem : 0;
 }
 
-// Standard output, a line or a screen at a time. False: nobody reads it any more.
+// Standard output, a line or a screen at a time. False: it has no reader any more.
 bool print(std::string_view text) {
   while (!text.empty()) {
     const ssize_t written = ::write(STDOUT_FILENO, text.data(), text.size());
@@ -185,7 +185,7 @@ class Watch {
     return {};
   }
 
-  // All of them once. False: nobody reads, or no process is left and none is waited for.
+  // All of them once. False: there is no reader, or no process is left and none is awaited.
   Result<bool> look() {
     if (server_) follow_names();
     for (auto target = targets_.begin(); target != targets_.end();) {
@@ -331,8 +331,8 @@ class Watch {
     view.metrics->components = metric_history_.explain();
   }
 
-  // Who serves a node's metrics goes on when it is started anew. Only names can be followed: the number of a process
-  // that has ended may be anybody's next.
+  // A server of a node's metrics continues after a restart. Only names can be followed: the number of an
+  // ended process may be reused.
   bool waits_for_names() const { return server_ && !names_.empty(); }
   void follow_names() {
     for (const std::string& name : names_) {
@@ -385,7 +385,7 @@ class Watch {
   }
 
   Result<bool> tell_ending(Target& target) {
-    // Asked once: a moment later nobody may know.
+    // Checked once: a moment later it may be unknown.
     const auto status = target.ending.status();
     std::string how = process::ending_in_words(status);
     const process::ProcessInfo& process = target.watched.process();

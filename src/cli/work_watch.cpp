@@ -54,7 +54,7 @@ analysis::Figure figure_of_rates(const WorkRates& rates) {
 
 void WorkRates::add(std::uint64_t time_ns, double counter) {
   if (before_ns_ && time_ns - *before_ns_ < kStep_ns * 9 / 10) return;
-  // One that was started anew counts from 0, and that step tells nothing.
+  // A restarted program counts from 0, so that step carries no information.
   if (before_ns_ && counter >= before_) {
     const double seconds = static_cast<double>(time_ns - *before_ns_) * 1e-9;
     constexpr double kMost = 1e12;
