@@ -112,7 +112,7 @@ LaunchedProcess::LaunchedProcess(LaunchedProcess&& other) noexcept
 LaunchedProcess::~LaunchedProcess() {
   if (pid_ < 0 || status_) return;
   if (released_) {
-    (void)poll_status();  // if it has ended; else it is left to whoever inherits it
+    (void)poll_status();  // if it has ended; else its new parent reaps it
     return;
   }
   ::kill(pid_, SIGKILL);

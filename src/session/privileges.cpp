@@ -16,7 +16,7 @@ constexpr int kNeeded[] = {
     CAP_CHOWN,               // that file is his
     CAP_FOWNER,              // and its mode
     CAP_KILL,                // ends the command that it launched, and the reader of names
-    CAP_SETUID,              // the reader of names becomes nobody
+    CAP_SETUID,              // the reader of names becomes the user nobody
     CAP_SETGID,
     CAP_SYS_NICE,      // real-time priority for what must not come late, none for names
     CAP_SYS_RESOURCE,  // descriptors of new threads and modules
@@ -29,8 +29,8 @@ constexpr int kNeeded[] = {
 CapabilitySet needed_capabilities(PrivilegedParts parts) {
   CapabilitySet needed = 0;
   for (const int number : kNeeded) needed |= capability(number);
-  // The heap's tracer suspends seccomp filters of its target for one call; kernel stacks of waits without BPF
-  // are in /proc/PID/task/TID/stack; breakpoints are set when the target is there. All are for nobody else.
+  // The heap tracer suspends seccomp filters of its target for one call; kernel stacks of waits without BPF
+  // are in /proc/PID/task/TID/stack; breakpoints are set when the target is there. Nothing else needs them.
   if (parts.heap || parts.without_bpf || parts.probes) needed |= capability(CAP_SYS_ADMIN);
   // Before Linux 5.8, one capability stood for all of that.
   if (::prctl(PR_CAPBSET_READ, CAP_BPF, 0, 0, 0) < 0) needed |= capability(CAP_SYS_ADMIN);

@@ -12,7 +12,7 @@ namespace {
 constexpr CapabilitySet kAdmin = capability(CAP_SYS_ADMIN);
 constexpr CapabilitySet kRoot = (CapabilitySet{1} << 41) - 1;
 
-// A kernel, by what it demands of whoever opens the events of the engine bpf.
+// A kernel, by what it requires to open the events of the engine bpf.
 struct Kernel {
   const char* name;
   std::vector<CapabilitySet> any_of;  // one of these sets is enough

@@ -15,7 +15,7 @@ int ProcessEndings::signal_of(const End& end) {
 void ProcessEndings::saw(std::int32_t pid, const sources::ProcessEnd& end) {
   const End seen{end.wait_status, end.out_of_memory};
   const bool is_target = targets_.contains(pid);
-  if (!is_target) ends_.erase(pid);  // a number that was used before is told of its last process
+  if (!is_target) ends_.erase(pid);  // a reused number refers to its last process
   if (is_target || (signal_of(seen) != 0 && ends_.size() < kMostChildren + targets_.size()))
     ends_.insert_or_assign(pid, seen);
 }
@@ -29,7 +29,7 @@ void ProcessEndings::saw_target(std::int32_t pid, std::optional<int> wait_status
 bool ProcessEndings::met_the_limit(std::int32_t pid, const End& end, const OomWatch& memory) const {
   if (signal_of(end) != SIGKILL) return false;
   if (end.out_of_memory) return *end.out_of_memory;
-  // The kernel counts its kills in a cgroup, and does not say whom: where others were killed too, it is not known.
+  // The kernel counts its kills in a cgroup, without the victim: if others were killed too, it is unknown.
   const auto group = memory.group_of(pid);
   if (!group) return false;
   const auto killed_there = std::ranges::count_if(ends_, [&](const auto& entry) {
@@ -45,8 +45,8 @@ std::string ProcessEndings::gone_group_of(std::int32_t pid, const End& end, cons
   return group && group->gone ? group->cgroup : "";
 }
 
-// It may have been moved into the group in which it died since it was looked for: then the kernel has counted a kill there
-// that none of those who were seen there accounts for. Any other group is another's.
+// It may have been moved into the group in which it died after its group was read: then the kernel counted a
+// kill there that no process seen there explains. Any other group is unrelated.
 std::optional<OomWatch::Group> ProcessEndings::group_of_kill(std::int32_t pid, const OomWatch& memory) const {
   if (const auto own = memory.group_of(pid); own && own->kills > 0) return own;
   const auto group = memory.kill();
@@ -72,7 +72,8 @@ void ProcessEndings::tell(const OomWatch& memory, bool launched,
       continue;
     }
     auto group = group_of_kill(pid, memory);
-    // The kernel told of the kill, and the group was removed before its count was read: its limit is known from before.
+    // The kernel reported the kill, and the group was removed before its count was read: its limit is known
+    // from before.
     if (!group && end.out_of_memory.value_or(false))
       if (auto own = memory.group_of(pid); own && own->limit_bytes) group = std::move(own);
     facts[fmt::format("oom.{}", pid)] =

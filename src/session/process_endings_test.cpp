@@ -62,7 +62,7 @@ TEST(ProcessEndings, OfALaunchedOneHaveAShellsStatusToo) {
               UnorderedElementsAre(Pair("end.50", "signal 15"), Pair("signal", "15"), Pair("exit", "143")));
 }
 
-// The engine saw the kernel choose it; in which group that was, nobody saw.
+// The engine saw the kernel choose it, but not in which group.
 TEST(ProcessEndings, KillForWantOfMemoryIsToldWithoutAGroupToo) {
   ProcessEndings endings;
   endings.add_target(12);

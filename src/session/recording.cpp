@@ -59,7 +59,7 @@ Recording::Recording(const RecordOptions& options, std::unique_ptr<Source> sourc
 
 Recording::~Recording() {
   if (options_.free_tables) return;
-  // Reachable, so that whoever looks for leaks finds them here.
+  // Reachable, so that leak checkers find them here.
   static auto& left = *new std::vector<std::unique_ptr<Tables>>;
   left.push_back(std::move(tables_));
 }
@@ -255,7 +255,7 @@ void Recording::drain() {
   heaps_->take(heap_probed);
 }
 
-// Of those that share a row the memory is not told, so it is read only where all of it counts.
+// Memory of processes that share a row is not reported, so it is read only if all of it counts.
 void Recording::sample_memory(std::uint64_t now_ns) {
   const auto own = processes_->pids_with_own_row();
   memory_->sample(now_ns, options_.until_resident_bytes ? processes_->pids() : own, own);
@@ -376,7 +376,7 @@ Result<> Recording::step(std::uint64_t now) {
       sample_memory(now);
       rare_readings_.look(now, processes_->pids_with_own_row());
     }
-    // Nobody tells how much CPU time such a process used up to its end.
+    // Such a process's CPU time up to its end is unknown.
     if (const auto unsampled = source_->unsampled(); !unsampled.empty()) cpu_times_->refresh(unsampled);
     next_memory_ns_ = now + kMemoryEvery;
   }
@@ -417,7 +417,7 @@ void Recording::end() {
   drain();  // calls that map memory are taken by heaps that have not ended
   if (heaps_) heaps_->end();
   source_->stop();
-  cpu_times_->refresh(source_->unsampled());  // what was sampled meanwhile is promised, too
+  cpu_times_->refresh(source_->unsampled());  // samples taken meanwhile are expected, too
   profile_.meta.end_ns = monotonic_ns();
   drain();
   if (heaps_) heaps_->finish();

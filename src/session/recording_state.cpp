@@ -125,7 +125,7 @@ Task RecordingState::written(std::uint64_t now_ns) {
     end(Phase::kFailed);
     return Task::kNone;
   }
-  // Whoever interrupts wants an end, and a command that was asked has had its time.
+  // An interrupt asks for an end, and a command that got a request has had its time.
   const bool wait =
       plan_.launched && !target_ended_ && !asked_ && !do_not_wait_ && stopped_by_ != StopReason::kInterrupted;
   if (!wait) {

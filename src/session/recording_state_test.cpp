@@ -174,7 +174,7 @@ TEST(RecordingState, ATargetThatStandsStillCannotEndAndIsNotWaitedForLonger) {
   RecordingState state = recording_of(kLaunched);
   state.stop_requested(101 * kS, false);
   state.target_stands_still(102 * kS, true);
-  state.target_stands_still(105 * kS, false);  // somebody let it go on
+  state.target_stands_still(105 * kS, false);  // another process resumed it
   state.target_stands_still(106 * kS, true);
   state.target_stands_still(106 * kS + kPatienceNs - 1, true);
   EXPECT_TRUE(state.recording());

@@ -261,7 +261,7 @@ TargetEnds Session::ends_of_targets() {
   TargetEnds targets;
   targets.launched = launched_.has_value();
   if (launched_) {
-    // Only now: until it is waited for, its number belongs to nobody else.
+    // Only now: until it is reaped, its number cannot be reused.
     if (const auto status = launched_->poll_status())
       targets.ends.push_back(
           {launched_->pid(), launched_->signal() != 0 ? launched_->signal() : *status << 8});

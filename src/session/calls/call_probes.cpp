@@ -120,7 +120,7 @@ Result<> CallProbes::add(const probes::Wish& wish, const std::vector<File>& file
   const File& file = files[found->module];
   const std::string path = fmt::format("/proc/self/fd/{}", file.module->fd.get());
   std::vector<sources::ProbePoint> points;
-  // A library is used by programs that nobody asked for, and each of their calls would stop, too.
+  // Other programs use a library too, and each of their calls would also stop.
   if (file.is_program) {
     points = points_of(*found, path, std::nullopt);
   } else {
@@ -142,8 +142,8 @@ Result<> CallProbes::add(const probes::Wish& wish, const std::vector<File>& file
   return {};
 }
 
-// A place of the program and no function: it has a beginning and no end. Set in the targets alone, also where it is in the program's
-// own file: the semaphore of nobody else is counted up.
+// A place in the program, not a function: it has a start but no end. Set in the targets only, also in the
+// program's own file: no other process's semaphore is incremented.
 Result<> CallProbes::add_usdt(const probes::Wish& wish, const std::vector<File>& files,
                               std::span<const probes::Module> modules) {
   const auto found = probes::find_usdt(modules, wish);

@@ -42,7 +42,7 @@ Result<> HeapRecordings::trace(std::int32_t pid, bool from_start) {
   return {};
 }
 
-// True: the process tells of its heap by itself. Sums of sampled blocks are all that its probes can give.
+// True: the process reports its own heap. Its probes only give sums of sampled blocks.
 bool HeapRecordings::listen(std::int32_t pid) {
   if (options_.mode != Heap::kSampled || options_.each_block || options_.mappings) return false;
   auto probed = ProbedHeap::start(pid, options_, context_, source_);
@@ -94,7 +94,7 @@ void HeapRecordings::follow_held() {
     if (HeapTracing* heap = find(pid)) heap->end_image();
     if (ProbedHeap* heap = find_probed(pid)) {
       heap->end();
-      drain_();  // what the program told before is on its way to us
+      drain_();  // earlier reports of the program are still on their way
       heap->end_image();
     }
     auto held = inject::hold_at_entry(pid);
@@ -111,7 +111,7 @@ void HeapRecordings::follow_held() {
   }
 }
 
-// A process that nobody held has lost the tracer with the program that it was placed in.
+// A process that was not held has lost the tracer with the program that it was placed in.
 void HeapRecordings::follow_executed() {
   for (std::size_t i = 0; i < heaps_.size(); ++i) {
     HeapTracing& heap = *heaps_[i];
@@ -177,7 +177,7 @@ void HeapRecordings::trace_children() {
   }
 }
 
-// Forked processes whose heap nobody saw.
+// Forked processes with an unseen heap.
 void HeapRecordings::name_untraced() {
   constexpr std::size_t kMostNames = 4;
   if (std::exchange(named_, true)) return;
@@ -301,13 +301,13 @@ void HeapRecordings::account(model::Quality& quality) {
     for (std::string& note : heap->take_notes()) quality.notes.push_back(std::move(note));
     note_interval(*heap, quality);
     const inject::Stops& stops = heap->stops();
-    // Of all threads: what one thread was borrowed for is another kind of disturbance, and told by describe_stops().
+    // Of all threads: borrowing one thread is another kind of disturbance, reported by describe_stops().
     quality.target_stops += stops.all_threads;
     quality.target_stop_ns = std::max(quality.target_stop_ns, stops.all_threads_ns);
   }
   for (const auto& heap : probed_)
     for (std::string& note : heap->take_notes()) quality.notes.push_back(std::move(note));
-  // Once: whoever has ended says no more.
+  // Once: an ended process prints no more.
   const bool ended = std::ranges::all_of(heaps_, [](const auto& heap) { return heap->ended(); });
   if (ended && !heaps_.empty() && !std::exchange(stops_told_, true))
     quality.notes.push_back("heap: " + describe_stops());

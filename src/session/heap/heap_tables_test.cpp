@@ -36,7 +36,7 @@ TEST(HeapTables, SitesOfASliceBecomeRowsOfStackAllocatorAndThread) {
   slice.start_ns = 10;
   slice.end_ns = 20;
   slice.live = {2, 30};
-  slice.new_sites = {SiteKey{}, SiteKey{1, 100, 2}, SiteKey{7, 5, 0}};  // stack 7 was never told
+  slice.new_sites = {SiteKey{}, SiteKey{1, 100, 2}, SiteKey{7, 5, 0}};  // stack 7 was never delivered
   slice.rows = {row(1, 10), row(2, 20)};
   heap.add(slice, Tables::thread_of);
   const auto checked = check(tables.profile);
@@ -49,7 +49,8 @@ TEST(HeapTables, SitesOfASliceBecomeRowsOfStackAllocatorAndThread) {
   EXPECT_EQ(made.slices[0].live_bytes, 30);
 }
 
-// A program that made no call was said to have allocated nothing, instead of at most what the interval lets pass.
+// A program without calls was reported to have allocated nothing, instead of at most what the interval may
+// miss.
 TEST(HeapTables, TheIntervalIsKnownBeforeTheFirstSample) {
   Tables tables;
   model::Heap row;

@@ -31,7 +31,7 @@ constexpr std::uint64_t kLosslessWaitNs = kHeartbeatLimitNs, kLosslessWaitInAllN
 constexpr std::uint64_t kRoundNs = 50'000'000;  // one round, with the lock held
 // What may wait for refresh(): 8 MB of stacks. A compiler has 30,000 words of new ones in 10 ms.
 constexpr std::size_t kMostWordsWaiting = 1 << 20, kMostThreadsWaiting = 1 << 14;
-constexpr std::uint64_t kThreadsNs = 20'000'000;  // to look at threads that nobody announced, each time
+constexpr std::uint64_t kThreadsNs = 20'000'000;  // unannounced threads to check each time
 constexpr std::uint64_t kMostUnknownThreads = 1 << 16;
 // What the stacks of one heap may take in the profile: some 200 MB with what finds them again.
 constexpr std::size_t kMostStackRows = 1 << 20, kMostFrameRows = 1 << 17;
@@ -197,7 +197,7 @@ void HeapTracing::add_rows(const std::vector<inject::PlannedHook>& planned) {
   for (const inject::PlannedHook& hook : planned) {
     if (hook.hook.allocator == TRACER_NO_ALLOCATOR) {
       if (hook.kind == TRACER_HOOK_NONE) notes_.push_back(fmt::format("heap: {}", hook.text));
-      continue;  // what it tells is of other allocators' blocks
+      continue;  // its events are of other allocators' blocks
     }
     model::HeapHook row;
     row.allocator = allocator_rows_[hook.hook.allocator];
@@ -214,7 +214,7 @@ void HeapTracing::add_rows(const std::vector<inject::PlannedHook>& planned) {
   add_unseen_rows();
 }
 
-// An allocator none of whose functions is hooked: readers tell it by that.
+// An allocator with no hooked functions: readers recognize it by that.
 void HeapTracing::add_unseen_rows() {
   model::Profile& profile = context_.profile;
   for (; unseen_told_ < target_.unseen.size(); ++unseen_told_) {
@@ -320,7 +320,7 @@ sources::heap::ProcessBounds HeapTracing::bounds() const {
   const auto status = text ? process::parse_status(*text) : tl::unexpected<Error>(text.error());
   const std::uint64_t virtual_peak = text ? kilobytes_of(*text, "\nVmPeak:") : 0;
   if (!status || virtual_peak == 0) {
-    // It has ended, and nobody knows what it had: no more than the machine has.
+    // It has ended, and its size is unknown: no more than the machine's memory.
     struct sysinfo machine {};
     if (::sysinfo(&machine) != 0) return bounds;
     bounds.address_space = bounds.resident =
@@ -351,15 +351,16 @@ HeapTracing::Drained HeapTracing::drain(std::uint64_t until_ns) {
   return {round.events, round.hurry, round.stopped};
 }
 
-// The collecting thread cuts them, as it alone comes often enough. If nobody takes them the slice goes on.
+// The collecting thread cuts them, because it alone runs often enough. If they are not taken the slice
+// continues.
 void HeapTracing::cut_slice(bool last) {
   if (!last && slices_.size() >= kMostSlicesWaiting) return;
   if (auto slice = collector_->slice(last)) slices_.push_back(std::move(*slice));
 }
 
 void HeapTracing::collect() {
-  // The target's threads fill the rings as fast as they can allocate: whoever empties them must not come
-  // last.
+  // The target's threads fill the rings as fast as they can allocate: the thread that drains them needs
+  // priority.
   const bool exact = options_.mode == Heap::kExact;
   BudgetedUrgency urgency;
   while (!stop_) {
@@ -419,8 +420,8 @@ void HeapTracing::resolve_threads(std::vector<std::int32_t> threads) {
   }
 }
 
-// A walk goes on from code that lies in a module, so a stack whose frames lie nowhere is made up. Of those that look real,
-// so many are told as take no more than their share of memory.
+// A walk continues from code in a module, so a stack whose frames are all outside modules is made up.
+// Real-looking stacks are reported up to their share of memory.
 void HeapTracing::resolve_stack(sources::heap::NewStack& stack) {
   model::Profile& profile = context_.profile;
   if (stack_rows_ >= kMostStackRows || frame_rows_ >= kMostFrameRows) {
@@ -516,7 +517,7 @@ void HeapTracing::write_slices(bool last) {
       order_mean(*mean);
   last_allocations_ = counters.allocations;
   last_publish_ns_ = now;
-  resolve_new();  // every stack that the slices name was told before them
+  resolve_new();  // every stack that the slices name was added before them
   for (const sources::heap::Slice& slice : slices)
     rows_->add(slice, [this](std::uint32_t tid) { return thread_of(tid); });
   rows_->add(batch, [this](std::uint32_t tid) { return thread_of(tid); });
@@ -542,8 +543,8 @@ void HeapTracing::take_blocks() {
   rows_->add(batch, [this](std::uint32_t tid) { return thread_of(tid); });
 }
 
-// There may be as many as the process has memory for, so they do not wait for the last of them. A disk that
-// is full is told by whoever ends the recording.
+// There may be as many as the process has memory for, so rows do not wait for the end. The code that ends the
+// recording reports a full disk.
 void HeapTracing::write_live_blocks() {
   bool written = true;
   std::uint64_t left_out = 0;

@@ -12,7 +12,7 @@ namespace {
 constexpr std::uint32_t kSummaryEvery = 10;  // slices
 // As the slices of allocators: a slice of a second would be a line from its start to its end.
 constexpr std::uint64_t kFirstSliceNs = 50'000'000;
-// The number of allocators of which no more is known, and of all beyond what the tables can tell apart.
+// The number of allocators about which nothing else is known, and of all beyond the tables' limit.
 constexpr std::uint32_t kOtherAllocator = TRACER_ALLOCATORS - 1;
 
 bool is_inside(std::uint64_t address, std::span<const tracer_own_mapping> own) {

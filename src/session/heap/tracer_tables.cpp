@@ -17,7 +17,7 @@ sources::TableArrays arrays_of(const tracer_shared& layout, std::span<std::byte>
           array_at<unwind_mapping>(memory, layout.mappings_offset, layout.mappings_count)};
 }
 
-// The run of mappings is one word; whoever has seen the new epoch sees the new run, too.
+// The run of mappings is one word; a reader that has seen the new epoch sees the new run, too.
 void show(tracer_shared& shared, const tracked_process& process, std::uint32_t epoch) {
   const std::uint64_t run = process.mapping_first | std::uint64_t{process.mapping_count} << 32;
   __atomic_store_n(&shared.mapping_run, run, __ATOMIC_RELEASE);

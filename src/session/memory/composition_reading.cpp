@@ -122,7 +122,7 @@ std::optional<CompositionReading> CompositionReading::start(std::int32_t pid, st
   auto plain = std::make_shared<Plain>();
   auto work = Abandonable<Outcome>::start([pid, options, make_reader, plain] {
     Outcome outcome = read(pid, options, make_reader, *plain);
-    // What it costs is CPU time: on a full machine the clock on the wall tells who else was there.
+    // The cost is CPU time: on a full machine the wall clock also measures other programs.
     outcome.cpu_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
     return outcome;
   });

@@ -15,7 +15,7 @@ bool is_free(HeldKind kind) {
          kind == HeldKind::kBins || kind == HeldKind::kTop;
 }
 
-// Huge pages that hold something that is live, as far as `ranges` tell; ascending.
+// Huge pages with live memory, as far as `ranges` show; ascending.
 std::vector<allocators::AddressRange> pages_in_use(std::span<const HeldRange> ranges,
                                                    const allocators::AddressRanges& huge) {
   std::vector<allocators::AddressRange> pages;

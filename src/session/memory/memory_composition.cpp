@@ -106,7 +106,7 @@ MemoryKind kind_of(MappingUse use) {
   return MemoryKind::kUnknown;
 }
 
-// Anonymous memory is told by what it holds; a mapping's own name says more than none.
+// Anonymous memory is named by its contents; a mapping's own name is better than none.
 std::string name_of(const JudgedMapping& mapping, MemoryKind kind) {
   if (mapping.use == MappingUse::kArena && kind == MemoryKind::kAllocator) return "glibc arena";
   if (mapping.use == MappingUse::kFileZeroed && kind != MemoryKind::kFileData)
@@ -293,7 +293,7 @@ std::vector<MemoryRange> MemoryComposition::rows(std::uint64_t time_ns, model::P
     const sources::MemoryMapping& mapping = judged.mapping;
     double bytes = 0;
     for (const auto& [allocator, live] : segment.live) bytes += live.resident;
-    // What allocators say of themselves comes first; the rest of the segment is told as it would be without.
+    // Allocators' own claims come first; the rest of the segment is reported as it would be without.
     std::uint64_t segment_size = segment.end - segment.start, segment_rss = segment.rss;
     if (segment.live.empty()) {
       for (const auto& [whose, held] : segment.held) {

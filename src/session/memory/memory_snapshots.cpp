@@ -14,7 +14,8 @@ namespace {
 
 constexpr std::uint64_t kSecond = 1'000'000'000;
 constexpr std::uint64_t kShare = 200;  // a reading is paid for with so much time without any
-// Of the pages of one reading: with pauses, beside the recording (2 TiB); and by smaps, which holds the process up.
+// Of the pages of one reading: with pauses, during the recording (2 TiB); and by smaps, which delays the
+// process.
 constexpr std::uint64_t kScanNs = 60 * kSecond, kSmapsNs = kSecond / 5;
 constexpr double kDearestSmapsPageNs = 107;
 // For which the recording waits for readings, of all processes together: only where blocks are laid over the pages, as
@@ -25,7 +26,7 @@ constexpr std::uint32_t kStoredPerDistance = 60;
 // Growth by which a composition is worth keeping, whatever the time.
 constexpr std::uint64_t kLeastGrowth = 4 << 20, kMostGrowth = 256 << 20;
 
-// What it costs is CPU time: on a full machine the clock on the wall tells who else was there.
+// The cost is CPU time: on a full machine the wall clock also measures other programs.
 std::uint64_t own_cpu_ns() {
   return clock_ns(CLOCK_THREAD_CPUTIME_ID);
 }
@@ -283,7 +284,7 @@ void MemorySnapshots::finish(std::uint64_t now_ns, const std::vector<std::int32_
     for (bool again = true; again;) {
       const bool knew = state.files_hang;
       rows = begin(now_ns, pid, state, heap != nullptr, true);
-      // Whoever was waited for in vain has used up the time of all: this is the time of a reading without it.
+      // A reading that timed out has used up everyone's time: this is the time of a reading without it.
       const std::uint64_t own_until_ns = knew ? std::max(until_ns, monotonic_ns() + 2 * kSecond) : until_ns;
       if (state.reading)
         if (auto read = collect(pid, state, heap, own_until_ns, true)) rows = std::move(*read);

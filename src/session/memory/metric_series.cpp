@@ -20,7 +20,7 @@ bool speaks_of_memory(std::string_view name) {
 
 }  // namespace
 
-// Of the first scrape that tells anything, and for good: series that come and go would have no bound.
+// Fixed by the first scrape with data: series that come and go would have no bound.
 void MetricSeries::choose(const metrics::Scrape& scrape, std::int32_t pid) {
   chosen_ = true;
   for (const bool memory : {true, false})

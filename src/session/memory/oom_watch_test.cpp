@@ -1,4 +1,4 @@
-// What the kernel says of its kills for want of memory.
+// The kernel's counts of its OOM kills.
 #include "session/memory/oom_watch.h"
 
 #include <gtest/gtest.h>

@@ -31,7 +31,7 @@ void CpuTimes::refresh(const std::set<std::int32_t>& unsampled) {
     const bool is_unsampled = unsampled.contains(pid);
     for (const std::int32_t tid : processes_.threads(pid)) {
       if (const auto times = process::read_schedstat(pid, tid)) {
-        // A sample or a wait makes the row of a thread; without any, its CPU time is all that is known of it.
+        // A sample or a wait creates a thread's row; without any, only its CPU time is known.
         if (is_unsampled && times->ran_ns > live_[tid].before_ns) (void)processes_.thread_row(pid, tid);
         Account& account = note(tid, times->ran_ns);
         if (times->slices > account.runs) runs_ += times->slices - account.runs;

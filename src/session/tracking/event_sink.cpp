@@ -14,7 +14,7 @@ bool is_complete(std::uint8_t end) {
   return end == WALK_ROOT || end == WALK_KERNEL_THREAD || end == WALK_EXITING;
 }
 
-// When an event is due among the others of its batch: a wait when it was over.
+// The place of an event among the others of its batch: for a wait, when it was over.
 struct EventTime {
   std::uint64_t operator()(const sources::Event& event) const {
     if (const auto* wait = std::get_if<sources::Waited>(&event))

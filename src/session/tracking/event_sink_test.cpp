@@ -272,7 +272,7 @@ TEST_F(EventSinkTest, TimesOfAThreadThatWasBornAndEndedInOneBatchAreBooked) {
   EXPECT_EQ(profile.threads[0].waited_ns, 14u);
 }
 
-// Whoever looks from outside sees the stack after the wait has begun, and the wait is no sample.
+// An outside observer sees the stack after the wait has begun, and the wait is not a sample.
 TEST_F(EventSinkTest, WaitGetsAStackThatIsSeenLaterAndIsNeverALostSample) {
   sources::Waited wait;
   wait.out_ns = 100;

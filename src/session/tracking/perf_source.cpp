@@ -257,7 +257,7 @@ class PerfSource final : public Source {
   std::map<std::int32_t, std::uint32_t> epochs_;
   std::unique_ptr<ProcWaits> waits_;  // if waits are wanted
   std::optional<ProcessLooks> looks_;
-  std::set<std::int32_t> hidden_;  // processes that the kernel does not tell of any more
+  std::set<std::int32_t> hidden_;  // processes that the kernel no longer reports
   bool any_hidden_ = false;
   std::uint64_t lost_ = 0;
 };

@@ -1,7 +1,7 @@
-// The engine without perf and BPF: where threads wait, from looks at /proc. The kernel tells the registers of a thread
-// that waits, and of one that runs it tells nothing without perf events or stopping it: so there are no CPU samples here,
-// and the CPU time of threads is told as sums. Who started, ended or loaded what is found by looking again, ten times a
-// second.
+// The engine without perf and BPF: where threads wait, from scans of /proc. The kernel reports the registers
+// of a waiting thread, but not of a running one without perf events or stopping it: so there are no CPU
+// samples here, and CPU time of threads is recorded as sums. Starts, ends and loaded code are found by
+// scanning ten times a second.
 #include <optional>
 #include <set>
 

@@ -35,7 +35,7 @@ std::set<process::MapEntry> mapped_code_of(std::int32_t pid) {
   return code;
 }
 
-// Of one thread: /proc/PID/task/TID/children. Empty where the kernel does not tell.
+// Of one thread: /proc/PID/task/TID/children. Empty if the kernel does not report it.
 std::vector<std::int32_t> children_of(std::int32_t pid, std::int32_t tid) {
   const auto text = read_file("/proc/" + std::to_string(pid) + "/task/" + std::to_string(tid) + "/children");
   std::vector<std::int32_t> children;

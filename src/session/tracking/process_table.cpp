@@ -24,7 +24,7 @@ ProcessTable::ProcessTable(model::Profile& profile, ModuleCatalog& modules, Walk
 
 ProcessTable::LiveProcess& ProcessTable::add_process(std::int32_t pid, std::int32_t parent_pid,
                                                      std::uint64_t start_ns) {
-  // Its number was used again before the one that had it was let go, or its end was lost.
+  // Its number was reused before its previous owner was removed, or that owner's end event was lost.
   if (const auto old = processes_.find(pid); old != processes_.end()) {
     for (const std::int32_t tid : old->second.threads) threads_.erase(tid);
     end_process(old->second, start_ns);
@@ -367,7 +367,7 @@ ThreadId ProcessTable::thread_row(std::int32_t pid, std::int32_t tid) {
     if (auto name = process::read_thread_name(pid, tid)) {
       thread.name = *name;
       process.threads.insert(tid);
-    } else {  // it has ended, and that will not be told
+    } else {  // it has ended, and no end event will come
       ended_threads_.emplace_back(now_ns_, tid);
     }
   }
@@ -384,7 +384,8 @@ ThreadId ProcessTable::thread_row(std::int32_t pid, std::int32_t tid) {
   return thread.row->id;
 }
 
-// Its beginning was lost, or it was let go of already. The former is in /proc, and its end will be told.
+// Its start event was lost, or it was removed already. In the first case it is in /proc, and its end event
+// will come.
 std::map<std::int32_t, ProcessTable::LiveProcess>::iterator ProcessTable::add_unannounced_process(
     std::int32_t pid) {
   LiveProcess& process = add_process(pid, 0, now_ns_);
@@ -424,7 +425,7 @@ ThreadId ProcessTable::foreign_thread_row(std::int32_t pid, std::int32_t tid) {
   thread.pid = pid;
   thread.row = rows_.assign(process->second.row, {tid, 0, name ? std::string_view(*name) : ""}, Life());
   ++process->second.threads;
-  if (!name) {  // it has ended, and that was told before
+  if (!name) {  // it has ended, and that was reported before
     thread.end_ns = now_ns_;
     ended_foreign_.emplace_back(now_ns_, tid);
   }

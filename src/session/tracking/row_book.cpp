@@ -78,7 +78,7 @@ RowBook::ProcessRow RowBook::own(const ProcessFacts& facts) {
   return {id, false};
 }
 
-// `kin` has a shared row. Its name tells of its size, at every power of two.
+// `kin` has a shared row. Its name shows its size, at every power of two.
 RowBook::ProcessRow RowBook::share(std::string_view name, Kin& kin) {
   const model::ProcessId id{*kin.shared};
   ++kin.sharing;
@@ -115,7 +115,7 @@ RowBook::ProcessRow RowBook::assign(const ProcessFacts& facts, const Life& life)
     nobody.executable = facts.executable;
     kin->second.shared = own(nobody).id.value;
   }
-  // Two programs of one name: neither is said to be the other.
+  // Two programs of one name: neither claims to be the other.
   const model::ProcessId id{*kin->second.shared};
   if (profile_.strings[profile_.processes[id.value].executable] != facts.executable)
     change(id).executable = {};

@@ -1,6 +1,6 @@
-// A machine on which 500 short-lived processes and 1,000 short-lived threads start each second, for as long
-// as is asked for, told with made-up events: neither memory nor the work of a second may grow with what has
-// been, and all times and samples are in the file in the end.
+// A machine on which 500 short-lived processes and 1,000 short-lived threads start each second, for the
+// requested time, with simulated events: neither memory nor the work per second may grow over time, and the
+// file has all times and samples at the end.
 //
 // FATHOM_SIMULATED_MINUTES=600 runs ten hours and prints what they take.
 #include <fmt/format.h>

@@ -130,7 +130,7 @@ void ProcWaits::tell(const sources::StackSeen& stack, std::vector<sources::Event
 void ProcWaits::look(std::int32_t tid, Thread& thread, std::vector<sources::Event>& out) {
   ++looks_;
   const auto before = read_times(thread.schedstat);
-  if (!before) return;  // it has ended; that will be told
+  if (!before) return;  // it has ended; its end event will come
   const std::uint64_t now = monotonic_ns();
   const bool same = book_.is_same_wait(tid, *before);
   if (same && !thread.walk_again) return book_.look_same(tid, now, *before);

@@ -44,7 +44,7 @@ struct Truth {
   std::atomic<std::uint64_t> rested_ns, polled_ns;
 };
 
-// A child that rests and polls until it is killed, and tells how long both took.
+// A child that sleeps and polls until it is killed, and reports how long both took.
 class Target {
  public:
   Target() {

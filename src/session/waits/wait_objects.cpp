@@ -19,7 +19,7 @@ namespace {
 
 using model::ObjectKind;
 
-// Beyond this, objects are told apart by their kind only: a server's clients come from ever new ports.
+// Beyond this, only the kind distinguishes objects: a server's clients come from ever new ports.
 constexpr std::size_t kMaxObjects = 100'000;
 // An address that is in no mapping has them read again, soon if that helped the last time: a program that
 // has just started maps one file after the other.
@@ -162,7 +162,7 @@ const process::MapEntry* WaitObjects::mapping(std::int32_t pid, std::uint64_t ad
       if (attempt != 0) maps.pause_ns = kShortestPauseNs;
       return &*std::prev(after);
     }
-    // Waits are told in no strict order: one that ended before the last reading does not ask again.
+    // Waits come in no strict order: one that ended before the last reading does not trigger another.
     if (attempt != 0 || now_ns < maps.read_ns + maps.pause_ns) break;
     maps.read_ns = now_ns;
     maps.pause_ns = std::clamp(2 * maps.pause_ns, kShortestPauseNs, kLongestPauseNs);
