@@ -1,4 +1,4 @@
-// Attaching the event programs: to what the whole machine tells of, and to the events of each CPU.
+// Attaching the event programs: to machine-wide events, and to the events of each CPU.
 #include "abi/off_cpu_events.h"
 
 #include <bpf/bpf.h>
@@ -95,8 +95,8 @@ Result<> BpfEngine::start_on(const std::vector<int>& cpus, const std::function<i
       return system_error(std::string("bpf: attaching ") + bpf_program__name(program), errno);
     links_.push_back(link);
   }
-  if (options_.off_cpu) {  // a kernel without this tracepoint cannot tell which page a fault waited for; that
-                           // is all
+  if (options_.off_cpu) {  // a kernel without this tracepoint only cannot report which page a fault waited
+                           // for
     if (bpf_link* link = bpf_program__attach(skeleton_->progs.page_faulted)) links_.push_back(link);
   }
   if (options_.mappings) {

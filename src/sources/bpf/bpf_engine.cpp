@@ -62,7 +62,7 @@ tl::unexpected<Error> needs_linux_5_15(std::string_view what) {
 // libbpf explains failures on stderr by itself; its text is kept for the error message instead.
 std::string g_libbpf_text;  // the callback has no parameter for a context
 int keep_text(libbpf_print_level level, const char* format, va_list arguments) {
-  constexpr std::size_t kMost = 64 << 10;  // the verifier's log tells what it refused in its last lines
+  constexpr std::size_t kMost = 64 << 10;  // the last lines of the verifier's log have the reason
   if (level != LIBBPF_WARN || g_libbpf_text.size() > kMost) return 0;
   char* text = nullptr;
   const int size = ::vasprintf(&text, format, arguments);
@@ -113,7 +113,8 @@ fathom_bpf* open_skeleton(std::span<const std::byte> bytes) {
   return nullptr;
 }
 
-// BPF programs see the process numbers of the initial namespace. Where fathom has others, it would look for its targets in vain.
+// BPF programs see the process numbers of the initial namespace. With other numbers fathom would never find
+// its targets.
 Result<> has_numbers_of_the_kernel() {
   constexpr std::string_view kInitial = "pid:[4026531836]";  // PROC_PID_INIT_INO of the kernel
   std::array<char, 64> link{};

@@ -33,7 +33,7 @@ std::optional<std::uint64_t> number_after(std::string_view text, std::string_vie
   return value;
 }
 
-// Of all programs that this process holds; nothing if the kernel does not tell (before Linux 5.16).
+// Of all programs that this process holds; nullopt if the kernel does not report it (before Linux 5.16).
 std::optional<std::uint64_t> instructions_followed_by_the_verifier() {
   std::optional<std::uint64_t> sum;
   for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fdinfo")) {
@@ -128,7 +128,7 @@ TEST(BpfEngine, AccountsOfAllThreadsAreWrittenAndRead) {
   EXPECT_FALSE((*engine)->account(2));
 }
 
-// This kernel takes the programs of older ones, too: what they lack, newer ones only have besides.
+// This kernel also takes the programs of older ones: newer ones only have additions.
 constexpr BpfOptions kOlder{.programs = BpfPrograms::kBeforeLinux515};
 
 TEST(OlderPrograms, AccountsOfAllThreadsAreWrittenAndRead) {

@@ -1,4 +1,4 @@
-// One error number has several causes: each is told with the remedy that helps.
+// One error number has several causes: each is reported with the remedy that helps.
 #include "sources/bpf/load_error.h"
 
 #include <gmock/gmock.h>

@@ -100,7 +100,7 @@ Result<> BpfEngine::add_heap_probes(std::int32_t pid, const std::vector<HeapProb
   if (bpf_map_update_elem(bpf_map__fd(skeleton_->maps.heap_probe_rounds), &key, &round, BPF_ANY) != 0)
     return system_error("bpf: the round of a process with probes", errno);
   std::vector<bpf_link*> links;
-  // Frees first: of a block whose allocation is told the free is told, too.
+  // Frees first: if a block's allocation is reported, so is its free.
   for (const bool frees : {true, false}) {
     for (const HeapProbePoint& point : points) {
       if (point.frees != frees) continue;
@@ -125,7 +125,7 @@ Result<> BpfEngine::add_heap_probes(std::int32_t pid, const std::vector<HeapProb
 void BpfEngine::remove_heap_probes(std::int32_t pid) {
   const auto links = heap_links_.find(pid);
   if (links == heap_links_.end()) return;
-  // What is told from here on is told to nobody, also by breakpoints whose descriptors a child of ours still has.
+  // Later events reach no one, even from breakpoints whose descriptors a child of ours still has.
   const auto key = static_cast<std::uint32_t>(pid);
   const std::uint32_t round = ++heap_rounds_[pid];
   (void)bpf_map_update_elem(bpf_map__fd(skeleton_->maps.heap_probe_rounds), &key, &round, BPF_ANY);

@@ -57,8 +57,8 @@ void Collector::find_short_lived(std::span<Pending> events) {
 // Most blocks of many programs are freed by the thread that allocated them before it or another one does
 // anything else with the heap: all that such a block changes is sums.
 void Collector::allocate_and_free(Pending& event) {
-  // A free of the block that was there before was not seen, or stands further behind; or that of this one has
-  // come already; or lives are told.
+  // A free of the previous block was not seen, or is further behind; or that of this one has come already; or
+  // lives are logged.
   if (log_ || !may_follow_more() || !is_possible(event) || is_live(event.block) ||
       out_of_order_.free_of(event.block, event.ring, event.ticks) != nullptr) {
     allocate(event);

@@ -7,7 +7,7 @@
 namespace fathom::sources::heap {
 namespace {
 
-// What a test expects of one allocator beside another one.
+// What a test expects of one allocator next to another one.
 constexpr std::uint64_t jemalloc(std::uint64_t address) {
   return TRACER_BLOCK(address, 1);
 }
@@ -51,7 +51,7 @@ TEST(Collector, OperatorThatOnlyKnowsTheSizeAndTheFreeThatItEndsInAreOneFree) {
   tracer.free(0, 4 * kMs + 1, 0x1000);
   tracer.free_sized(0, 0, anybodys(0x2000), 200);  // has no time of its own
   tracer.free(0, 5 * kMs + 1, 0x2000);
-  tracer.free(0, 6 * kMs, 0x3000);  // by somebody who knows no size
+  tracer.free(0, 6 * kMs, 0x3000);  // by a caller without a size
   const SiteSummary site = recording.after(10);
   EXPECT_EQ(site.misuse.wrong_size, (Sum{1, 100}));
   EXPECT_EQ(recording.collector.live(), Sum{});

@@ -46,7 +46,7 @@ class Model {
 };
 
 // Threads that allocate, free each other's blocks and move them, in an order that the tracer could have seen:
-// a free is stamped before its block is handed out again, wherever its record stands by then.
+// a free is stamped before its block is handed out again, wherever its record is by then.
 TEST(Collector, CountsWhatASimpleModelCountsInAnyOrderOfRings) {
   for (std::uint64_t seed = 1; seed <= 30; ++seed) {
     SCOPED_TRACE(seed);
@@ -117,9 +117,9 @@ TEST(Collector, CountsWhatASimpleModelCountsInAnyOrderOfRings) {
   }
 }
 
-// A collector that tells the life of every block follows each of them; one that does not adds up short-lived
-// blocks without. Both are told the same: pairs of each kind, threads that free each other's blocks, frees
-// that nobody sees, blocks freed twice, by another allocator and with the wrong size.
+// A collector that logs the life of every block follows each of them; one that does not adds up short-lived
+// blocks without. Both get the same input: pairs of each kind, threads that free each other's blocks, unseen
+// frees, blocks freed twice, by another allocator and with the wrong size.
 TEST(Collector, ShortLivedBlocksCountAsIfTheyWereFollowed) {
   for (std::uint64_t seed = 1; seed <= 200; ++seed) {
     std::mt19937_64 random(seed);

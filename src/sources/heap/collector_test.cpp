@@ -198,7 +198,7 @@ TEST(Collector, PeakHoldsWhatAnotherThreadAllocatesDuringAShortLife) {
   tracer.alloc(0, 3 * kMs, 0x1000, 100, 1);
   tracer.alloc(1, 3 * kMs + 5, 0x2000, 50, 2);
   tracer.free(0, 3 * kMs + 9, 0x1000);
-  tracer.alloc(0, 4 * kMs, 0x1000, 120, 1);  // alone, beside 50
+  tracer.alloc(0, 4 * kMs, 0x1000, 120, 1);  // alone, next to 50
   tracer.free(0, 4 * kMs + 9, 0x1000);
   recording.drain(5 * kMs);
   const Slice slice = recording.slice();

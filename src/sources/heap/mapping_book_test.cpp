@@ -125,7 +125,7 @@ TEST_F(Book, AgreesWithASetOfPages) {
         erase(first, count);
         erase(to, to == first ? 0 : length);
         pages.insert(moved.begin(), moved.end());
-        // Growing in place over what is not known to be free does not happen: the kernel would move it.
+        // Growing in place over memory not known to be free does not happen: the kernel would move it.
         for (std::uint64_t i = count; known && i < length; ++i) pages.insert(to + i);
         break;
       }

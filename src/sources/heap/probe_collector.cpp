@@ -48,7 +48,7 @@ void ProbeCollector::allocate(const HeapProbed& event) {
   const std::uint32_t site =
       sites_.site({static_cast<std::uint32_t>(event.stack_id), static_cast<std::uint32_t>(event.tid), 0});
   const Live block{event.time_ns, event.size, event.weight, interval_, site};
-  // The address is handed out again: it was freed, and nobody told. A realloc that stays where it is looks like this, too.
+  // The address is handed out again: it was freed without a report. A realloc in place looks the same.
   if (const auto before = live_.find(event.block); before != live_.end()) {
     ++counters_.unseen_frees;
     free(before->second, event.time_ns);

@@ -220,7 +220,7 @@ std::uint32_t RingReader::release(const std::function<bool(std::int32_t tid)>& l
   std::uint32_t released = 0;
   for (Ring& ring : rings_) {
     std::uint32_t owner = load_acquire(ring.shared->owner);
-    if (owner & TRACER_MADE_UP) continue;  // nobody can tell whether that thread lives
+    if (owner & TRACER_MADE_UP) continue;  // whether that thread lives is unknown
     if (ring.bad || owner == 0 || ring.at != ring.end || load_acquire(ring.shared->head) != ring.tail)
       continue;
     if (lives(static_cast<std::int32_t>(owner))) continue;

@@ -182,7 +182,7 @@ TEST(RingReader, StackOfMoreFramesThanATracerWalksIsRefusedThoughAllAreThere) {
   EXPECT_EQ(reader.rings_given_up(), 1u);
 }
 
-// One record more than there is room for would be one that was read before, and looks as good as the others.
+// One record more than fits would be one that was read before, and looks as valid as the others.
 TEST(RingReader, HeadThatIsFurtherAheadThanTheRingIsLongIsRefused) {
   FakeTracer tracer;
   auto reader = RingReader::open(tracer.layout(), tracer.memory()).value();

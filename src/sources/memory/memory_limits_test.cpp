@@ -39,7 +39,7 @@ TEST(Limits, MemoryOfAGroupIsToldInBothVersions) {
       UINT64_MAX);
 }
 
-// A cache that fills a group kills nobody: what counts is what the kernel cannot take back.
+// A cache that fills a group kills no process: only memory that the kernel cannot reclaim counts.
 TEST(Limits, RoomLeavesOutWhatTheKernelTakesBack) {
   const MemoryLimit group{LimitKind::kControlGroup, "/a", 1000, 990, 700};
   EXPECT_EQ(group.room(), 710u);

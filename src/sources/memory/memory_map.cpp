@@ -118,7 +118,7 @@ Result<SmapsReading> read_smaps(std::int32_t pid, std::uint64_t budget_ns) {
   if (!fd) return system_error(path, errno);
   SmapsReading reading;
   SmapsParser parser;
-  // The kernel fills one page at a time, a handful of mappings, and lets go of the lock after each.
+  // The kernel fills one page at a time, a handful of mappings, and releases the lock after each.
   std::string piece(4096, '\0');
   const std::uint64_t start = monotonic_ns();
   std::uint64_t now = start;

@@ -13,7 +13,7 @@
 namespace fathom::sources {
 namespace {
 
-// Above it lies the kernel's; [vsyscall] is told as a mapping of the process.
+// Above it is the kernel's memory; [vsyscall] is listed as a mapping of the process.
 constexpr std::uint64_t kEndOfUser = std::uint64_t{1} << 56;
 
 bool is_anonymous_huge_page(const process::MapEntry& entry) {

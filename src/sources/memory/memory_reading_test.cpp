@@ -140,7 +140,8 @@ class Stopped {
   pid_t pid_ = -1;
 };
 
-// The scan tells memory apart that the kernel joined with a library's zeroed data (zeroed_data.h), and smaps does not.
+// The scan separates memory that the kernel merged with a library's zeroed data (zeroed_data.h), and smaps
+// does not.
 std::vector<MemoryMapping> joined_as(const std::vector<MemoryMapping>& whole,
                                      const std::vector<MemoryMapping>& parts) {
   std::vector<MemoryMapping> joined;

@@ -18,7 +18,7 @@ Fd open_file(const std::string& path) {
   return Fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
 }
 
-// Files of /proc and cgroups are written anew for each read from their beginning.
+// Each read from the start makes the kernel write files of /proc and cgroups again.
 Result<> read_again(const Fd& fd, std::string& text) {
   constexpr std::size_t kMost = 64 * 1024;
   text.resize(kMost);

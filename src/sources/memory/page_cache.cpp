@@ -53,7 +53,7 @@ CacheUse unknown(std::string reason) {
   return use;
 }
 
-// mincore tells everybody else that all is in memory.
+// For other users mincore reports everything as in memory.
 bool may_ask_mincore(const Fd& file) {
   struct stat of {};
   return ::geteuid() == 0 || (::fstat(file.get(), &of) == 0 && of.st_uid == ::geteuid());

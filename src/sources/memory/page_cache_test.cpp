@@ -76,7 +76,7 @@ TEST(DatabasesWorthAsking, AreKnownByNameOrAreLargeAndNoCode) {
                                       file_mapping("/data/blocks.dat", 3, 64 * kMiB, kMiB),
                                       file_mapping("/data/index.dat", 4, 63 * kMiB, kMiB)};
   mappings[0].entry.executable = true;
-  mappings.push_back(file_mapping("/bin/node", 1, 400 * kMiB, 8 * kMiB));  // its data, beside the code
+  mappings.push_back(file_mapping("/bin/node", 1, 400 * kMiB, 8 * kMiB));  // its data, next to the code
   const auto asked = databases_worth_asking(mappings, 8);
   ASSERT_EQ(asked.size(), 2u);
   EXPECT_EQ(asked[0].entry.path, "/db/small.sst");
@@ -102,7 +102,7 @@ TEST(FilesWorthAsking, AreDatabasesAndThenTheLargest) {
 
 TEST(CacheUse, OfAFileJustWrittenAllIsCached) {
   const TestFile file(8);
-  // Somebody else may press it out of memory: then it is read once more.
+  // Other programs may evict it from memory: then it is read once more.
   CacheUse use;
   for (int attempt = 0; attempt < 100 && use.cached != 8 * kMiB; ++attempt) {
     file.read();

@@ -218,7 +218,7 @@ Result<std::optional<Event>> RecordDecoder::decode(std::span<const std::byte> re
           takes_samples() || type == PERF_RECORD_LOST_SAMPLES ? Lost::What::kSamples : Lost::What::kRecords};
       break;
     case PERF_RECORD_SWITCH_CPU_WIDE:
-      body.skip(2 * sizeof(std::uint32_t));  // whom it was exchanged with
+      body.skip(2 * sizeof(std::uint32_t));  // the other thread of the switch
       [[fallthrough]];
     case PERF_RECORD_SWITCH: {
       const bool out = (misc & PERF_RECORD_MISC_SWITCH_OUT) != 0;

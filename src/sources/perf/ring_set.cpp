@@ -88,8 +88,8 @@ void RingSet::drain(std::vector<Event>& out) {
     read_all();
     std::stable_sort(pending_.begin(), pending_.end(),
                      [](const Event& a, const Event& b) { return time_of(a) < time_of(b); });
-    // Whatever happened up to `now` had been written when we began to read. After the last round there may be
-    // more of the same kind; but holding it back until somebody calls again could mean for long.
+    // Everything up to `now` had been written when we began to read. After the last round there may be more
+    // of the same kind; but holding it back until the next call could take long.
     const auto complete = round == kRounds
                               ? pending_.end()
                               : std::find_if(pending_.begin(), pending_.end(),

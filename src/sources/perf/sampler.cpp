@@ -62,7 +62,7 @@ void allow_descriptors(std::size_t count) {
   rlimit limit{};
   if (::getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= count) return;
   limit.rlim_cur = std::min<rlim_t>(count, limit.rlim_max);
-  ::setrlimit(RLIMIT_NOFILE, &limit);  // if that is refused, opening says so, with the remedy
+  ::setrlimit(RLIMIT_NOFILE, &limit);  // if that is refused, opening reports it, with the remedy
 }
 
 }  // namespace
@@ -98,8 +98,8 @@ Result<PerfSampler> PerfSampler::open(int pid, const PerfSamplerOptions& options
 }
 
 Result<> PerfSampler::add_threads(int pid) {
-  // A thread that is started meanwhile either inherits its events, and then the ring tells of its start, or
-  // was started by one that had none yet, and needs its own. Having both would count it twice.
+  // A thread that starts meanwhile either inherits its events, and then the ring reports its start, or its
+  // creator had none yet, and it needs its own. Having both would count it twice.
   constexpr int kMaxRounds = 10;
   std::set<int> covered;
   for (int round = 0; round < kMaxRounds; ++round) {

@@ -58,7 +58,7 @@ void burn_cpu(std::uint64_t ns) {
   }
 }
 
-// A target that does as it is told: burns while there are bytes to read.
+// A target that follows commands: burns while there are bytes to read.
 class Target {
  public:
   template <class Body>
@@ -200,7 +200,7 @@ TEST(PerfSampler, ThreadsThatRunAlreadyAreSampledOnceEach) {
 TEST(PerfSampler, LaunchedProgramIsFollowedFromItsExecOn) {
   as_nobody([] {
     Target target([] {
-      burn_cpu(50'000'000);  // still us: nobody wants to see it
+      burn_cpu(50'000'000);  // still us: not interesting
       ::execl("/bin/sh", "sh", "-c", "i=0; while [ $i -lt 300000 ]; do i=$((i+1)); done; /bin/true; exit 0",
               nullptr);
     });
@@ -221,7 +221,7 @@ TEST(PerfSampler, LaunchedProgramIsFollowedFromItsExecOn) {
     EXPECT_EQ(forks[0].parent_pid, target.pid());
     EXPECT_EQ(execs[1].pid, forks[0].pid);
 
-    // Every sampled address lies in a mapping that was told before.
+    // Every sampled address lies in a mapping that was reported before.
     std::vector<process::MapEntry> mapped;
     std::size_t samples = 0;
     for (const Event& event : events) {

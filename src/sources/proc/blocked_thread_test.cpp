@@ -56,7 +56,7 @@ bool calls_are_shown(pid_t pid) {
 #define NEEDS_CALLS_OF(pid) \
   if (!calls_are_shown(pid)) GTEST_SKIP() << "no /proc/PID/syscall here"
 
-// A child that blocks in poll with arguments that nobody else has, and with a mark on its stack.
+// A child that blocks in poll with unique arguments and with a mark on its stack.
 class Sleeper {
  public:
   static constexpr std::uint64_t kMark = 0x5f4a3b2c1d0e9f8a;

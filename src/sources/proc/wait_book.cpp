@@ -7,7 +7,7 @@ namespace fathom::sources {
 namespace {
 
 constexpr std::size_t kMostLeftOvers = 100'000;
-// A wait whose end was not told in so many rounds is given out by its estimate: the record was lost.
+// A wait without an end record after so many rounds is returned with its estimate: the record was lost.
 constexpr int kMostTakes = 3;
 // The correction of shares is spread over so much time: were it made at once, a long wait would count for
 // more than it took, as it is itself a part of what is corrected to.
@@ -115,7 +115,7 @@ void WaitBook::switched(const ThreadSwitched& event) {
   if (known == accounts_.end()) return;
   Account& account = known->second;
   if (event.out) {
-    // It ran from its beginning on, as one does that executed a program: nobody saw it come.
+    // It ran from its start, like a thread that executed a program: its start was not seen.
     if (account.first_in_ns == 0 && !account.before)
       account.first_in_ns = account.in_ns = std::max<std::uint64_t>(account.begin_ns, 1);
     account.ran_ns += static_cast<std::uint64_t>(account.in_ns != 0 ? span(account.in_ns, event.time_ns) : 0);
@@ -244,7 +244,7 @@ void WaitBook::ended(std::int32_t tid, std::uint64_t time_ns, std::vector<Event>
   if (known == accounts_.end()) return;
   Account& account = known->second;
   if (switches_ && !account.before && account.first_in_ns != 0) {
-    // Its switches tell all of its life. Of the queueing, what came before it first ran is known at least.
+    // Its switches cover all of its life. Of its queueing, at least the time before it first ran is known.
     if (account.in_ns != 0) account.ran_ns += static_cast<std::uint64_t>(span(account.in_ns, time_ns));
     const auto first_queue = static_cast<std::uint64_t>(span(account.begin_ns, account.first_in_ns));
     account.last.ran_ns = std::max(account.last.ran_ns, account.base.ran_ns + account.ran_ns);
