@@ -11,7 +11,7 @@
 namespace fathom::symbolize {
 namespace {
 
-// Compilers number abbreviations from 1 on, and write some hundred to some thousand for a unit.
+// Compilers number abbreviations from 1, and write some hundred to some thousand for a unit.
 constexpr std::uint64_t kMostAbbreviations = 1 << 16;
 constexpr std::size_t kMostAttributes = 1 << 20;  // of all of them together
 constexpr std::size_t kDeepest = 100;             // calls inlined into one another
@@ -313,7 +313,7 @@ std::optional<std::vector<InlinedEntry>> CodeEntries::inlined(std::uint64_t func
     inside.pop_back();
   };
   if (!walk(function, enter, leave)) return std::nullopt;
-  // A unit that ends in the midst of its entries.
+  // A unit that ends in the middle of its entries.
   while (!inside.empty()) leave();
   return found;
 }

@@ -40,7 +40,8 @@ constexpr std::array kPassedOn = {"DEBUGINFOD_TIMEOUT", "DEBUGINFOD_MAXTIME",
                                   "SSL_CERT_DIR",       "CURL_CA_BUNDLE",
                                   "LD_LIBRARY_PATH",    "PATH"};
 
-// linux/capability.h: to give a folder to nobody and take it back, and to become nobody and end that.
+// linux/capability.h: to give a folder to the user nobody and take it back, and to become that user and end
+// its process.
 constexpr CapabilitySet kNeeded =
     capability(0) | capability(1) | capability(5) | capability(6) | capability(7) | capability(8);
 
@@ -49,7 +50,7 @@ bool is_build_id(const std::string& text) {
          text.find_first_not_of("0123456789abcdef") == std::string::npos;
 }
 
-// A folder that the process without rights may write in, and nobody else; removed with all that is in it.
+// A folder that only the unprivileged process may write in; removed with its contents.
 class PrivateFolder {
  public:
   PrivateFolder() {

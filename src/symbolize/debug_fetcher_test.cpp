@@ -44,7 +44,7 @@ class Folder {
   std::string path_;
 };
 
-// A port that nobody listens on, and that nobody but us takes soon.
+// A port without a listener that only we will take soon.
 int free_port() {
   const Fd fd(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
   sockaddr_in address{};

@@ -1,6 +1,6 @@
 #include "symbolize/demangle.h"
 
-// libiberty.h declares a basename() of its own unless it is told that there is one.
+// libiberty.h declares its own basename() unless it knows that there is one.
 #define HAVE_DECL_BASENAME 1
 #include <fmt/format.h>
 #include <libiberty/demangle.h>
@@ -99,7 +99,7 @@ std::string demangle_whole(std::string_view mangled) {
   return {};
 }
 
-// What tells the name from all others, however much of it is cut off.
+// What distinguishes the name from all others, however much of it is cut off.
 std::string identity_of(std::string_view name) {
   return fmt::format("{} characters, #{:016x}", name.size(), XXH3_64bits(name.data(), name.size()));
 }

@@ -14,7 +14,7 @@
 namespace fathom::symbolize {
 namespace {
 
-// Bytes; a size in a header is a claim, and beyond this nobody's debug information goes.
+// Bytes; a size in a header is a claim, and no real debug information exceeds this.
 constexpr std::uint64_t kLargestInflated = std::uint64_t{4} << 30;
 
 bool is_debug_section(std::string_view name) {

@@ -31,7 +31,7 @@ bool give_up_rights() {
   (void)::setrlimit(RLIMIT_FSIZE, &file);
   (void)::setrlimit(RLIMIT_CORE, &none);
   (void)::setpriority(PRIO_PROCESS, 0, 19);
-  // After the change of the user, which forgets it. Nobody waits for the file when the recorder is gone.
+  // After the change of the user, which resets it. When the recorder is gone, the file is not needed.
   (void)::prctl(PR_SET_PDEATHSIG, SIGKILL);
   return true;
 }

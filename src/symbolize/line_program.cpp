@@ -152,7 +152,7 @@ std::string LineProgram::file(std::uint64_t number) const {
   if (version_ < 5 && number == 0) file.name = name_;
   if (file.name.empty()) return {};
   std::filesystem::path path(directory_);
-  // operator/ starts anew at an absolute part.
+  // operator/ starts over at an absolute part.
   if (file.directory < directories_.size()) path /= directories_[file.directory];
   path /= file.name;
   return path.lexically_normal().string();

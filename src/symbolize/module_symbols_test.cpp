@@ -101,7 +101,7 @@ TEST(FileSymbols, AddressesInAnyOrderGiveTheSameNames) {
   EXPECT_EQ(names[2], names[0]);
 }
 
-// Where the cache knows all names nobody is to wait until the DWARF of libc has been unpacked.
+// If the cache knows all names, no lookup should wait until the DWARF of libc has been unpacked.
 TEST(FileSymbols, NothingIsOpenedForNoAddress) {
   auto symbols = ModuleSymbols::open({.path = fixture("dwarf5")}, no_debug_directories());
   EXPECT_TRUE(symbols->resolve({}).empty());

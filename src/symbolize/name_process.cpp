@@ -25,7 +25,7 @@ namespace fathom::symbolize {
 namespace {
 
 constexpr int kSocketOfChild = 3;
-// Whoever makes it end again and again gets no other one.
+// After repeated deaths it is not restarted.
 constexpr std::uint32_t kMostStarts = 16;
 constexpr std::uint64_t kSecond = 1'000'000'000;
 
@@ -80,8 +80,8 @@ void give_priority(pid_t pid, int policy, int nice) {
   ::setpriority(PRIO_PROCESS, static_cast<id_t>(pid), nice);
 }
 
-// A thread stands still until the process that it starts has executed its program. With the priority of a thread that works
-// only where nobody else wants the CPU that would be for good on a full machine, so both begin with an ordinary one.
+// A thread blocks until the process that it starts has executed its program. With idle priority that would
+// take forever on a full machine, so both begin with normal priority.
 bool take_ordinary_priority() {
   const int policy = ::sched_getscheduler(0) & ~SCHED_RESET_ON_FORK;
   if (policy != SCHED_IDLE && ::getpriority(PRIO_PROCESS, 0) <= 0) return false;
@@ -105,7 +105,7 @@ NameProcess::~NameProcess() {
 std::uint32_t NameProcess::number() {
   if (interrupted_) return 0;
   if (channel_) {
-    // One that was killed while nobody asked it anything is no file's fault.
+    // If it was killed while it had no request, no file is to blame.
     pollfd poll_fd{channel_->fd(), 0, 0};
     if (::poll(&poll_fd, 1, 0) == 0) return number_;
     stop();
@@ -215,7 +215,7 @@ bool NameProcess::is_stuck() {
     return true;
   }
   const auto used = running_cpu_ns();
-  if (!used) return false;  // it ended: the socket says so
+  if (!used) return false;  // it ended: the socket reports it
   const std::uint64_t cpu_limit_ns = limit(options_.cpu_limit_ns);
   const std::uint64_t silence_limit_ns = limit(options_.silence_limit_ns);
   if (*used - cpu_at_start_ns_ > cpu_limit_ns) {

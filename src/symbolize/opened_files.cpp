@@ -21,8 +21,8 @@
 namespace fathom::symbolize {
 namespace {
 
-// The calling thread looks at files as somebody else, without root's groups and rights over files. The raw
-// system call: that of the C library would change all threads.
+// The calling thread opens files as another user, without root's groups and rights over files. The raw system
+// call: the C library's would change all threads.
 class AsUser {
  public:
   AsUser(unsigned user, unsigned group) : groups_(64) {

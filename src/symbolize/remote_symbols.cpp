@@ -93,7 +93,7 @@ class RemoteSymbols : public ModuleSymbols {
     }
     sent_to_ = 0;
     told_.releasable_bytes = 0;
-    // The first time it may have been killed by somebody.
+    // The first time another process may have killed it.
     if (reply.outcome == NameProcess::Outcome::kTooMuch || ++deaths_ == 2) lost_ = reply.why;
     return false;
   }

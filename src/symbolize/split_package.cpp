@@ -10,7 +10,7 @@ namespace {
 constexpr std::uint32_t kMostColumns = 16;
 constexpr std::size_t kMostStrings = std::size_t{1} << 30;  // bytes
 
-// DW_SECT_* of both versions. What nobody here asks for (types, locations, macros) is left out.
+// DW_SECT_* of both versions. Sections that are not needed here (types, locations, macros) are left out.
 const char* section_name(std::uint32_t number, unsigned version) {
   switch (number) {
     case 1:
@@ -28,7 +28,7 @@ const char* section_name(std::uint32_t number, unsigned version) {
   }
 }
 
-// The row of the unit, from 1 on; 0: there is none. The table is a hash table with double hashing.
+// The row of the unit, starting at 1; 0: there is none. The table is a hash table with double hashing.
 std::uint32_t row_of(std::span<const std::byte> hashes, std::span<const std::byte> rows, std::uint32_t slots,
                      std::uint64_t id) {
   const auto at = [](std::span<const std::byte> table, std::size_t offset) {

@@ -12,7 +12,7 @@ namespace fathom::symbolize {
 namespace {
 
 constexpr std::string_view kMagic = "fathmsym";
-// Counts changes of this format, and of how names are made: old names must not live on beside new ones.
+// Counts changes of this format, and of how names are made: old names must not survive next to new ones.
 constexpr std::uint32_t kVersion = 2;
 constexpr std::size_t kMostCachedAddresses = 1'000'000;
 constexpr std::size_t kLargestFile = 256 << 20;

@@ -19,7 +19,7 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-// While it lives, this thread opens files as somebody who owns none: root may read every folder.
+// While it lives, this thread opens files as a user who owns none: root may read every folder.
 class AsNobody {
  public:
   AsNobody() : before_(::geteuid() == 0 ? ::setfsuid(65534) : -1) {}

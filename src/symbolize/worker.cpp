@@ -115,7 +115,7 @@ Worker::Output Worker::poll() {
 
 bool Worker::drain(std::chrono::nanoseconds most, const std::function<bool()>& hurry) {
   {
-    // Somebody waits for it, and a full machine has little for an ordinary thread.
+    // A caller waits for it, and a full machine has little CPU for a normal thread.
     const std::lock_guard lock(mutex_);
     if (may_raise_priority_ && reader_) reader_->set_priority(SCHED_BATCH, kWaitedForNice);
     if (may_raise_priority_ && tid_ != 0) set_priority(tid_, SCHED_BATCH, kWaitedForNice);
@@ -240,7 +240,7 @@ bool Worker::step() {
   return true;
 }
 
-// What the kernel says about itself, and the vdso that it maps, are nobody else's to write.
+// Only the kernel can write its own data and the vdso that it maps.
 std::unique_ptr<ModuleSymbols> Worker::open(const Batch& batch, const ModuleSource& source) {
   const bool of_the_target =
       source.kind == model::ModuleKind::kFile || source.kind == model::ModuleKind::kAnonymous;
@@ -361,7 +361,7 @@ bool Worker::wait_for_files(Clock::time_point deadline, const std::function<bool
              return row.second.waits_for_file && !row.second.has_result && !row.second.queue.empty();
            });
   };
-  constexpr Clock::duration kLook = std::chrono::milliseconds(100);  // whether somebody hurries
+  constexpr Clock::duration kLook = std::chrono::milliseconds(100);  // whether a caller is in a hurry
   do {
     const Clock::duration left = std::max(deadline - Clock::now(), Clock::duration(0));
     if (wake_.wait_for(lock, std::min(left, kLook), is_settled)) return has_work();
@@ -395,7 +395,7 @@ std::string Worker::fetch_sentence() const {
   return parts.empty() ? std::string() : fmt::format("debuginfod: {}", fmt::join(parts, "; "));
 }
 
-// Told again when it gets better: a perf map appears when its program has made the first code.
+// Reported again when it improves: a perf map appears when its program has made the first code.
 void Worker::tell_health(const Batch& batch) {
   Module& module = *batch.module;
   ModuleHealth health{batch.id, model::SymbolSource::kNone, {}, "out of memory", {}};
