@@ -29,7 +29,7 @@ void append_ms(std::string& out, std::uint64_t ns) {
   }
 }
 
-// One sample of a thread of the file. No stack: nothing is known of it but its weight.
+// One sample of a thread of the file. No stack: only its weight is known.
 struct Row {
   std::uint64_t time_ns = 0;  // from the start
   std::optional<std::uint32_t> stack;

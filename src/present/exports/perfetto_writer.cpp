@@ -58,7 +58,7 @@ class PerfettoWriter {
   void packet(WireWriter& body, bool first = false) {
     body.number(kSequence, 1);
     if (const std::string pieces = pieces_.take_pieces(); !pieces.empty()) body.bytes(kInternedData, pieces);
-    body.number(kSequenceFlags, first ? 3 : 2);  // what was interned: begins anew; is needed
+    body.number(kSequenceFlags, first ? 3 : 2);  // interned data: reset; needed
     put_wire_varint(out_, std::uint64_t{1} << 3 | 2);
     put_wire_varint(out_, body.view().size());
     out_ += body.view();

@@ -98,7 +98,7 @@ class PprofWriter {
     map_main_binary();
   }
 
-  // One sample may bring a stack of new names with it: room for such a one is left.
+  // One sample may bring a stack of new names with it: leaves room for one.
   bool is_full() const {
     if (!limits_ || written_ == 0) return false;
     const std::size_t bytes = samples_.view().size() + places_of_file_.view().size() +
@@ -304,7 +304,7 @@ class PprofWriter {
       const model::Line& line = profile_.lines[frame.first_line + i];
       place.message(4, WireWriter().number(1, function_of(line)).number(2, line.line));
     }
-    // Of code that is in no file nobody else can find the name, so its place is its name.
+    // Other tools cannot name code that is in no file, so its name is stored as its place.
     if (frame.line_count == 0 && profile_.modules[frame.module.value].kind != model::ModuleKind::kFile)
       place.message(4, WireWriter().number(1, function(profile_.pseudo_name(frame), 0)));
     else if (frame.line_count == 0)
@@ -374,7 +374,7 @@ class PprofWriter {
       const model::Module& module = profile_.modules[order_[i].value];
       const std::string_view build_id = profile_.strings[module.build_id];
       WireWriter row;
-      row.number(1, i + 1).number(3, UINT64_MAX);  // from 0 on: as the file's own tables count
+      row.number(1, i + 1).number(3, UINT64_MAX);  // starting at 0: as the file's own tables count
       row.number(5, model_text(module.path.value != 0 ? module.path : module.name));
       if (!build_id.starts_with("x-")) row.number(6, model_text(module.build_id));  // no hash in its place
       const bool named = named_[order_[i].value] && !nameless_[order_[i].value];

@@ -89,7 +89,7 @@ class SpeedscopeWriter {
       all.push_back(&row);
     }
     if (all.empty()) return;
-    // The reader of fathom tells what a profile is of by this end of its name.
+    // fathom's reader recognizes a profile's target by this end of its name.
     const std::string kind =
         metric == Metric::kCpu ? "" : fmt::format(" ({})", model::info_of(metric).sentence);
     add_profile("all threads" + kind, rows, std::move(all));

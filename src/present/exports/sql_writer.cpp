@@ -139,7 +139,7 @@ class SqlWriter {
     for (const auto& [key, value] : meta.facts) add("fact: " + key, value);
   }
 
-  // What is counted is a row each, what is said another table, and where walks ended early a third.
+  // One table has a row for each count, another the sentences, and a third where walks ended early.
   void write_quality() {
     out_ += "CREATE TABLE quality (name TEXT PRIMARY KEY, value DOUBLE PRECISION);\n";
     {

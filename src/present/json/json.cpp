@@ -90,7 +90,7 @@ Json left_json(const model::Profile& profile) {
   return rows;
 }
 
-// Limits of processes: those of mappings, descriptors and the like, at the most that was seen.
+// Limits of processes: mappings, descriptors and so on, each at the highest value seen.
 Json limits_json(const model::Profile& profile) {
   Json rows = Json::array();
   for (const model::LimitsOfProcess& of : model::counted_limits_of(profile.meta.facts))

@@ -65,7 +65,7 @@ std::string ending_text(const Ending& ending, const std::optional<ResidentMemory
   return text;
 }
 
-// Of a recording that tells of one process only.
+// For a recording that covers one process only.
 std::string one_ending_text(const Report& report) {
   const Ending ending = ending_of(*report.profile);
   if (ending.by_itself() && !ending.out_of_memory) return "";

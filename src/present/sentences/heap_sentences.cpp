@@ -203,7 +203,7 @@ std::vector<std::string> sentences_of(const HeapReport& report) {
   const std::string unsampled = bytes(3 * static_cast<double>(report.mean_bytes));
   if (total.allocated.blocks.value <= 0 && total.live.blocks.value <= 0) {
     if (report.sampled) {
-      // How far apart samples are is not known of a program that made no call.
+      // The distance between samples is unknown for a program without calls.
       add(report.mean_bytes == 0
               ? "No block was sampled in this time."
               : fmt::format("No block was sampled in this time: at most {} were allocated{}.", unsampled,

@@ -77,8 +77,8 @@ std::string inside_of(const HotSpot& spot) {
 
 constexpr std::size_t kMostOthers = 2;
 
-// Two instances of a template, or the same method of two types of one name, read alike; an operator says nothing about whose
-// work it does. Who calls them tells more.
+// Two instances of a template, or the same method of two types with one name, look alike; an operator does
+// not show whose work it does. Callers are more informative.
 bool says_little(const Report& report, const std::string& name) {
   const std::string spoken = spoken_name(name);
   if (spoken.starts_with("operator") || spoken.find("::operator") != spoken.npos) return true;
@@ -270,7 +270,7 @@ std::string modules_line(const Report& report) {
   for (const ModuleRow& row : report.modules) {
     if (parts.size() == 5 || share(tree, row.self) < 0.01) break;
     const TreeModule& module = tree.modules[row.module];
-    // What is own is told above, whichever module it lies in.
+    // Own code is listed above, whatever its module.
     const auto own = report.hot_path.own_self_of.find(module.name);
     const bool of_own = report.hot_path.spot && own != report.hot_path.own_self_of.end() && own->second > 0;
     const std::int64_t value = row.self - (of_own ? own->second : 0);
@@ -368,7 +368,7 @@ static std::string with_confidence(const HeapVerdict& verdict) {
 
 namespace {
 
-// The verdicts that the first screen tells, the first of them first.
+// The verdicts on the first screen, with the first one first.
 std::vector<const HeapVerdict*> told_verdicts(const HeapReport& heap) {
   if (heap.is_blind() || heap.verdicts.empty()) return {};
   const auto sure = std::find_if(heap.verdicts.begin(), heap.verdicts.end(), [](const HeapVerdict& verdict) {
@@ -413,7 +413,7 @@ std::string sentence_of_allocator_cpu(const Report& report) {
   const auto of_all = [&](std::int64_t samples) {
     return static_cast<double>(samples) / static_cast<double>(cpu.total);
   };
-  // An allocator that is linked into a stripped program has functions that are not known to be its own.
+  // An allocator linked into a stripped program has functions that are not recognized as its own.
   constexpr double kManyUnnamed = 0.05;
   std::string text = fmt::format(
       "Allocating and freeing take {}{}{} of {}",
@@ -448,7 +448,7 @@ std::string sentence_of_allocator_cpu(const Report& report) {
         count_with_error(calls, std::max(0.02 * calls, allocated.blocks.error() / heap->window_s)),
         bytes_with_error(allocated.bytes.value / heap->window_s, allocated.bytes.error() / heap->window_s));
   }
-  // Of whoever touches the pages first, not of the allocators alone.
+  // Of the code that touches the pages first, not only of the allocators.
   if (of_all(cpu.page_faults) >= kMuch)
     text += fmt::format("; page faults of all kinds take {}", rounded_percent(of_all(cpu.page_faults)));
   return text + ".";

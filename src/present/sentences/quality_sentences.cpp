@@ -90,7 +90,7 @@ std::string remedy_for_cost(const Finding& finding) {
   return "";
 }
 
-// Whatever explains a tenth of what is missing is told; what explains less than half of it leaves a rest.
+// Reports each cause of at least a tenth of the missing samples; below half a rest remains.
 std::string cause_of_few(const Finding& finding) {
   constexpr double kWorthAWord = 0.1, kMost = 0.5;
   std::string text;

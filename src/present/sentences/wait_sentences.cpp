@@ -116,7 +116,7 @@ std::vector<std::string> sentences_of(const WaitReport& report) {
 }
 
 std::string in_words(const ChainRow& chain) {
-  // Threads of one name are told apart by their numbers.
+  // Numbers distinguish threads of one name.
   std::map<std::string_view, std::set<std::int32_t>> of_name;
   for (const ChainHop& hop : chain.hops) of_name[hop.thread].insert(hop.tid);
   if (!chain.waker.empty()) of_name[chain.waker].insert(chain.waker_tid);

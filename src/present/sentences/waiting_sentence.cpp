@@ -128,7 +128,7 @@ std::string sentence_of_waiting(const Report& report) {
   const double waited = std::max(0.0, times.waited - times.idle) + times.queued;
   if (times.wall() <= 0) return "";
   std::string idle;
-  // The idle workers of a pool are no news beside those that work.
+  // The idle workers of a pool are not news if others work.
   if (classify(report).kind == ProblemKind::kIdle && times.idle > 0 && !report.waits->idle.empty()) {
     idle =
         fmt::format("Its threads were idle for {} of the time (idle: {}).",
@@ -158,7 +158,7 @@ std::string sentence_of_waiting(const Report& report) {
     told += sum.ns;
     variance += sum.variance;
   }
-  // Times are exact, and what was waited for is known of the waits that were walked: a long one may be among the others.
+  // Times are exact, and the objects of walked waits are known: a long one may be among the others.
   const double rest = waited - told;
   if (!report.selection.stacks && rest >= kMuch * waited && rest > 2 * 1.96 * std::sqrt(variance))
     parts.emplace_back(

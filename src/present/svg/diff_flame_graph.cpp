@@ -25,7 +25,7 @@ using analysis::UnionTree;
 constexpr std::array<double, 3> kSteps = {0.1, 1.0 / 3, 0.9995};
 constexpr std::size_t kStepCount = kSteps.size() + 1;
 
-// Blue and orange are told apart by nearly everybody; grey is in the middle of both.
+// Nearly everyone can distinguish blue and orange; grey is in the middle of both.
 constexpr Color kGreyLight{214, 216, 220}, kGreyDark{74, 79, 87};
 constexpr std::array<Color, kStepCount> kLessLight = {
     {{190, 211, 232}, {146, 185, 222}, {96, 153, 207}, {52, 119, 187}}};

@@ -66,7 +66,7 @@ constexpr std::array<Hue, 8> kGroupHues = {{{'a', {0x79, 0xBE, 0xF4}, {0x21, 0x5
                                             {'h', {0xC7, 0xB1, 0x8C}, {0x65, 0x53, 0x36}}}};
 
 std::uint64_t hash_of(
-    std::string_view text) {  // FNV-1a, then mixed so that the low bits are as good as the high ones
+    std::string_view text) {  // FNV-1a, then mixed so that the low bits are as random as the high ones
   std::uint64_t hash = 0xcbf29ce484222325;
   for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3;
   hash ^= hash >> 32;
@@ -209,7 +209,7 @@ Coloring color_by_owner(const CallTree& tree, bool reverse) {
   std::stable_sort(largest.begin(), largest.end(),
                    [](const auto& a, const auto& b) { return a.second > b.second; });
   if (largest.size() > kGroupHues.size()) largest.resize(kGroupHues.size());
-  // Less than a fiftieth of the code would be a legend's item that nobody finds in the picture.
+  // Below a fiftieth of the code, a legend's item is hard to find in the picture.
   while (!largest.empty() && largest.back().second < covered_by_code / 50) largest.pop_back();
 
   Painter painter(tree, reverse);
@@ -429,7 +429,7 @@ Coloring color_classic(const CallTree& tree, Palette palette, bool reverse) {
       false);
 }
 
-// Palettes that tell kinds of code apart, by how agents and perf maps name it.
+// Palettes by kind of code, as agents and perf maps name it.
 Coloring color_by_kind(const CallTree& tree, Palette palette, bool reverse) {
   Painter painter(tree, reverse);
   const bool chain = palette == Palette::kChain;

@@ -32,7 +32,7 @@ using analysis::with_commas;
 constexpr double kPad = 12;
 constexpr double kLineHeight = 18;
 constexpr double kDefaultWidth = 1200;
-constexpr double kMinTooltipWidth = 2;     // pixels; nobody points at less
+constexpr double kMinTooltipWidth = 2;     // pixels; too small to point at
 constexpr std::size_t kMaxTooltips = 600;  // of the widest frames; about 100 bytes each
 constexpr double kTextColumn = 6.3;        // mean width of a character of the 12 px text around the frames
 
@@ -410,7 +410,8 @@ class Picture {
            "ui-monospace,'SF Mono',Menlo,Consolas,'DejaVu Sans Mono',monospace";
   }
 
-  // What has no name is hatched: greys alone would be told from each other by nobody. For strokes a pattern needs user space.
+  // Frames without a name are hatched: greys alone are hard to distinguish. For strokes a pattern needs user
+  // space.
   std::string hatch() const {
     const bool used = std::any_of(coloring_.classes.begin(), coloring_.classes.end(),
                                   [](const ColorClass& color) { return color.hatched; });

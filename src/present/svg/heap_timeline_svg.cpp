@@ -36,8 +36,8 @@ constexpr double kMarkRow = 16;                // of names below the times
 constexpr double kTimelineTextColumn = 6.3;    // mean width of a character of 12 px text
 constexpr double kLabelColumn = 7.4;           // of bold text
 
-// Hues that people with any kind of colour blindness tell apart (Okabe and Ito, 2008), in an order in which
-// neighbours differ in brightness, too.
+// Hues that people with any kind of colour blindness can distinguish (Okabe and Ito, 2008), in an order in
+// which neighbours differ in brightness, too.
 constexpr std::array<std::string_view, 8> kBands = {"#0072b2", "#e69f00", "#009e73", "#cc79a7",
                                                     "#56b4e9", "#d55e00", "#f0e442", "#8c6bb1"};
 constexpr std::array<bool, 8> kLightText = {true, false, true, false, false, true, false, true};
@@ -87,7 +87,7 @@ class TimelinePicture {
     const double length = timeline_.to_s - timeline_.from_s;
     return kLeft + (length > 0 ? (time_s - timeline_.from_s) / length : 0) * width_;
   }
-  // Lines that would hug the bottom of the strip tell nothing but their label.
+  // Lines at the bottom of the strip carry no information except their label.
   bool in_strip(const TimelineLine& line) const {
     return line.most() > 0 && line.most() >= kLeastOfStrip * most_of_lines_;
   }
@@ -274,7 +274,7 @@ class TimelinePicture {
     const analysis::TimelinePeak& peak = timeline_.peak;
     const double x = x_of(peak.time_s), y = y_of(peak.bytes);
     std::string text = "peak " + bytes(peak.bytes);
-    if (peak.error > 0) text += " ±" + bytes(peak.error);  // beside what it is the error of
+    if (peak.error > 0) text += " ±" + bytes(peak.error);  // next to the value whose error it is
     text += " at " + analysis::seconds(peak.time_s);
     const double needed = kLabelColumn * static_cast<double>(text_columns(text)) + 14;
     const double left = std::clamp(x - needed / 2, kLeft, kLeft + width_ - needed);

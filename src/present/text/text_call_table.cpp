@@ -66,7 +66,7 @@ std::string cut_off(std::size_t all, std::size_t shown, std::string_view what) {
   return all > shown ? fmt::format("  ... {} {} more (--top 0 shows all)\n", all - shown, what) : "";
 }
 
-// A row for each path: a caller alone does not tell what the calls were for.
+// A row for each path: a caller alone does not show what the calls were for.
 std::string callers_text(const CallsOfFunction& function, bool sizes, const TextOptions& options) {
   struct Row {
     const CallSums* sums;

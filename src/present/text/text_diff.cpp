@@ -224,8 +224,8 @@ std::string heading_of(const DiffReport& report) {
   return std::string(model::info_of(report.metric).title);
 }
 
-// Names are text of whoever built the program, and Markdown would take some of it for its own: also formulas ($), and on
-// the sites where pull requests live people (@name) and other requests (#1), which are found in what has been escaped, too.
+// Names are untrusted text, and Markdown would interpret some of it: also formulas ($), and in pull requests
+// mentions of people (@name) and other requests (#1), which are found even in escaped text.
 std::string in_markdown(std::string_view text) {
   std::string out;
   for (std::size_t i = 0; i < text.size(); ++i) {

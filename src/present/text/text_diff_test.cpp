@@ -53,7 +53,7 @@ TEST(TextDiff, NamesInMarkdownCallNobodyAndAreNoFormulas) {
   EXPECT_THAT(text, Not(HasSubstr("@team")));
 }
 
-// Where all was well nothing was said of the recordings at all.
+// Without problems it printed nothing about the recordings.
 TEST(TextDiff, SaysHowGoodTheRecordingsOfBothSidesAre) {
   model::Profile base = side_of_change(false), again = base, fresh = side_of_change(true);
   base.quality.samples = 990;
@@ -120,7 +120,8 @@ TEST(TextDiff, TheHeapAndTheMemoryAreAnOverview) {
   EXPECT_THAT(markdown, HasSubstr("mapped by the program itself"));
 }
 
-// On a busy machine a function that was new, with 2 % of the whole, was noise per second and plain as a share; nobody was told.
+// On a busy machine a new function with 2 % of the whole was noise per second but significant as a share; the
+// diff did not report it.
 TEST(TextDiff, ALoadInBurstsIsSaidWithTheMeasureThatDoesNotMind) {
   const auto recorded = [](bool steady) {
     analysis::HandMade hand;

@@ -20,7 +20,7 @@ std::string some_bytes(std::uint64_t value) {
   return value == 0 ? "" : bytes(static_cast<double>(value));
 }
 
-// Of a path the last part is what tells.
+// The last part of a path is the informative one.
 std::string short_name(const analysis::MemoryRangeRow& row) {
   const std::size_t slash = row.kind.starts_with("file") ? row.name.rfind('/') : std::string::npos;
   return printable(slash == std::string::npos ? row.name : row.name.substr(slash + 1));

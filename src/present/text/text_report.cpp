@@ -402,7 +402,7 @@ class TextReport {
     write(table);
   }
 
-  // Times that the kernel adds up since the machine began are told as what was added since the recording did.
+  // For times that the kernel adds up since boot, prints the increase during the recording.
   static analysis::SeriesRow since_start(analysis::SeriesRow row) {
     if (row.unit != "us") return row;
     for (double* value : {&row.last, &row.least, &row.most}) *value = (*value - row.first) * 1e3;

@@ -116,7 +116,7 @@ std::string keep_both_ends(const std::string& text, std::size_t width) {
 
 std::string shorten_name(const std::string& name, std::size_t width) {
   if (display_width(name) <= width) return name;
-  // What was inlined is said behind the name; where there is no room for both the name stays.
+  // Inlined names follow the name; if there is no room for both the name stays.
   constexpr std::string_view kInlined = " (inlined)";
   if (name.ends_with(kInlined)) {
     const std::string bare = name.substr(0, name.size() - kInlined.size());
@@ -124,7 +124,8 @@ std::string shorten_name(const std::string& name, std::size_t width) {
     return width >= kRoomy ? shorten_name(bare, width - kInlined.size()) + std::string(kInlined)
                            : shorten_name(bare, width);
   }
-  // Of a wait for what a function lets go (analysis/waits/wait_site.h) the function is what may be shortened.
+  // For a wait for something that a function releases (analysis/waits/wait_site.h) the function may be
+  // shortened.
   for (const auto& [start, end] :
        {std::pair<std::string_view, std::string_view>{"what ", " lets go"}, {"(what ", " lets go)"}}) {
     if (!name.starts_with(start) || !name.ends_with(end) || name.size() <= start.size() + end.size())
@@ -167,7 +168,7 @@ std::string shorten_name(const std::string& name, std::size_t width) {
     }
   }
   if (!tail.empty()) return tail;
-  // Of a closure the function is what tells it.
+  // A closure is identified by its function.
   constexpr std::string_view kClosure = "::{{closure}}";
   bool closure = false;
   for (; last.ends_with(kClosure); closure = true) last.resize(last.size() - kClosure.size());

@@ -28,7 +28,7 @@ constexpr std::size_t kGutter = 9;  // numbers and the axis
 constexpr std::string_view kResident = "memory.rss_anon";
 constexpr char kResidentMark = '*';
 
-// Of the 256 colours of terminals, told apart by people who do not see red or green, too.
+// From the 256 terminal colours, distinguishable with red-green colour blindness, too.
 constexpr std::array<int, 10> kColors = {33, 208, 36, 176, 220, 75, 130, 109, 168, 66};
 
 char letter(const HeapTimeline& timeline, std::size_t group) {

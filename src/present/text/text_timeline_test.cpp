@@ -21,7 +21,7 @@ std::string text_of(const model::Profile& profile, const TextOptions& style = {}
   return heap_timeline_text(analysis::make_heap_timeline(profile, options).value(), style);
 }
 
-// The small server with resident memory beside it.
+// The small server plus resident memory.
 model::Profile server(double resident) {
   analysis::HandMadeHeap hand = analysis::small_heap();
   model::Series row;

@@ -293,7 +293,7 @@ class WaitText {
 
   void contention(const std::string& title, const std::vector<analysis::ContentionRow>& rows, bool objects) {
     if (rows.empty()) return;
-    // Where all locks are of one process, it is said once.
+    // If all locks belong to one process, it is printed once.
     std::string of_process;
     for (const analysis::ContentionRow& row : rows)
       if (const std::string own = fmt::format(" of pid {}", row.pid);
