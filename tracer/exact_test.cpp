@@ -25,7 +25,7 @@ void* block_at(std::uint64_t value) {
   return reinterpret_cast<void*>(value);
 }
 
-// An allocator that gives what it is told to give and remembers what it was asked for.
+// An allocator that returns what the test sets and remembers the requests.
 std::uint64_t g_result;
 std::array<std::uint64_t, 6> g_arguments;
 std::uint64_t answer(std::uint64_t a, std::uint64_t b, std::uint64_t c, std::uint64_t d, std::uint64_t e,

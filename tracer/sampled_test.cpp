@@ -314,8 +314,8 @@ TEST(SampledSet, ThreadsThatFreeEachOthersBlocksLoseNone) {
   EXPECT_EQ(target.shared().lost_set_full, 0u);
 }
 
-// Of many runs over the same allocations: the mean of the estimates is the truth, their spread is what is
-// said, and the 95 % intervals hold the truth as often as they should.
+// Many runs over the same allocations: the mean of the estimates is the truth, their spread matches the
+// reported one, and the 95 % intervals contain the truth as often as they should.
 TEST(SampledEstimate, IsUnbiasedAndItsIntervalHoldsTheTruth) {
   constexpr int kRuns = 400;
   constexpr std::uint32_t kMean = 20'000;

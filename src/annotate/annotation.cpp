@@ -106,7 +106,7 @@ class Annotator {
   }
 
   void make_blocks() {
-    // Where the bounds of the code are not known, the recorded name tells functions apart.
+    // If the bounds of the code are unknown, the recorded name separates functions.
     std::map<std::tuple<model::ModuleId, ElfAddress, std::string>, std::uint32_t> rows;
     for (const auto& [key, place] : costs_.places) {
       OpenModule& code = module(key.module);

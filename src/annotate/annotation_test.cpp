@@ -71,7 +71,7 @@ class AnnotationTest : public testing::Test {
 
 TEST_F(AnnotationTest, CostsStandAtTheirInstructionsAndLines) {
   module(HOT_LINE, identity_);
-  // Which instruction multiplies and which one calls is asked of the code itself.
+  // The code itself shows which instruction multiplies and which one calls.
   sample({frame(at("spend"), {{"spend", "", 0}})}, 1);
   const Annotation blank = annotated("spend");
   const CodeInstruction* multiply = find(blank, "imul");

@@ -16,7 +16,7 @@ namespace {
 
 using Bounds = std::vector<std::pair<ElfAddress, std::uint64_t>>;
 
-// Functions larger than this are no functions, or nobody reads them.
+// A larger size is wrong, or too long to read.
 constexpr std::uint64_t kMostCode = std::uint64_t{1} << 20;
 
 // Not blocking: the path may lead to a FIFO by now.

@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::uint64_t kLong = 60'000'000'000;
 
-// Keeps a thread until it is let go, as a read of memory that nobody provides does.
+// Blocks a thread until it is released, like a read of memory that no handler provides.
 class Gate {
  public:
   std::function<int()> keeps(int value) const {

@@ -33,7 +33,7 @@ std::string random_name() {
   return fmt::format("{}{:016x}{:016x}", kTemporaryPrefix, bits[0], bits[1]);
 }
 
-// Temporary files of writers that were killed: whoever writes one keeps it locked.
+// Temporary files of killed writers: a live writer keeps its file locked.
 void remove_dead_files(int folder, std::string_view own) {
   constexpr std::int64_t kOldS = 60;  // one that was made a moment ago may not be locked yet
   const Fd copy(::openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));

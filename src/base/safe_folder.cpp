@@ -33,7 +33,7 @@ void prepend(std::deque<std::string>& names, std::string_view path) {
   names.insert(names.begin(), front.begin(), front.end());
 }
 
-// Nobody can put a link in place of what we make in it.
+// Other users cannot replace what we create in it by a link.
 Result<> check_folder(const Fd& folder, const std::string& path, const FolderRules& rules) {
   struct stat status {};
   if (::fstat(folder.get(), &status) != 0) return system_error(path, errno);
@@ -51,7 +51,7 @@ Result<> check_folder(const Fd& folder, const std::string& path, const FolderRul
   return {};
 }
 
-// Nobody else can put another folder or link in place of one that lies in it. Where a sticky bit is set, each has their own.
+// Other users cannot replace a folder or link in it. With a sticky bit, each user controls only their own.
 Result<> check_way(const Fd& folder, const std::string& path, const FolderRules& rules) {
   struct stat status {};
   if (::fstat(folder.get(), &status) != 0) return system_error(path, errno);

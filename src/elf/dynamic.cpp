@@ -1,4 +1,4 @@
-// What the loader is told: PT_INTERP and PT_DYNAMIC.
+// The loader's input: PT_INTERP and PT_DYNAMIC.
 #include <elf.h>
 
 #include <algorithm>

@@ -160,7 +160,7 @@ double huge_of(const Composed& composed) {
   return sum;
 }
 
-// The parts of the anonymous memory that looks at the mappings tell apart.
+// The parts of anonymous memory that mapping reads distinguish.
 void take_compositions(const std::vector<Composed>& all, double from_s, Death& death) {
   const Composed *first = nullptr, *last = nullptr;
   std::uint64_t most = 0;
@@ -295,7 +295,7 @@ void take_growth(const model::Profile& profile, const model::Process& dead, Deat
   take_compositions(compositions, from_s, death);
   take_heap(profile, dead, from_s, death);
   if (!death.facts.live) {
-    // Rows of allocators and of the program's own mappings hold live blocks, too: how many, nobody counted.
+    // Rows of allocators and of the program's own mappings hold live blocks, too: their number is unknown.
     death.facts.slack = death.facts.mapped = death.facts.huge = std::nullopt;
   }
   death.growth = classify(death.facts);
@@ -338,7 +338,7 @@ std::optional<Death> death_of(const model::Profile& profile) {
   death.record = read_evidence(fact_of(profile, kKernelRecordFact), us);
   death.log_unread = fact_of(profile, kKernelLogFact) != "read";
 
-  // The one that ended: it was attached to, or launched, and then nobody recorded its parent.
+  // The process that ended: attached to, or launched and then without a recorded parent.
   const model::Process* dead = nullptr;
   if (ending.pid) dead = process_of(profile, *ending.pid);
   for (const model::Process& process : profile.processes)
@@ -359,8 +359,8 @@ std::optional<Death> death_of(const model::Profile& profile) {
         }
     of_another = !is_dead_one && ending.signal != 0;
   }
-  // A kill in the group that another process met is not this one's. Where it is not known whom it met, nothing is: no fact
-  // tells that the counter could be read.
+  // An OOM kill of another process in the group is not this one's. If the victim is unknown, so is this: no
+  // fact says whether the counter could be read.
   bool is_counted = ending.out_of_memory, is_watched = false;
   if (dead != nullptr && profile.meta.facts.contains("end." + std::to_string(dead->pid))) {
     is_watched = tells_whom_the_kernel_chose(profile);

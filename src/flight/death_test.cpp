@@ -162,7 +162,7 @@ TEST(Death, OfAnotherProcessOfTheGroupDoesNotExplainOurs) {
   EXPECT_EQ(death_of(node.profile)->verdict, Verdict::kSomebodysKill);
 }
 
-// Two programs in one group: the kernel chose a helper, and the node was ended by somebody else.
+// Two programs in one group: the kernel chose a helper, and another process ended the node.
 TEST(Death, KillOfAHelperInTheSameGroupIsNotTheNodes) {
   Node node;
   auto& facts = node.profile.meta.facts;
@@ -171,7 +171,7 @@ TEST(Death, KillOfAHelperInTheSameGroupIsNotTheNodes) {
   facts["oom_limit_bytes"] = std::to_string(409'600U << 10);
   facts["end.10"] = "signal 9";
   facts["end.11"] = "exit 0";
-  facts["oom.12"] = "419430400 /box";  // of a child that was not told apart
+  facts["oom.12"] = "419430400 /box";  // of a child without separate data
   EXPECT_EQ(death_of(node.profile)->verdict, Verdict::kSomebodysKill);
   facts["oom.10"] = "419430400 /box";
   EXPECT_EQ(death_of(node.profile)->verdict, Verdict::kWantOfMemory);

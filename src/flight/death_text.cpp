@@ -254,7 +254,7 @@ std::string death_text(const Death& death, std::size_t width) {
   } else if (!death.wall_unseen.empty()) {
     add("at wall", "not known: " + printable(death.wall_unseen));
   }
-  if (death.window_s > 0) {  // else nobody looked at it often enough
+  if (death.window_s > 0) {  // else it was not read often enough
     add("growth", kind_text(death));
     add("headroom", headroom_text(death));
   }

@@ -7,7 +7,7 @@ namespace fathom::flight {
 namespace {
 
 constexpr double kLeastGrowth = 4 << 20, kLeastGrowthShare = 0.02;
-constexpr double kMost = 0.5;           // a part that is said to be the reason explains more than half
+constexpr double kMost = 0.5;           // a part reported as the reason explains more than half
 constexpr double kHardlyFreed = 0.05;   // of a leak's blocks
 constexpr double kSlowsDown = 0.6;      // the last third of the window, of the mean third
 constexpr double kDatabaseFaults = 20;  // a second, from the disk
@@ -24,8 +24,8 @@ GrowthVerdict classify_anonymous(const GrowthFacts& facts) {
   const double live = grew(facts.live) / all;
   if (facts.live && live >= kMost) {
     verdict.explained = live;
-    // A queue that fills faster than it empties and a vector that is copied into a larger one free much, too. A cache
-    // that fills is told by its growth alone, which slows down.
+    // A queue that fills faster than it empties and a vector that is copied into a larger one free much, too.
+    // Only slowing growth identifies a cache that fills.
     const bool slows_down = facts.late_share && *facts.late_share < kSlowsDown;
     const bool hardly_freed = facts.freed_share.value_or(0) <= kHardlyFreed;
     verdict.kind = slows_down     ? GrowthKind::kFilling
@@ -113,7 +113,7 @@ GrowthVerdict classify(const GrowthFacts& facts) {
   if (verdict.kind == GrowthKind::kMappedDatabase && facts.major_faults_per_s)
     verdict.sureness = *facts.major_faults_per_s >= kDatabaseFaults ? Sureness::kHigh : Sureness::kMedium;
   if (verdict.kind == GrowthKind::kPageTables && verdict.of_all > 0.75) verdict.sureness = Sureness::kHigh;
-  // Half a second tells what grew, and not how it will go on.
+  // Half a second shows what grew, but not how it will continue.
   if (facts.window_s < 0.5 || verdict.of_all < 0.6)
     verdict.sureness = Sureness::kLow;
   else if (facts.window_s < 1.5)

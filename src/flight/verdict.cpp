@@ -27,7 +27,7 @@ std::string_view to_string(Verdict verdict) {
 }
 
 std::optional<Verdict> judge(const EndFacts& facts) {
-  // The kernel kills by SIGKILL alone. Where nobody told the signal its record is enough.
+  // The kernel kills by SIGKILL alone. If the signal is unknown, its record is enough.
   const bool may_be_kernel = facts.signal == SIGKILL || facts.signal == 0;
   if (facts.record != nullptr && may_be_kernel && !facts.record_is_of_another) {
     if (facts.record->asked_for) return Verdict::kAskedFor;

@@ -64,7 +64,7 @@ LimitedRun::~LimitedRun() {
 
 Result<> LimitedRun::make() {
   const std::string directory = place_.parent + "/" + options_.group_name;
-  // First: from the moment the group exists on, somebody removes it.
+  // First: from the moment the group exists, a guardian will remove it.
   if (auto watched = guardian_.watch(place_.version, directory); !watched) return watched;
   auto group = make_group(place_, options_.group_name, in_use_);
   if (!group) {
@@ -254,7 +254,7 @@ void LimitedRun::note_end() {
   } else if (const auto recorded = session_->outcome()) {
     outcome_.status = recorded->target_status;
     outcome_.recording = recorded->path;
-    // The session tells it as a shell does.
+    // The session reports it as a shell does.
     if (outcome_.status && *outcome_.status > kSignalBase && *outcome_.status < kSignalBase + NSIG)
       outcome_.signal = *outcome_.status - kSignalBase;
   }

@@ -30,7 +30,7 @@ class RealGroup : public testing::Test {
     ASSERT_TRUE(place) << place.error().message;
     place_ = *place;
   }
-  // Asked of the kernel, and not of what is tested.
+  // Asks the kernel, not the code under test.
   static bool groups_can_be_made() {
     std::ifstream groups("/proc/self/cgroup");
     for (std::string line; std::getline(groups, line);) {
@@ -138,7 +138,7 @@ TEST_F(RealGroup, SwappinessIsOfVersion1) {
   EXPECT_FALSE(std::filesystem::exists(directory()));
 }
 
-// Our own death, in the midst: the guardian ends the group.
+// Our own death during a run: the guardian ends the group.
 TEST_F(RealGroup, DeathOfTheRunnerEndsTheGroup) {
   int line[2];
   ASSERT_EQ(::pipe(line), 0);

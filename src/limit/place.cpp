@@ -65,7 +65,7 @@ Result<Place> place_version_2(const Surroundings& around, bool& needs_scope) {
     return fail(ErrorKind::kUnsupported, "systemd runs the control groups of this machine",
                 "systemd-run, which is not installed");
   }
-  // A group beside our own, where its parent gives memory to its children already.
+  // A group next to our own, if its parent already delegates memory to its children.
   const std::string above = parent_of(own.directory);
   if (!above.empty() && lists_memory(above + "/cgroup.subtree_control"))
     return Place{2, above, parent_of(base), "", false};

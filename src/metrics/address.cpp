@@ -113,7 +113,7 @@ Result<std::string> read_token(const std::string& path) {
 }
 
 bool equal_in_constant_time(std::string_view given, std::string_view secret) {
-  // As many steps as `given` has, whatever `secret` is: its length is not told by the time either.
+  // As many steps as `given` has, whatever `secret` is: the time does not reveal its length either.
   volatile unsigned different = given.size() == secret.size() ? 0 : 1;  // no early way out for the compiler
   for (std::size_t i = 0; i < given.size(); ++i) {
     const char other = secret.empty() ? '\0' : secret[i % secret.size()];

@@ -127,7 +127,7 @@ TEST(HttpGet, IsEndedWhenNobodyWaitsAnyMore) {
 }
 
 TEST(HttpGet, WhereNobodyListensItSaysSo) {
-  // The port is taken by a socket that does not listen, so nobody else can listen there.
+  // A socket that does not listen takes the port, so no other process can listen there.
   const Fd taken(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
   sockaddr_in name{};
   name.sin_family = AF_INET;

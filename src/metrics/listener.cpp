@@ -32,8 +32,9 @@ sockaddr_un unix_address(const std::string& path) {
   return address;
 }
 
-// Two who start at the same time must not both find the other's socket stale: the folder is locked meanwhile. Whoever may
-// read the folder can hold that lock, so it is not waited for longer than one that starts can have it.
+// Two processes that start at the same time must not both find the other's socket stale: so the folder is
+// locked meanwhile. Any reader of the folder can hold that lock, so we wait only as long as a starting
+// process can need it.
 Result<Fd> lock_folder(const Address& address) {
   const std::string& path = address.path;
   const std::size_t slash = path.rfind('/');
@@ -50,7 +51,8 @@ Result<Fd> lock_folder(const Address& address) {
   return fd;
 }
 
-// Whether there is room for a socket at `path`: nothing is there, or one on which nobody listens any more, which goes.
+// Whether there is room for a socket at `path`: it is free, or has a stale socket without a listener, which
+// is removed.
 Result<> make_room(const Address& address) {
   struct stat status {};
   if (::lstat(address.path.c_str(), &status) != 0)

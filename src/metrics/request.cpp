@@ -42,7 +42,7 @@ bool parse_header(std::string_view line, Request& request) {
                   [](char c) { return static_cast<unsigned char>(c) < ' ' && c != '\t'; }))
     return false;
   if (name == "host") {
-    if (request.has_host) return false;  // two of them: somebody means two things
+    if (request.has_host) return false;  // two of them: ambiguous
     request.has_host = true;
     request.host = value;
   } else if (name == "authorization") {
@@ -55,7 +55,7 @@ bool parse_header(std::string_view line, Request& request) {
   return true;
 }
 
-// Whoever may open the file of a socket, and whoever shows a token that no page knows, is meant to be here.
+// A client that may open a socket's file, or shows a secret token, is authorized.
 bool is_meant_for(const Request& request, const Policy& policy) {
   return policy.address.is_unix() || !policy.address.is_loopback() || names_loopback(request);
 }

@@ -68,7 +68,7 @@ TEST(Scraper, SaysWhyThereIsNothing) {
 }
 
 TEST(Scraper, EndsAtOnceThoughTheServerSaysNothing) {
-  const auto listener = std::move(*Listener::open({"", "127.0.0.1", 0}));  // nobody accepts
+  const auto listener = std::move(*Listener::open({"", "127.0.0.1", 0}));  // never accepted
   auto scraper =
       std::move(*Scraper::start({{listener.address(), "/metrics", "test"}, kSecond, 0, 3600 * kSecond}));
   EXPECT_EQ(scraper->newest(), nullptr);

@@ -77,8 +77,8 @@ class Server::Thread {
       const int timeout =
           until == UINT64_MAX ? -1 : static_cast<int>(until > now ? (until - now) / 1'000'000 + 1 : 0);
       if (::poll(polls.data(), polls.size(), timeout) < 0) {
-        // For want of memory, or of descriptors that this process may have. Nothing is known of the connections then;
-        // later it may be.
+        // Out of memory or of descriptors for this process. The connections are unknown then; a later call
+        // may succeed.
         if (errno != EINTR) pause();
         continue;
       }

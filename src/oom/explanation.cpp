@@ -320,7 +320,7 @@ std::vector<std::string> remedies(const Record& record, const Explanation& told)
       share(held.all(), *record.ram_bytes) < 0.5 && !parts_of_rest(record, held).empty() &&
       parts_of_rest(record, held).front().bytes > told.resident_bytes)
     return out;
-  // A heap profile tells of anonymous memory.
+  // A heap profile covers anonymous memory.
   if (largest != nullptr && largest->name != "anonymous" && largest->name != "in swap") return out;
   out.push_back(fmt::format(
       "fathom record --heap -n {} before it is that large again: its report says which call sites hold the memory",

@@ -39,7 +39,7 @@ bool is_uptime(std::string_view text) {
          std::ranges::all_of(text.substr(dot + 1), is_digit);
 }
 
-// "T1234", "C1": the thread or the processor that printed it, where the kernel is set to say so.
+// "T1234", "C1": the thread or the processor that printed it, if the kernel is configured to print that.
 bool is_caller(std::string_view text) {
   return text.size() >= 2 && (text[0] == 'T' || text[0] == 'C') &&
          std::ranges::all_of(text.substr(1), is_digit);
@@ -187,7 +187,7 @@ int number(std::string_view digits) {
   return value;
 }
 
-// Days since some day; a year that is not said is always the same.
+// Days since a fixed day; a missing year is always the same.
 double days(int year, int month, int day) {
   return static_cast<double>(
       std::chrono::sys_days(std::chrono::year(year) / std::chrono::month(static_cast<unsigned>(month)) /

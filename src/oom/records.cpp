@@ -38,7 +38,7 @@ void set(std::vector<std::pair<std::string, std::uint64_t>>& list, std::string_v
 struct Draft {
   Record record;
   TaskTable table;
-  bool announced = false;  // by a SysRq line, and nothing else was said yet
+  bool announced = false;  // by a SysRq line, with no other line yet
   bool in_group_stats = false;
   bool has_group_stats = false;
   // Who the kernel meant to kill. Who it was, and its sizes, comes in a line of its own, which may be cut off, and
@@ -84,8 +84,8 @@ std::optional<Kill> parse_kill(std::string_view text) {
   return kill;
 }
 
-// The kernel keeps 15 bytes of a name. What is longer has something in front of it that nobody knows, and the name is taken for
-// one word.
+// The kernel keeps 15 bytes of a name. A longer match has an unknown prefix, and the name is taken as one
+// word.
 std::string_view name_before(std::string_view text) {
   constexpr std::size_t kLongest = 15;
   return text.size() <= kLongest ? text : text.substr(text.rfind(' ') + 1);

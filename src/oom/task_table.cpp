@@ -100,7 +100,7 @@ std::vector<Task> TaskTable::tasks(std::uint64_t page) const {
     task.anon_bytes = part("rss_anon");
     task.file_bytes = part("rss_file");
     task.shmem_bytes = part("rss_shmem");
-    // A page of page tables is a page; how many bytes they are is said from 4.15 on.
+    // A page of page tables is a page; their size in bytes is printed since 4.15.
     task.page_table_bytes = cell(row, "pgtables_bytes") != nullptr ? number(row, "pgtables_bytes")
                                                                    : times(number(row, "nr_ptes"), page);
     task.swap_bytes = times(number(row, "swapents"), page);

@@ -27,7 +27,7 @@ using model::Metric;
 
 constexpr std::uint64_t kMostWaitEntries = 8'000'000;
 
-// Lets go of each table as it becomes columns.
+// Frees each table as it becomes columns.
 void add_costs(Costs& costs, Columns& columns, Json& metrics) {
   for (CostTable& table : costs.tables) {
     const model::MetricInfo& info = model::info_of(table.metric);

@@ -112,7 +112,7 @@ std::uint32_t fold_small_calls(CallNodes& nodes, Costs& costs, double share) {
     const std::uint32_t parent = nodes.nodes[i].parent;
     const PlaceKind kind = nodes.places[nodes.nodes[i].place].kind;
     const bool below_rest = moved[parent] != 0 && kept[moved[parent]].place == place;
-    // What a thread waited for is told by few and small nodes, and the lanes live on them.
+    // The objects of waits take few and small nodes, and the lanes need them.
     const bool is_cause = kind == PlaceKind::kCause || kind == PlaceKind::kIdle;
     if (is_cause || (!below_rest && shares[i] >= share)) {
       moved[i] = static_cast<std::uint32_t>(kept.size());

@@ -153,7 +153,8 @@ TEST(PageServer, AThousandHalfOpenConnectionsDoNotKeepItFromAnswering) {
         ::connect(half_open.back().get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0;
     if (connected && i % 2 == 0) (void)!::send(half_open.back().get(), "GET /", 5, MSG_NOSIGNAL);
   }
-  // What the kernel held back may come after ours, which then gives way as one of the older ones: whoever looks asks again.
+  // A connection that the kernel delayed may come after ours, which then gives way as an older one: so the
+  // client asks again.
   std::string answer;
   for (int i = 0; i < 3 && answer.empty(); ++i)
     answer = ask((*server)->port(), "GET " + path_of(**server) + " HTTP/1.1\r\nHost: localhost\r\n\r\n");

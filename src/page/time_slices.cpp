@@ -31,7 +31,7 @@ std::uint32_t TimeSlices::of(std::uint64_t time_ns) const {
   const std::uint64_t since = time_ns - start_ns_;
   auto slice =
       static_cast<std::uint32_t>(std::min<std::uint64_t>(since / (width_ms_ * 1'000'000), count_ - 1));
-  // An edge may lie a nanosecond beside the whole millisecond.
+  // An edge may be a nanosecond off the whole millisecond.
   while (slice + 1 < count_ && edge_ns(slice + 1) <= since) ++slice;
   while (slice > 0 && edge_ns(slice) > since) --slice;
   return slice;

@@ -31,7 +31,7 @@ class Threads {
     const std::uint64_t head = address(number);
     Parker parker;
     parker.futex = head + static_cast<std::uint64_t>(at(kFutex)) * 8 + (upper_half_ ? 4 : 0);
-    parker.words.fill(0x7f00000ff000);  // of others, and as good as any
+    parker.words.fill(0x7f00000ff000);  // of other locks, just as valid
     const auto word = [&](Field field) -> std::uint64_t& {
       return parker.words[static_cast<std::size_t>(kReach + at(field) - at(kFutex))];
     };

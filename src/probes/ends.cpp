@@ -30,7 +30,7 @@ const unwind::Table& Ends::table() {
 // Whether the stack is there as it was when the function was entered: it has no frame.
 bool Ends::begins_like(ElfAddress address, ElfAddress entry) {
   const auto there = unwind::find_rule(table(), address), at_entry = unwind::find_rule(table(), entry);
-  if (!there || !at_entry) return true;    // nobody knows
+  if (!there || !at_entry) return true;    // unknown
   if (there->cfa == CFA_PLT) return true;  // the way into another library
   return there->cfa == at_entry->cfa && there->cfa_offset == at_entry->cfa_offset;
 }

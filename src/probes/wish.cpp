@@ -56,7 +56,7 @@ Result<> parse_size(std::string_view text, Wish& wish) {
   return {};
 }
 
-// What stands behind the last colon is said to be a size, and not the name of a static probe.
+// The text behind the last colon claims to be a size, not the name of a static probe.
 bool is_of_size(std::string_view text) {
   return text.empty() || text == "ret" || text.starts_with("ret+") ||
          (text.starts_with("arg") && text.find_first_not_of("0123456789", 3) != 3) || text == "arg";

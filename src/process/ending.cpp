@@ -34,7 +34,7 @@ std::optional<int> status_from_pidfd(int pidfd) {
   return info.exit_code;
 }
 
-// Until its parent has waited for it. The same right is asked for by both files, and 0 is told to who lacks it.
+// Until its parent has waited for it. Both files need the same right, and show 0 to readers without it.
 std::optional<int> status_from_stat(std::int32_t pid) {
   const auto stat = read_file(fmt::format("/proc/{}/stat", pid), 4096);
   const auto code = stat ? parse_exit_code(*stat) : std::nullopt;

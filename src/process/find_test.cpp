@@ -12,7 +12,7 @@
 namespace fathom::process {
 namespace {
 
-// A child of ours with a name that nobody else has.
+// A child of ours with a unique name.
 class NamedChild {
  public:
   explicit NamedChild(const char* name) {
@@ -65,7 +65,7 @@ TEST(Find, NamedLikeIsAPartOfTheNameOrOfTheExecutablesInCapitalsOrNot) {
 }
 
 TEST(Find, AnErrorListsTheProcessesThatMayHaveBeenMeant) {
-  const std::string part = "al-" + std::to_string(::getpid()) + "-";  // of nobody else's child
+  const std::string part = "al-" + std::to_string(::getpid()) + "-";  // of no other process's child
   const NamedChild child((part + "x").c_str());
   const Error error = no_process_named(part);
   EXPECT_EQ(error.kind, ErrorKind::kNotFound);

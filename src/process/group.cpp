@@ -58,7 +58,7 @@ std::optional<std::string> folder_of(const CgroupMembership& membership, const s
   return std::nullopt;
 }
 
-// The first group, version 2 before version 1, at whose last part `is_it` says so.
+// The first group, version 2 before version 1, whose last part matches `is_it`.
 std::optional<std::string> find_part(const GroupView& view,
                                      const std::function<bool(std::string_view)>& is_it) {
   for (const bool version_2 : {true, false})

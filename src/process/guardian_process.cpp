@@ -20,19 +20,19 @@ namespace fathom::process {
 namespace {
 
 constexpr char kReady = 1;
-// For the end of a guardian that has nothing to do any more; one that somebody stopped is killed after it.
+// Time for a guardian without work to end; a stopped one is killed after it.
 constexpr std::uint64_t kPatienceNs = 2'000'000'000;
 
 // A message that is shorter or longer is none.
 bool receive_whole(int channel, void* message, std::size_t size) {
   ssize_t got;
-  // With MSG_TRUNC it tells how long the message is; else of one that is too long only how much fitted.
+  // With MSG_TRUNC it returns the message's real length; else only how much of it fitted.
   while ((got = ::recv(channel, message, size, MSG_TRUNC)) < 0 && errno == EINTR) {
   }
   return got == static_cast<ssize_t>(size);
 }
 
-// false: nobody is there any more.
+// false: the other side is gone.
 bool stand_apart(int channel) {
   ::setsid();
   ::prctl(PR_SET_NAME, "fathom-guardian");

@@ -26,7 +26,7 @@ struct Long {
   ::_exit(GuardianProcess::hear(order) && order.end == 1 ? 0 : 3);
 }
 
-// As a guardian that somebody stopped, or that the kernel keeps in a call.
+// Like a guardian that is stopped, or blocked in a system call.
 [[noreturn]] void ends_never() {
   for (;;) ::pause();
 }

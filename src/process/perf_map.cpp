@@ -30,7 +30,7 @@ std::optional<std::uint64_t> parse_hex(std::string_view text) {
   return parse_number(text, 16);
 }
 
-// Whoever writes a dump maps it to be executed, so that a profiler sees where it is.
+// The writer of a dump maps it as executable, so that a profiler sees where it is.
 std::optional<std::string> mapped_jit_dump(int pid, int own_pid) {
   const auto maps = read_maps(pid);
   if (!maps) return std::nullopt;

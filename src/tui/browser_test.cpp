@@ -304,7 +304,7 @@ TEST_F(BrowserTest, NamesNeverReachTheTerminalAsTheyAre) {
   }
 }
 
-// Whatever is pressed, in any order, the screen stays whole.
+// For any keys in any order, the screen stays whole.
 TEST_F(BrowserTest, AnyKeysInAnyOrder) {
   constexpr std::string_view kLetters = "123456789a<>ecECsgtTmfix/nNyh[] +?";
   std::uint32_t state = 1;

@@ -70,8 +70,8 @@ class RawTerminal {
     if (::tcgetattr(keys, &saved.before) != 0) return;
     saved.keys = keys;
     termios raw = saved.before;
-    // Ctrl-C comes as a signal, so that it ends what takes long, too. Ctrl-Z and Ctrl-S do nothing: who stopped here would
-    // leave a terminal that nobody can use.
+    // Ctrl-C comes as a signal, so that it also ends long operations. Ctrl-Z and Ctrl-S do nothing: stopping
+    // here would leave an unusable terminal.
     raw.c_lflag &= ~static_cast<tcflag_t>(ICANON | ECHO | IEXTEN);
     raw.c_iflag &= ~static_cast<tcflag_t>(IXON | ICRNL);
     raw.c_cc[VMIN] = 1;
@@ -133,7 +133,7 @@ std::string_view escape_of(Style style) {
   return "";
 }
 
-// Without colours the cursor is still told from other rows.
+// Without colours the cursor still looks different from other rows.
 std::string drawn(const std::vector<ScreenLine>& lines, bool color) {
   std::string out = "\x1b[H";
   for (std::size_t i = 0; i < lines.size(); ++i) {

@@ -117,9 +117,9 @@ std::vector<Piece> pieces_of(const dwarf::CfiFunctions& cfi, const std::vector<C
   return pieces;
 }
 
-// Where the kernel enters a program, nobody has called: the arguments lie where a return address would.
-// Compilers say so in _start's entry; the loader's, in assembly, says nothing at all. 64 bytes hold what
-// these do before they jump on.
+// Where the kernel enters a program there is no caller: the arguments are where a return address would be.
+// Compilers mark that in _start's entry; the loader's, in assembly, has no entry. 64 bytes hold what these do
+// before they jump on.
 void add_entry(const elf::ElfFile& file, const std::vector<CodeRange>& ranges, std::vector<Piece>& pieces,
                dwarf::RuleSet& rules, dwarf::CfiFunctions& cfi) {
   const std::uint64_t entry = file.entry().value;

@@ -235,7 +235,7 @@ TEST(BuildTable, LibcHasTheSignalTrampolineAndTheStartOfThreads) {
   EXPECT_TRUE(has(CFA_PLT));
 }
 
-// Assembly without a word about itself: nobody has called it.
+// Assembly without unwind information: it has no caller.
 TEST(BuildTable, TheLoadersEntryIsWhereAStackEnds) {
   NEEDS_FILE("/lib64/ld-linux-x86-64.so.2");
   const auto file = elf::ModuleFile::open("/lib64/ld-linux-x86-64.so.2");

@@ -111,7 +111,7 @@ class Compiler {
 std::uint64_t compile_go_table(const elf::ElfFile& file, const std::vector<CodeRange>& ranges,
                                dwarf::RuleSet& rules, dwarf::CfiFunctions& cfi) {
   const auto table = elf::GoFunctions::find(file);
-  // Before 1.18 the table does not tell where a stack begins.
+  // Before 1.18 the table does not say where a stack begins.
   if (!table || table->version() == elf::GoVersion::k116) return 0;
   return Compiler(file, ranges, *table, rules, cfi).run();
 }

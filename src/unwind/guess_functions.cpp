@@ -19,7 +19,7 @@ constexpr std::uint64_t kAlignment = 16;
 // What is no longer and holds no known start is padding.
 constexpr std::uint64_t kMostPadding = 32;                          // bytes
 constexpr std::uint64_t kLargestFunction = std::uint64_t{1} << 20;  // bytes; made by compilers, and seen so
-// A place that only may be a function: how far it is followed, and how often in a row in vain.
+// A place that may be a function: how far it is followed, and how many failures in a row are allowed.
 constexpr std::uint64_t kLargestTrial = std::uint64_t{1} << 16;  // bytes
 constexpr int kMostTrials = 64;
 

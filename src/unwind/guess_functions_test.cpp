@@ -82,8 +82,8 @@ TEST(GuessFunctions, BytesThatAreNoCodeGiveNothing) {
   }
 }
 
-// This program, with everything taken away that tells where functions are and how their frames look: its section
-// headers, and the segment through which its call frame information is found.
+// This program, without everything that shows where functions are and how their frames look: its section
+// headers, and the segment that leads to its call frame information.
 Bytes stripped(std::span<const std::byte> program) {
   Bytes bare(program.begin(), program.end());
   Elf64_Ehdr header;

@@ -42,7 +42,7 @@ Table table_with(const std::vector<Named>& named, const TableOptions& options = 
   }
   testing::SectionBuilder frames;
   frames.fde(frames.cie(), kCode + 0x100, 8,
-             bytes({0x0e, 0x40}));  // as no code would have it, to be told apart
+             bytes({0x0e, 0x40}));  // as no real code has it, to be recognizable
 
   elf::testing::ElfBuilder builder;
   builder.segment(PT_LOAD, PF_R | PF_X, kCode, builder.blob(code));

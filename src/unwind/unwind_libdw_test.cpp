@@ -43,7 +43,7 @@ struct Caller {
   enum class Outcome { kFrame, kEnd, kUnknown };
   Outcome outcome = Outcome::kUnknown;
   std::uint64_t pc = 0, sp = 0;
-  std::optional<std::uint64_t> fp;  // nullopt: nobody says
+  std::optional<std::uint64_t> fp;  // nullopt: unspecified
 };
 
 // ---- What the table says.
@@ -168,7 +168,7 @@ Caller by_libdw(Dwarf_Frame* frame, const Registers& r) {
   const auto pc = register_value(frame, kRip, r, cfa.value, undefined);
   if (undefined) return {Caller::Outcome::kEnd, 0, 0, {}};
   if (cfa.kind == Place::Kind::kBroken || !pc) return {};
-  // rsp of the caller is the CFA, unless something else is said (signal frames: the same value, once more).
+  // rsp of the caller is the CFA, unless specified otherwise (signal frames: the same value, once more).
   return {Caller::Outcome::kFrame, *pc, cfa.value, register_value(frame, kRbp, r, cfa.value, undefined)};
 }
 

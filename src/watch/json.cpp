@@ -69,7 +69,7 @@ Json group_json(const View& view) {
           {"slab_bytes", or_null(group->memory.slab)}};
 }
 
-// What the kernel does not tell is null.
+// Values that the kernel does not report are null.
 Json file_json(const sources::CachedFile& file) {
   const sources::CacheUse& cache = file.cache;
   const bool known = cache.way != sources::CacheWay::kUnknown,

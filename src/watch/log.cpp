@@ -34,7 +34,7 @@ Result<Log> Log::open(std::string path, std::string head, LogBounds bounds) {
 Result<> Log::begin_file() {
   if (name_.empty() || name_ == "." || name_ == "..")
     return fail(ErrorKind::kSystem, path_ + ": is a folder");
-  // Without waiting for whoever reads from a pipe of that name.
+  // Does not wait for a reader of a pipe of that name.
   fd_ = Fd(::openat(folder_.fd().get(), name_.c_str(),
                     O_RDWR | O_APPEND | O_CREAT | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK, 0600));
   if (!fd_ && errno == ELOOP)
@@ -101,7 +101,7 @@ Result<> Log::rotate() {
 
 Result<> Log::add(std::string_view line) {
   struct stat status {};
-  if (::fstat(fd_.get(), &status) == 0 && status.st_nlink == 0)  // somebody removed it
+  if (::fstat(fd_.get(), &status) == 0 && status.st_nlink == 0)  // another process removed it
     if (auto begun = begin_file(); !begun) return begun;
   if (size_ > head_.size() + 1 && size_ + line.size() + 1 > bounds_.bytes)
     if (auto rotated = rotate(); !rotated) return rotated;

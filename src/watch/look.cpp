@@ -152,7 +152,7 @@ Result<Figures> Watched::read_figures() {
 }
 
 allocators::AllocatorStates Watched::read_held(const sources::MemoryReading& reading) {
-  // smaps tells how many pages are in memory, and not which: reading others would map them.
+  // smaps reports how many pages are in memory, not which: reading others would map them.
   if (reading.way != sources::ReadingWay::kPageScan) return {};
   std::vector<process::MapEntry> maps;
   maps.reserve(reading.mappings.size());
@@ -256,7 +256,7 @@ Composition Watched::compose(const Figures& before) {
   if (!reading || !reading->whole) {
     if (reading) miss("memory parts: reading its pages takes more than a minute");
     made.lines = lines_of_status(figures);
-    // Read in vain costs as much.
+    // A failed read costs as much.
     made.took_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID) - cpu + beside_ns;
     return made;
   }

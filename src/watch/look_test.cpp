@@ -274,7 +274,7 @@ TEST(Look, AFileThatDoesNotAnswerIsAskedOnceAndLeft) {
   promise.set_value();
 }
 
-// Else whoever may not read the pages would try it again at each look.
+// Otherwise a user who may not read the pages would retry it at each reading.
 TEST(Look, AReadingInVainIsPaidForLikeAnyOther) {
   constexpr uid_t kNobody = 65534;
   const uid_t me = ::geteuid();

@@ -30,7 +30,7 @@ void MetricHistory::add(const metrics::Scrape& scrape) {
     row->second.points.push_back({seconds_of(scrape.time_ns), value.value});
     if (row->second.points.size() > kMostValues) row->second.points.pop_front();
   }
-  // What is no longer told is gone, and so is what it held.
+  // Metrics that are no longer reported are gone, and so is the memory they described.
   if (scrape.problem.empty())
     std::erase_if(series_, [&](const auto& row) {
       return row.second.points.back().time_s < seconds_of(scrape.time_ns);

@@ -26,7 +26,7 @@ namespace {
 
 constexpr std::size_t kMebibyte = 1 << 20, kShapePage = 4096;
 
-// Lives as told and then stands still. What it finds it cannot do, it ends with.
+// Runs as configured and then stops. It exits with what it could not do.
 class ShapedChild {
  public:
   explicit ShapedChild(bool (*live)()) {

@@ -38,7 +38,7 @@ std::string clock_text(std::uint64_t wall_ns) {
   return fmt::format("{:%H:%M:%S}", local);
 }
 
-// "+0.9 GiB/h ±0.1", in the unit in which it is told best; "level" where nothing is certain.
+// "+0.9 GiB/h ±0.1", in the best-fitting unit; "level" if nothing is certain.
 std::string slope_text(const std::optional<analysis::Slope>& slope) {
   if (!slope) return "";
   if (!slope->grows() && !slope->shrinks()) return "level";
@@ -175,7 +175,7 @@ Row row_of(const LineView& view) {
           sparkline(view.values, kSparkColumns), slope_text(view.slope), printable(name)};
 }
 
-// Mapped files with what the page cache holds of them; nothing of those that nobody could ask.
+// Mapped files with their cached pages; without files that could not be queried.
 std::string files_text(const Composition& composition, const TextOptions& options) {
   TextTable table({{"in page cache", Align::kRight},
                    {"resident here", Align::kRight},
@@ -370,7 +370,7 @@ std::string mappings_text(std::span<const sources::JudgedMapping> mappings, cons
     const process::MapEntry& entry = mapping.entry;
     sum.rss += mapping.rss;
     sum.anonymous += mapping.anonymous;
-    // Explicit ones stand in this column alone: the kernel counts them beside what is resident.
+    // Explicit ones are only in this column: the kernel counts them separately from the resident set.
     const std::uint64_t huge = mapping.huge + mapping.huge_file;
     sum.huge += huge;
     sum.swap += mapping.swap;

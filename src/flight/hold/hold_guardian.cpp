@@ -23,7 +23,7 @@ struct Message {
 
 void let_go_now(const Message& watched) {
   const int file = ::open(watched.path, O_WRONLY | O_CLOEXEC | O_NOFOLLOW);
-  if (file < 0) return;  // the group is gone, and so is whoever was held in it
+  if (file < 0) return;  // the group is gone, and so are the processes held in it
   [[maybe_unused]] const ssize_t written = ::write(file, watched.off, ::strlen(watched.off));
   ::close(file);
 }

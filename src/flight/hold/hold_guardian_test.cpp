@@ -64,7 +64,7 @@ TEST_F(HoldGuardianTest, TouchesNothingOnceItWasLetGo) {
   ASSERT_TRUE(guardian);
   ASSERT_TRUE(guardian->watch(held));
   guardian->forget();
-  std::ofstream(held.path) << "FROZEN\n";  // somebody else's
+  std::ofstream(held.path) << "FROZEN\n";  // another process's
   guardian->dismiss();                     // waits until it has ended
   EXPECT_TRUE(read_file(held.path)->starts_with("FROZEN"));
 }

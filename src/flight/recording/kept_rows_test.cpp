@@ -138,7 +138,7 @@ TEST(KeptRows, FirstLookAndTheNewestStay) {
   EXPECT_EQ(kept.dropped().looks, 7U);
 }
 
-// Of a leak of 3 blocks a second beside a cache of which all but one block is freed again.
+// From a leak of 3 blocks a second next to a cache of which all but one block is freed again.
 TEST(KeptRows, FoldedSlicesOfTheHeapKeepEveryBlockAndByte) {
   Recorded recorded;
   auto& heap = recorded.profile.heap;

@@ -181,7 +181,7 @@ void Recorder::look_at(std::int32_t pid, std::uint64_t now_ns) {
   hold_for_look(pid, now_ns);
 }
 
-// The guardian knows of it first, so that nothing stays held whatever becomes of us.
+// The guardian learns of it first, so that nothing stays held if we die.
 void Recorder::hold_for_look(std::int32_t pid, std::uint64_t now_ns) {
   if ((!options_.may_freeze && !options_.may_brake) || options_.guardian == nullptr || hold_refused_ ||
       held_ || now_ns < next_hold_ns_)

@@ -24,8 +24,9 @@ constexpr std::uint32_t kStackBytes = 16 * 1024;
 constexpr const char* kTracepoint = "events/oom/mark_victim/id";
 constexpr std::size_t kMostOfFile = 64;
 
-// tracefs, mounted for us alone: no folder shows it, and it goes away with the descriptor. In a container, or where no init
-// mounts it, nobody else has. Needs CAP_SYS_ADMIN and Linux 5.2. The C library has these calls since 2.36 only.
+// tracefs, mounted for us alone: no folder shows it, and it goes away with the descriptor. It may be missing
+// otherwise: in a container, or if no init mounts it. Needs CAP_SYS_ADMIN and Linux 5.2. The C library has
+// these calls since 2.36 only.
 Result<Fd> mount_tracefs() {
   const Fd context(static_cast<int>(::syscall(SYS_fsopen, "tracefs", FSOPEN_CLOEXEC)));
   if (!context) return system_error("tracefs", errno);

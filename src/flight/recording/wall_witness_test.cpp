@@ -18,7 +18,7 @@ TEST(WallWitness, NumberOfATracepointIsReadOrRefused) {
   EXPECT_EQ(parse_tracepoint_id("-3\n"), std::nullopt);
 }
 
-// Also where nobody has mounted tracefs: a container, or a machine whose init does not.
+// Also if tracefs is not mounted: a container, or a machine whose init does not.
 TEST(WallWitness, RootOpensIt) {
   std::ifstream status("/proc/self/status");
   const std::string text((std::istreambuf_iterator<char>(status)), {});
@@ -30,7 +30,8 @@ TEST(WallWitness, RootOpensIt) {
   EXPECT_TRUE(witness) << witness.error().message;
 }
 
-// Whoever may not open it is told why; whoever may has nothing to take while nothing dies for want of memory in his processes.
+// A user who may not open it gets the reason; one who may gets no events while no process of theirs is
+// OOM-killed.
 TEST(WallWitness, OpensOrSaysWhyNot) {
   auto witness = WallWitness::open();
   if (!witness) {
