@@ -1,8 +1,9 @@
-// How long a comparison of two large recordings takes and what memory it needs: a million samples each, of 20,000 different
-// stacks of 40 frames, beside the tools that draw a difference from folded stacks, in the same run: difffolded.pl with
-// flamegraph.pl, or inferno-diff-folded with inferno-flamegraph, as far as they are there; flamegraph.pl alone is given the
-// differences as fathom found them, and only draws. Debian has flamegraph.pl in libdevel-nytprof-perl, and difffolded.pl in no
-// package: where it is not in PATH, bench/two_columns.pl, which does the same, stands in for it and is named in the table.
+// Time and memory of a comparison of two large recordings: a million samples each, of 20,000 different stacks
+// of 40 frames, compared in the same run with tools that draw a difference from folded stacks: difffolded.pl
+// with flamegraph.pl, or inferno-diff-folded with inferno-flamegraph, if installed; flamegraph.pl alone gets
+// the differences as fathom found them, and only draws. Debian has flamegraph.pl in libdevel-nytprof-perl,
+// and difffolded.pl in no package: if it is not in PATH, bench/two_columns.pl, which does the same, replaces
+// it and is named in the table.
 //
 // FLAMEGRAPH_PL names the script elsewhere. ROUNDS (5); SAMPLES (1,000,000).
 #include <fmt/core.h>

@@ -1,7 +1,7 @@
 // How long does a user wait for an answer about the heap: from the end of the program until the recording is
-// there, for the first report of it, and for another one? Beside heaptrack and heaptrack_print on the
-// same program. One does nothing but allocate, so that there are many events: heaptrack_interpret 1.4 ends in
-// std::bad_alloc there, so fathom stands alone. The other is a compiler, which has many stacks.
+// there, for the first report of it, and for another one? Compared with heaptrack and heaptrack_print on the
+// same program. One program only allocates, so there are many events: heaptrack_interpret 1.4 ends in
+// std::bad_alloc there, so fathom has no peer. The other is a compiler, which has many stacks.
 #include <fmt/core.h>
 #include <sys/stat.h>
 

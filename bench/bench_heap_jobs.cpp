@@ -1,7 +1,7 @@
-// How much longer does a piece of work take when every allocation is recorded? Real programs, each beside a
-// run without a recorder and beside heaptrack, round after round. Programs that end are measured from the
-// start of the recorder to its end; servers are started by the recorder, and what counts is the time in which
-// they do what they are asked for.
+// How much longer does a piece of work take when every allocation is recorded? Real programs, each compared
+// with a run without a recorder and with heaptrack, round after round. Programs that end are measured from
+// the start of the recorder to its end; the recorder starts servers, and the time they need for their
+// requests counts.
 #include <fmt/core.h>
 
 #include <chrono>

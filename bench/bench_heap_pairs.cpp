@@ -1,5 +1,5 @@
-// What does tracing the heap add to a pair of malloc and free, beside heaptrack? The program does nothing
-// else, so this is the worst there is. Every recorder in turn, round after round, beside a run without any.
+// What does tracing the heap add to a pair of malloc and free, compared with heaptrack? The program does
+// nothing else, so this is the worst case. All recorders in turn, round after round, and a run without any.
 #include <fmt/core.h>
 
 #include <filesystem>

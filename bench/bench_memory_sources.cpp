@@ -1,7 +1,8 @@
-// What does it cost to read what a process's memory consists of, and how long does the process wait for it? The page
-// scan of fathom beside smaps, smaps_rollup and pmap -x on one target: 1 GiB of anonymous memory, a sparse file of 4 GiB
-// of which a quarter is resident, a memfd, and 4,000 small mappings; a thread of it maps and unmaps a page all the time,
-// as an allocator does. In each round every source is read for a while, and nothing for as long.
+// What does it cost to read a process's memory composition, and how long does the process wait for it?
+// fathom's page scan compared with smaps, smaps_rollup and pmap -x on one target: 1 GiB of anonymous memory,
+// a sparse file of 4 GiB of which a quarter is resident, a memfd, and 4,000 small mappings; a thread of it
+// maps and unmaps a page all the time, like an allocator. In each round every source is read for a while, and
+// nothing for as long.
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <signal.h>

@@ -1,6 +1,6 @@
-// How long who opens a page waits: an hour of 32 threads with their heap, and a flame graph of a million calls. The recording
-// is made here (big_profile.h) and written through the store; the page is frozen by `fathom view`, opened in a headless
-// Chromium, and asked. Figures are printed beside what they may be.
+// How long a page takes to open: an hour of 32 threads with their heap, and a flame graph of a million calls.
+// The recording is made here (big_profile.h) and written through the store; the page is frozen by `fathom
+// view`, opened in a headless Chromium, and queried. Figures are printed with their limits.
 //
 //   bench_page real RECORDING [FOLDER]    a real one, merged and repeated to an hour of 32 threads
 //   bench_page hour|million [FOLDER]      CORES=2: so many of the 32 threads run at a time
@@ -83,7 +83,7 @@ model::Profile hour(double cores) {
   return profile;
 }
 
-// 50,000 stacks of which 20 calls are nobody else's.
+// 50,000 stacks, each with 20 calls of its own.
 model::Profile million() {
   model::Profile profile = big_profile({.samples = 1000});
   std::vector<model::FrameId> frames;

@@ -1,9 +1,9 @@
-// From the file of another tool to an answer, beside that tool on the same file in the same round: heap dumps of jemalloc beside
-// jeprof, heaptrack's files beside heaptrack_print, copied stacks of perf beside `perf script`. Folded stacks and exports
-// stand alone where no peer is installed. The files are made here, by the real tools on programs that nobody here wrote;
-// a dump of a large binary is made of its own calls.
+// From another tool's file to an answer, compared with that tool on the same file in the same round: heap
+// dumps of jemalloc with jeprof, heaptrack's files with heaptrack_print, copied stacks of perf with `perf
+// script`. Folded stacks and exports have no peer unless one is installed. The real tools make the files
+// here, on third-party programs; a dump of a large binary is made of its own calls.
 //
-// ROUNDS (5). DUMP_PROGRAM: whose addresses the dump has (cc1plus, or fathom itself).
+// ROUNDS (5). DUMP_PROGRAM: the program whose addresses the dump has (cc1plus, or fathom itself).
 #include <elf.h>
 #include <fmt/format.h>
 

@@ -1,6 +1,6 @@
-// What does it cost to book every switch: of a program that does nothing else (ping_pong_target), and of one
-// with 300 threads (many_threads_target)? Each recorder is started first and the program runs below it, round
-// after round beside a run without any.
+// What does it cost to record every context switch: of a program that does nothing else (ping_pong_target),
+// and of one with 300 threads (many_threads_target)? Each recorder starts the program, round after round,
+// compared with a run without any.
 #include <fmt/core.h>
 
 #include <filesystem>

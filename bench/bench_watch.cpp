@@ -1,7 +1,7 @@
-// How much longer do the requests of a server take while somebody looks at its memory once a second: fathom watch, beside a
-// loop that reads smaps? redis-server with half a gigabyte of keys, under redis-benchmark, which keeps 20 requests on the way
-// and says how long 99 of 100 took; and anvil, asked on 16 connections. A new server for every run: it grows meanwhile, so a
-// later run would be of another.
+// How much longer do a server's requests take while its memory is read once a second: by fathom watch, or by
+// a loop that reads smaps? redis-server with half a gigabyte of keys, under redis-benchmark, which keeps 20
+// requests in flight and reports the 99th percentile of their time; and anvil, with 16 connections. Each run
+// has a new server: it grows meanwhile, so a later run would measure another.
 #include <fmt/format.h>
 #include <unistd.h>
 

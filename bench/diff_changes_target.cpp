@@ -1,5 +1,6 @@
-// diff_changes_target SECONDS lock HOLD_US | vector FACTOR | leak BYTES_PER_SECOND: programs in which one thing can be changed
-// from outside, `planted`, beside others of its kind that stay as they are. For bench_diff: what changed is known.
+// diff_changes_target SECONDS lock HOLD_US | vector FACTOR | leak BYTES_PER_SECOND: programs in which one
+// thing, `planted`, can be changed from outside, while others of its kind stay the same. For bench_diff: the
+// change is known.
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
@@ -20,9 +21,9 @@ bool goes_on() {
   return Clock::now() < g_end;
 }
 
-// Four threads want two locks; one lock is held for `hold`, the other always for 400 us. They have other things to do in
-// between, or the locks would be wanted all the time: waiting takes all time then, however long they are held, and only the
-// work that is done says so.
+// Four threads want two locks; one lock is held for `hold`, the other always for 400 us. They do other things
+// in between, or the locks would be wanted all the time: then waiting takes all the time, however long they
+// are held, and only the amount of work shows the change.
 std::mutex g_planted, g_other;
 
 __attribute__((noinline)) void planted(microseconds hold) {

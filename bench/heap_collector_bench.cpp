@@ -1,7 +1,7 @@
 // How many events of the heap tracer the collector takes per second, in one thread: rings read, put in order,
 // blocks followed, sites added up. Only draining is timed; the events are written in between, as the tracer
-// would. 16,384 stacks. CPU time of the thread: what the machine does beside it does not count.
-//   pairs    each thread allocates and frees at once: what a loop of malloc and free does
+// would. 16,384 stacks. CPU time of the thread: other work of the machine does not count.
+//   pairs    each thread allocates and frees at once, like a loop of malloc and free
 //   churn    10^6 blocks are live; each event frees one at random or allocates: every one misses the cache
 // In one ring, and in four whose ticks interleave.
 #include <fmt/format.h>

@@ -10,7 +10,7 @@
 
 using namespace fathom::analysis;
 
-// Each has a function of its own, by whose name a verdict is told from others.
+// Each has a function of its own, whose name identifies a verdict.
 #define SITE_OF(name)                                                                    \
   extern "C" __attribute__((noipa)) void* name(void* block, std::size_t size) {          \
     void* const made = block == nullptr ? std::malloc(size) : std::realloc(block, size); \

@@ -245,7 +245,7 @@ void write_waits(benchmark::State& state) {
 }
 BENCHMARK(write_waits)->Arg(3)->Arg(30)->Unit(benchmark::kMillisecond);
 
-// A window of a tenth of the recording beside all of it.
+// A window of a tenth of the recording, compared with all of it.
 void read_waits(benchmark::State& state) {
   {
     WaitLoad load;

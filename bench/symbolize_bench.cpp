@@ -1,12 +1,12 @@
-// How long until the addresses of a profile have names? In one run beside addr2line -fCi, which is asked the
-// same addresses of the same file through a pipe, as perf does.
+// How long until a profile's addresses have names? In one run with addr2line -fCi, which gets the same
+// addresses of the same file through a pipe, as perf does.
 //
 //   symbolize_bench [FILE...]     default: this program itself, which has DWARF and inlined calls
 //
 // "open": symbol tables read, DWARF found. "first": 1,000 addresses spread over the file, nothing read
 // before. "all": 20,000 more, of 20,000 different functions and places. "cached": a second recording, names
-// from disk, reading them included. Wall time, the median of five rounds; memory is what the anonymous
-// resident set grew by in the first.
+// from disk, including the time to read them. Wall time, the median of five rounds; memory is the growth of
+// the anonymous resident set in the first.
 #include <elf.h>
 #include <fmt/core.h>
 #include <sys/resource.h>

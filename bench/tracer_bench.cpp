@@ -98,7 +98,7 @@ double measure(Malloc* allocate, Free* release, int threads, int depth, double s
   std::vector<std::thread> running;
   for (std::size_t i = 0; i < work.size(); ++i) {
     work[i] = {allocate, release, i + 1, seconds, std::min(kTree, depth - 6)};
-    // beside the tree: the start of the thread, and std::thread's
+    // in addition to the tree: the start of the thread, and std::thread's
     running.emplace_back([&work, i, depth] { descend(work[i], depth - work[i].tree - 6); });
   }
   for (std::thread& each : running) each.join();

@@ -30,8 +30,9 @@ class Workload {
 // the recordings.
 void compare(Workload& workload, const std::string& folder, const std::vector<Profiler>& profilers);
 
-// "": fathom beside perf. "default": what the default recording costs, and what each part of it. "heap": what tracing
-// the heap costs. "before": each engine beside that of the build that BEFORE names. The exit status of a benchmark.
+// "": fathom and perf. "default": the cost of the default recording and of each part. "heap": the cost of
+// tracing the heap. "before": each engine and that of the build that BEFORE names. The exit status of a
+// benchmark.
 int compare_as_asked(Workload& workload, const std::string& folder, const std::string& question);
 
 }  // namespace fathom::bench

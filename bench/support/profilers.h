@@ -36,12 +36,12 @@ struct Profiler {
   std::vector<std::string> command(pid_t pid, const std::string& file) const;
 };
 
-// Nothing, and fathom beside perf at 99 and 999 Hz.
+// Nothing, and fathom and perf at 99 and 999 Hz.
 std::vector<Profiler> all_profilers();
 // Nothing, the default recording, and what it is made of: each part alone, and each left out.
 std::vector<Profiler> parts_of_the_default();
-// Nothing, and each engine of this build beside that of another, whose program BEFORE of the environment names.
-// Throws std::runtime_error when it names none.
+// Nothing, and each engine of this build and of another, whose program the environment variable BEFORE names.
+// Throws std::runtime_error if it names none.
 std::vector<Profiler> engines_beside_before();
 
 struct Recorded {
