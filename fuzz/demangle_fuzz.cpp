@@ -1,4 +1,4 @@
-// Symbol names are written by whoever wrote the binary. Bounded output, bounded time, no crash.
+// Symbol names are chosen by the author of the binary. Bounded output, bounded time, no crash.
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>

@@ -30,7 +30,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     tracer_ring& ring = tracer.ring(what % 3);
     ++tracer.shared().rings_taken;
     auto* bytes = reinterpret_cast<std::byte*>(&ring) + TRACER_RING_DATA;
-    if ((what & 0x80) != 0) {  // the head, wherever it says
+    if ((what & 0x80) != 0) {  // the head, wherever it points
       ring.head = in.read<std::uint64_t>();
       ring.owner = what;
     } else {  // a record or a part of one

@@ -1,5 +1,5 @@
-// What a reader of names that was taken over may say to the recorder. Whatever is accepted must come back the
-// same after writing it again, and has as many chains of names as were asked for.
+// Messages from a compromised reader of names to the recorder. Accepted ones must come back the same after
+// writing them again, with as many chains of names as were requested.
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>

@@ -1,5 +1,5 @@
-// The cache is a file that anybody may have damaged. The input is what follows the checksum, so that the
-// reader behind it is reached; whatever is accepted must come back the same after writing it again.
+// The cache is a file that may be damaged by anything. The input is what follows the checksum, so that the
+// reader behind it is reached; accepted input must come back the same after writing it again.
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 

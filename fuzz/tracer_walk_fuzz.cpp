@@ -1,10 +1,9 @@
 // The tracer's walker on tables and a stack of any bytes, the stack changed here and there between walks: it
-// must read nothing outside of its stack, end within its limit, and find what a walk without memory of
-// earlier ones finds.
+// must read nothing outside its stack, end within its limit, and find the same as a walk without memory of
+// earlier ones.
 //
-// The first bytes say how large the parts are; then come mappings, pages, rows, rules, stack and changes.
-// What lies outside of the stack's memory is guarded by the address sanitizer, the stack itself by what the
-// walker is told of it.
+// The first bytes give the sizes of the parts; then come mappings, pages, rows, rules, stack and changes. The
+// address sanitizer guards memory outside the stack's; the bounds given to the walker guard the stack itself.
 #include <algorithm>
 #include <cstdint>
 #include <cstdlib>
