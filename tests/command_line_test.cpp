@@ -68,7 +68,7 @@ TEST(CommandLine, AllProgramsOfTheMachineAreRecordedButNotTheirHeaps) {
   EXPECT_THAT(heaps.errors, AllOf(is_one_error(), HasSubstr("fathom record --heap -p PID")));
 }
 
-// One command for whoever does not know where to begin.
+// One command for users who do not know where to begin.
 TEST(CommandLine, TriageRecordsAndPrintsTheAnswer) {
   FATHOM_NEEDS_PERF_EVENT();
   const TempDir folder;
@@ -78,7 +78,7 @@ TEST(CommandLine, TriageRecordsAndPrintsTheAnswer) {
   EXPECT_TRUE(std::filesystem::exists(folder / "x.fathom"));
 }
 
-// A script has no terminal, and was told nothing.
+// A script has no terminal, and got no output.
 TEST(CommandLine, WhatACommandWillCostIsSaidBeforeItRuns) {
   FATHOM_NEEDS_PERF_EVENT();
   const TempDir folder;

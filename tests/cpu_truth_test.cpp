@@ -15,9 +15,9 @@ namespace {
 
 using std::chrono::milliseconds;
 
-// The program's own answer beside the report's, in percent of all CPU time. 1.5 points are four standard
-// errors or more when the program had the machine for itself; where it had to share, and samples are fewer,
-// four of those are allowed.
+// The program's own answer compared with the report's, in percent of all CPU time. 1.5 points are four
+// standard errors or more if the program had the machine for itself; if it had to share, and samples are
+// fewer, four of those are allowed.
 void expect_true_shares(const Outcome& program, const Report& report) {
   const double all_s = answer_of(program).at("cpu_s");
   for (const auto& [name, spent_s] : answer_of(program, "functions")) {

@@ -29,7 +29,7 @@ class FlightRecorder : public testing::Test {
  protected:
   void SetUp() override {
     if (::geteuid() != 0) GTEST_SKIP() << "needs root";
-    // Asked of the kernel, and not of what is tested.
+    // Asks the kernel, not the code under test.
     std::string why;
     auto group = ControlGroup::make(
         "memory", {{"memory.max", "memory.limit_in_bytes"}, {"134217728", "134217728"}}, why);

@@ -1,5 +1,5 @@
-// Stacks on which others end or invent: in the midst of an exception, thousands of frames deep, and of Go programs
-// without symbols.
+// Stacks on which other tools stop or invent frames: in the middle of an exception, thousands of frames deep,
+// and of Go programs without symbols.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -56,7 +56,7 @@ TEST(HardStacks, NoCallerIsInventedWhileAnExceptionIsPassedOn) {
       if (stack.frames[i].starts_with("_Unwind_")) of_exceptions += stack.samples;
       const auto known = callers.find(stack.frames[i]);
       if (known == callers.end()) continue;
-      // A stack that was cut begins anywhere, and says so; what stands above a known function is its caller.
+      // A truncated stack starts anywhere, and is marked; the frame above a known function is its caller.
       EXPECT_THAT(known->second, ::testing::Contains(stack.frames[i - 1]))
           << stack.samples << " samples of " << stack.frames[i];
     }

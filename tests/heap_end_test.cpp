@@ -1,5 +1,5 @@
-// The end comes when it is due, whatever lies in the rings: with a target that floods them with events of its own making,
-// and with ordinary programs that keep every CPU busy. What such a target claims is bounded by what it can have.
+// A recording ends on time, whatever is in the rings: with a target that floods them with forged events, and
+// with ordinary programs that keep every CPU busy. Claims of such a target are bounded by what it can have.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <signal.h>

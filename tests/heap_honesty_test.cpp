@@ -1,5 +1,5 @@
-// What is said of a heap when not all of it was seen: fathom stopped or slowed down, programs that execute
-// others, processes that fork, libraries that are loaded again.
+// Reports about an incompletely seen heap: fathom stopped or slowed down, programs that execute others,
+// processes that fork, libraries that are loaded again.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <signal.h>

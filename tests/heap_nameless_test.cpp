@@ -64,7 +64,7 @@ class NamelessHeap : public testing::Test {
     EXPECT_THAT(outcome.errors, HasSubstr("found by its code"));
     EXPECT_THAT(outcome.errors, Not(HasSubstr("is not traced")));
     expect_equal(outcome);
-    // The recording says so, too.
+    // The recording has that, too.
     EXPECT_THAT(fathom({"report", recording_, "--json"}).output,
                 HasSubstr("in a private copy of the program"));
   }
@@ -223,7 +223,7 @@ TEST_F(HeapNameless, IsNotTracedWhereNoCopyMayBeStarted) {
   EXPECT_EQ(HeapAnswer(recording_).below("site_leaked").calls, 0);
 }
 
-// A program with rights of its own is never started by somebody else.
+// A set-uid or set-gid program is never started by another user.
 TEST_F(HeapNameless, IsNotTracedWhereTheProgramHasRightsOfItsOwn) {
   FATHOM_NEEDS_HEAP_TRACING();
   const std::string path = folder_ / "privileged";
@@ -304,7 +304,7 @@ class HeapNamelessAtWork : public NamelessHeap {
     }
     EXPECT_GT(live.at("site_leaked"), 0);
     EXPECT_EQ(answer.heap().invalid_frees, 0) << answer.losses();
-    // The recording says so, too.
+    // The recording has that, too.
     EXPECT_THAT(fathom({"report", recording_, "--json"}).output, HasSubstr("at work in the process ("));
   }
 };

@@ -1,5 +1,6 @@
-// A program that samples its heap by itself and tells of it by otel_memory probes: what it told is what the recording has, nothing is
-// put into it, and what counts its watchers goes back to nothing whoever is killed.
+// A program that samples its own heap and reports it by otel_memory probes: the recording has exactly its
+// reports, nothing is put into it, and the counters of its watchers return to zero whichever process is
+// killed.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <signal.h>
@@ -192,7 +193,7 @@ TEST_P(HeapProbesOfOne, WhereEveryCallOrEveryBlockIsAskedForTheTracerIsPlaced) {
   }
 }
 
-// What is live could not be told.
+// Live memory could not be reported.
 TEST_P(HeapProbesOfOne, OfAProgramThatTellsOfNoFreesTheTracerIsPlaced) {
   FATHOM_NEEDS_BPF();
   FATHOM_NEEDS_HEAP_TRACING();
@@ -218,7 +219,7 @@ TEST_P(HeapProbesOfOne, ALibraryThatIsLoadedLaterIsListenedToAsWell) {
   EXPECT_EQ(answer.below("caller_of_keeps").bytes, truth.at("kept_weight"));
 }
 
-// Told and recorded, or told and lost: nothing else.
+// Reported and recorded, or reported and lost: nothing else.
 TEST_P(HeapProbesOfOne, WhatFindsNoRoomIsCounted) {
   FATHOM_NEEDS_BPF();
   Running target({GetParam().program, "rounds", "40000", "2", folder_ / "go"});
@@ -270,7 +271,7 @@ TEST_P(HeapProbesOfOne, AProgramThatIsExecutedLaterIsListenedTo) {
   EXPECT_EQ(answer.below("caller_of_churns").live_bytes, 0);
 }
 
-// Its own file again: the breakpoints of before would stand in it, and each event be told twice.
+// Its own file again: the earlier breakpoints would be in it, and each event be reported twice.
 TEST_P(HeapProbesOfOne, AProgramThatBecomesItselfIsListenedToOnce) {
   FATHOM_NEEDS_BPF();
   const Outcome outcome =
@@ -288,7 +289,7 @@ TEST_P(HeapProbesOfOne, AProgramThatBecomesItselfIsListenedToOnce) {
             std::to_string(2 * (truth.at("allocs").get<int>() + truth.at("frees").get<int>())));
 }
 
-// Another engine cannot listen: the way is said.
+// Another engine cannot listen: the message says what to do.
 TEST_P(HeapProbesOfOne, WithoutBpfTheTracerIsPlacedAndTheReasonTold) {
   FATHOM_NEEDS_BPF();
   FATHOM_NEEDS_HEAP_TRACING();

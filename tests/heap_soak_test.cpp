@@ -40,7 +40,7 @@ int kills(int short_form) {
   const char* asked = std::getenv("FATHOM_SOAK_KILLS");
   return asked == nullptr ? cycles(short_form) : std::atoi(asked);
 }
-// Always the same moments in the short form, others in each long one; either way the log tells the seed.
+// Always the same moments in the short form, others in each long one; either way the log has the seed.
 std::mt19937 random_moments(unsigned short_form) {
   unsigned seed = short_form;
   if (const char* asked = std::getenv("FATHOM_SOAK_SEED"); asked != nullptr)
@@ -107,8 +107,8 @@ class HeapSoak : public testing::Test {
     looked_for_redis_ = true;
     return redis_;
   }
-  // What was written until the end can be read, or is told to be no recording: a killed recorder may not have
-  // come to its first block.
+  // Data written until the end can be read, or the file is rejected as no recording: a killed recorder may
+  // not have written its first block.
   void expect_readable(const std::string& recording) {
     if (!std::filesystem::exists(recording)) return;
     const Outcome read = fathom({"report", recording, "--top", "3"});
@@ -208,7 +208,7 @@ TEST_F(HeapSoak, ThreadsBornAndDyingByTheTenThousandGoOn) {
     attach_and_detach(target.pid(), 1, done);
     if (HasFatalFailure()) return;
     const HeapAnswer answer(recording_);
-    // Whatever was lost is known: an address that is handed out twice would be a free that nobody saw.
+    // All losses are known: an address handed out twice would be an unseen free.
     EXPECT_LE(answer.heap().unseen_frees, answer.heap().lost_ring_full + answer.heap().lost_no_ring)
         << "cycle " << done << ": " << answer.losses();
     EXPECT_EQ(answer.heap().lost_damaged, 0) << "cycle " << done;

@@ -151,7 +151,7 @@ TEST_F(HeapTruth, AnAllocatorThatIsLoadedLaterIsTracedToo) {
   EXPECT_THAT(answer.allocators(), testing::Contains(testing::HasSubstr("jemalloc")));
 }
 
-// What stays mapped stays live: madvise is told apart, by who made the call.
+// Memory that stays mapped stays live: madvise is reported separately, by caller.
 void expect_mappings(const HeapAnswer& answer, const Outcome& outcome) {
   expect_equal(answer, Truth(outcome));
   const auto calls = answer_of(outcome, "returned_calls"), bytes = answer_of(outcome, "returned_bytes");
@@ -216,8 +216,8 @@ TEST_F(HeapTruth, MimallocsOwnFunctionsAndItsHeapsToTheByte) {
   EXPECT_EQ(answer.heap().lost_throwing, 0);
 }
 
-// A function that ends in another one that is hooked must not be counted twice: the sum of all sites is of
-// one size, whichever of the functions gave it.
+// A function that ends in another hooked one must not be counted twice: the sum of all sites is of one size,
+// whichever of the functions gave it.
 TEST_F(HeapTruth, SampledBlocksOfFunctionsThatEndInOthersAreCountedOnce) {
   FATHOM_NEEDS_BPF();
   FATHOM_NEEDS_HEAP_TRACING();

@@ -1,5 +1,5 @@
-// Programs with an allocator of which not every function that frees is known: it is said from the start, the rest
-// is recorded, and nothing is said of its blocks.
+// Programs with an allocator whose freeing functions are not all known: fathom reports that at the start,
+// records the rest, and makes no claims about its blocks.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <signal.h>

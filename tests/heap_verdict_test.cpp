@@ -23,8 +23,8 @@ using nlohmann::json;
 
 constexpr double kSeconds = 4;
 
-// By how much somebody who wants to run every 5 ms came too late: what other programs leave of the CPUs, measured beside
-// the code under test.
+// How late a thread that wants to run every 5 ms was: the CPU that other programs leave, measured while the
+// code under test runs.
 class Witness {
  public:
   Witness()
@@ -67,7 +67,7 @@ class HeapVerdictTruth : public testing::Test {
       if (why.empty()) break;
       others_took_the_cpus = others_took_the_cpus && witness.late_s() > kInTime_s / 4;
     }
-    // A recorder that is late while nobody else is has no such excuse: its verdicts are looked at.
+    // A recorder that is late on an idle machine has no such excuse: its verdicts are checked.
     if (!why.empty() && others_took_the_cpus) GTEST_SKIP() << "other programs took the CPUs: " << why;
     const Outcome report = fathom({"report", recording_, "--json"});
     ASSERT_TRUE(report.ok()) << report.describe();
@@ -80,7 +80,7 @@ class HeapVerdictTruth : public testing::Test {
     if (late_s > kInTime_s) return fmt::format("a tick came {:.2f} s late", late_s);
     const auto profile = store::read(recording_);
     if (!profile) return profile.error().message;
-    // The heap with most of them is the allocator's; what the program maps by itself is told once a second.
+    // The heap with most of them is the allocator's; the program's own mappings are reported once a second.
     struct Slices {
       double longest_s = 0;
       int count = 0;

@@ -46,7 +46,7 @@ class HostileHeap : public testing::Test {
       EXPECT_THAT(outcome.errors, testing::HasSubstr("fathom: ")) << what;
     }
   }
-  // What is left is taken out, or is said to stay and why: within a few calls, and not in a circle.
+  // Leftovers are removed, or reported with the reason: within a few calls, and not in a circle.
   void expect_restored(pid_t pid, const std::string& before, const std::string& what) {
     Outcome detached;
     for (int attempt = 0; attempt < 20; ++attempt) {
@@ -87,7 +87,7 @@ TEST_F(HostileHeap, CannotCrashTheProfilerNorKeepItsCodeChanged) {
       died += target && target->finished() ? 1 : 0;
       target.emplace(std::vector<std::string>{HOSTILE_HEAP, std::to_string(random() % 100'000 + 1),
                                               random() % 3 == 0 ? "busy" : "quiet"});
-      // Before it says so it may still be a copy of us, and its code ours.
+      // Before it reports that, it may still be a copy of us, with our code.
       ASSERT_TRUE(wait_until([&] { return target->output_so_far() == "ready\n"; }, milliseconds(20'000)));
       before = code_of(target->pid());
       ASSERT_FALSE(before.empty());
@@ -100,8 +100,8 @@ TEST_F(HostileHeap, CannotCrashTheProfilerNorKeepItsCodeChanged) {
                                      kill ? "10" : "0.2", "-o", recording_, "-p", std::to_string(pid)}));
     if (kill) {
       pause_ms(300 + static_cast<int>(random() % 900));
-      // Its guardian would take the tracer out at once: every other time it is killed first, so that somebody
-      // has to come with fathom detach.
+      // Its guardian would remove the tracer at once: every other time it is killed first, so that fathom
+      // detach is needed.
       if (killed++ % 2 == 0) kill_children_of(recorder.pid());
       recorder.kill_and_wait();
     } else {

@@ -27,7 +27,7 @@ struct Site {
 
 class JemallocDumps : public testing::Test {
  protected:
-  // What a dump says of the sites that are known; they are told apart by the size of their blocks.
+  // A dump's values for the known sites, which differ in the size of their blocks.
   void look_at(const std::string& path) {
     auto text = read_file(path);
     ASSERT_TRUE(text) << path;
@@ -52,7 +52,8 @@ class JemallocDumps : public testing::Test {
   std::vector<Site> sites_{{20'000, 96}, {200, 4'096}, {40, 20'480}};
 };
 
-// 95 of 100 are promised of each site. All of them together are enough that chance alone does not fail the test.
+// 95 of 100 are expected for each site. All of them together are enough that chance alone does not fail the
+// test.
 TEST_F(JemallocDumps, HoldTheTruthInNinetyThreeOfAHundred) {
   if (!std::filesystem::exists(kJemalloc)) GTEST_SKIP() << "needs libjemalloc2, which is not installed";
   const Outcome outcome =

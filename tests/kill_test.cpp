@@ -148,7 +148,8 @@ TEST_P(KillBySignal, AskedToStopItFinishesTheFile) {
   expect_clean_kernel(held);
   EXPECT_GT(Report(recording_).samples(), kSamplesPerCpuSecond * cpu_recorded);
 }
-// Not only what asks for an end: all that a program does not expect would end it in the midst.
+// Not only termination requests: every signal that a program does not expect would end it in the middle of
+// its work.
 INSTANTIATE_TEST_SUITE_P(Signals, KillBySignal,
                          testing::Values(SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGALRM,
                                          SIGXCPU),
@@ -188,7 +189,7 @@ TEST_F(Kill, EndsWithATargetThatCrashes) {
   pause_ms(1500);
   const double cpu_recorded = cpu_seconds_of(target.pid()) - cpu_at_start;
   target.send(SIGSEGV);
-  // Old kernels tell how it ended until its parent, which is this test, has waited for it.
+  // Old kernels report how it ended until its parent, which is this test, has waited for it.
   const Outcome outcome = recorder.wait(milliseconds(30'000));
   EXPECT_EQ(target.wait(milliseconds(10'000)).signal, SIGSEGV);
   EXPECT_EQ(outcome.exit_status, 0) << outcome.describe();
@@ -231,7 +232,7 @@ TEST_F(Kill, KilledAtAnyMomentOfALaunchItLeavesNobodyStopped) {
         fathom_command({"record", "-q", "--memory", "--heap=exact", "-o", recording_, "--", program, "60"}));
     pause_ms(delay_ms);
     recorder.send(SIGKILL);  // kill_and_wait() would take its children along
-    // Often a second and more: the kernel lets go of BPF programs first.
+    // Often a second and more: the kernel frees BPF programs first.
     EXPECT_TRUE(wait_until([&] { return recorder.finished(); }, milliseconds(20'000)));
     const auto launched = processes_named("launchling");
     if (launched.empty()) continue;

@@ -1,5 +1,5 @@
-// The table "Which privilege buys what" of the README, row by row: what each of these users may record, with which
-// engine, and what is said to be missing.
+// The table "Which privilege buys what" of the README, row by row: what each of these users may record, with
+// which engine, and what is reported as missing.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>

@@ -1,5 +1,5 @@
-// The target is as it was when a heap recording ends, or the user is told: by an error, by an exit status of its own, and
-// by the first line of the report. What is left is taken out as soon as that is possible.
+// When a heap recording ends the target is restored, or the user gets an error, a specific exit status, and a
+// notice in the first line of the report. What is left is removed as soon as possible.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <signal.h>
@@ -82,7 +82,7 @@ class LeftChanged : public testing::Test {
         milliseconds(30'000)));
     EXPECT_FALSE(target_->finished());
   }
-  // Recorder and guardian at once: nobody is left who could take the tracer out.
+  // Recorder and guardian at once: no process is left to remove the tracer.
   void kill_recorder_and_guardian() {
     Running recorder = hooked("60");
     const auto guardian = guardian_of(recorder.pid());

@@ -1,5 +1,5 @@
-// The life of a recording as a user sees it: whoever wants an end says so once, a launched command hears it
-// once, the file is complete, and nothing but the target's kernel holds fathom up.
+// The life of a recording as a user sees it: one request ends it, a launched command gets that request once,
+// the file is complete, and nothing but the target's kernel delays fathom.
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -178,8 +178,9 @@ TEST_F(Life, ACommandReadsTheTerminalIsStoppedWithUsAndGoesOn) {
   terminal.type("exit\n");
 }
 
-// A command finds the signals as it would without us, but for 32 and 33, which are the C library's own: whoever starts
-// this test may have them ignored, and the library takes 33 for itself in a program that changes its user.
+// A command finds the signals as it would without us, except for 32 and 33, which are the C library's own:
+// the parent of this test may have set them to ignored, and the library takes 33 for itself in a program that
+// changes its user.
 TEST_F(Life, NothingOfOurSignalsIsInherited) {
   FATHOM_NEEDS_PERF_EVENT();
   const std::vector<std::string> command{
@@ -347,7 +348,7 @@ TEST_F(Life, ATerminalThatIsClosedEndsTheRecordingInOrder) {
   EXPECT_FALSE(target.finished());
 }
 
-// Ctrl-S: whatever is written to the terminal waits for Ctrl-Q.
+// Ctrl-S: all output to the terminal waits for Ctrl-Q.
 TEST_F(Life, ATerminalThatIsHeldDoesNotHoldTheRecording) {
   FATHOM_NEEDS_PERF_EVENT();
   const Running target({CPU_SHARES, "60"});

@@ -27,7 +27,7 @@ class Limit : public testing::Test {
  protected:
   void SetUp() override {
     if (::geteuid() != 0) GTEST_SKIP() << "needs root";
-    // Asked of the kernel, and not of what is tested.
+    // Asks the kernel, not the code under test.
     std::string why;
     if (!ControlGroup::make("memory", {{"memory.max", "memory.limit_in_bytes"}, {"67108864", "67108864"}},
                             why))
@@ -45,7 +45,7 @@ class Limit : public testing::Test {
     EXPECT_FALSE(read.is_discarded()) << outcome.describe();
     return read;
   }
-  // Where fathom makes groups: below our own, and of version 2 beside it.
+  // Where fathom makes groups: below our own, in version 2 also next to it.
   static std::set<std::string> own_folders() {
     std::set<std::string> folders;
     std::ifstream groups("/proc/self/cgroup");

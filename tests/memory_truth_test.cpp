@@ -1,4 +1,4 @@
-// What memory is made of, beside a program that took every kind of it in known amounts.
+// The memory composition, compared with a program that holds known amounts of every kind.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <signal.h>
@@ -127,7 +127,7 @@ TEST_F(MemoryTruth, ARunningProgramThatIsSampledIsRightWithinItsInterval) {
               3.29 / 1.96 * memory.part_error("live") + 256 * kKiB);
   EXPECT_GT(memory.part_error("live"), 0);
   EXPECT_LT(memory.part_error("live"), 0.2 * truth.at("live_resident"));
-  // What is mapped and not said to be is nobody's, and not the allocator's.
+  // Mapped memory without a reported owner is unowned, and not the allocator's.
   expect_near("unknown, with the mapped", memory.part("unknown"), truth.at("mapped"), 1 * kMiB);
 }
 

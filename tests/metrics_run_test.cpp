@@ -234,7 +234,7 @@ TEST_F(MetricsRun, ARecordingKeepsThemAsSeries) {
   const std::string recording = folder_ / "x.fathom";
   Running record(fathom_command({"record", "-p", std::to_string(target.pid()), "--memory", "-o", recording,
                                  "--scrape", "http://" + node->address().to_string() + "/metrics"}));
-  // When the second scrape is answered, the first one is there for whoever asks.
+  // When the second scrape is answered, clients can get the first one.
   ASSERT_TRUE(wait_until([&] { return node->served() >= 2 || record.finished(); }, milliseconds(60'000)));
   record.send(SIGINT);
   const Outcome recorded = record.wait(milliseconds(60'000));

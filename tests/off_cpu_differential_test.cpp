@@ -21,7 +21,7 @@ using std::chrono::milliseconds;
 struct OffCpu {
   double seconds = 0;
   double preempted_s = 0;  // of them: it could have run on
-  double untold_s = 0;     // not of them: between two switches away, its return in between was not told
+  double untold_s = 0;     // not of them: between two switches away, its return was not reported
   long times = 0;
 };
 

@@ -113,7 +113,7 @@ TEST_F(OffCpuTruth, LocksNameWhoWaitsAndWhoLetsGo) {
   }
 }
 
-// What reads and writes returned, of all but the first tenths of a second.
+// What reads and writes returned, except in the first tenths of a second.
 TEST_F(OffCpuTruth, CallsThatWaitedTellWhatTheyReturned) {
   FATHOM_NEEDS_BPF();
   const TempDir folder;

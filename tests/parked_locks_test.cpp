@@ -1,4 +1,5 @@
-// Locks whose waiters park as parking_lot's do are told by their addresses, in a program that knows them.
+// Locks whose waiters park as parking_lot's do are identified by their addresses, in a program that knows
+// them.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 

@@ -170,7 +170,7 @@ TEST_F(Privileges, AKilledReaderIsReplacedAndCostsNothing) {
 TEST_F(Privileges, WithoutAReaderTheRecordingIsWholeAndSaysWhatIsMissing) {
   const Running target({CPU_SHARES, "60"});
   Running recorder = attach(target);
-  // Frozen again and again from its first moment on, whichever it is.
+  // Frozen repeatedly from its first moment, whichever process it is.
   const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(3);
   while (std::chrono::steady_clock::now() < end) {
     if (const pid_t reader = reader_of(recorder.pid()); reader > 0) send(reader, SIGSTOP);

@@ -30,7 +30,8 @@ class ProblemKinds : public testing::Test {
   }
 };
 
-// Beside other work on the machine a program that computes is short of CPUs as well; of one that sleeps nothing changes.
+// With other work on the machine a program that computes is also short of CPUs; for one that sleeps nothing
+// changes.
 TEST_F(ProblemKinds, AProgramInWhichOneThreadComputesIsCpuBoundWhateverTheOthersWaitFor) {
   FATHOM_NEEDS_BPF();
   for (const std::string kind : {"pool", "joined", "keepers", "spin"}) {

@@ -1,5 +1,5 @@
-// record --repeat as its users see it: the runs take turns, each has a file, the line that is said compares them, and what
-// was recorded stays when a run fails or somebody has seen enough.
+// record --repeat as its users see it: the runs take turns, each has a file, the printed command compares
+// them, and recorded data stays when a run fails or the user stops early.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <signal.h>

@@ -1,4 +1,4 @@
-// The static program (make static): what is said of it is true, and it needs nothing of the system.
+// The static program (make static): its documented properties hold, and it needs nothing of the system.
 #include <elf.h>
 #include <fcntl.h>
 #include <gmock/gmock.h>

@@ -1,4 +1,5 @@
-// fathom tui in terminals: a pseudo-terminal of our own, and tmux, which draws what it is told and so shows what a person sees.
+// fathom tui in terminals: a pseudo-terminal of our own, and tmux, which renders the output as a user sees
+// it.
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// What waits are said to be for, in a program that knows it.
+// The reported reasons of waits, in a program that knows them.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

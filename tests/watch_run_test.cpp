@@ -1,4 +1,5 @@
-// fathom watch, as a user runs it: beside programs that hold known amounts of memory, and beside the kernel's own sums.
+// fathom watch, as a user runs it: compared with programs that hold known amounts of memory, and with the
+// kernel's own sums.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <signal.h>
@@ -112,7 +113,7 @@ TEST_F(WatchRun, IntoAPipeThereIsALineForEachLookAndSigintEndsIt) {
   EXPECT_GE(std::count(table.begin(), table.end(), '\n'), 6);
 }
 
-// The recording is complete however the watch ends, and nobody is left who records.
+// The recording is complete however the watch ends, and no recorder is left.
 TEST_F(WatchRun, AFlightRecordingIsMadeBesideIt) {
   start_known_memory();
   Running watch(fathom_command({"watch", pid(), "--interval", "0.1", "--flight", folder_ / "x.fathom"}));

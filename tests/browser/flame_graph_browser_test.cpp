@@ -174,7 +174,7 @@ TEST_F(FlameGraphInBrowser, AComparisonSaysBothSidesAndWhatIsGone) {
   wait_for("location.hash.includes('z=')");
 }
 
-// A name of three hundred characters was cut at the end of the line, and its end tells functions apart.
+// A name of three hundred characters was cut at the end of the line, and its end distinguishes functions.
 TEST_F(FlameGraphInBrowser, ALongNameStandsWholeInTwoLines) {
   std::string type = "std::pair<int, long>";
   for (int i = 0; i < 9; ++i) type = "store::Table<" + type + ", store::Key>";
@@ -339,7 +339,7 @@ TEST_F(FlameGraphInBrowser, FitsAPhone) {
   EXPECT_THAT(text(".details"), HasSubstr(name));
 }
 
-// Greys alone were told from each other by nobody.
+// Greys alone are impossible to distinguish.
 TEST_F(FlameGraphInBrowser, WhatHasNoNameIsHatchedAndWhatIsTooNarrowStriped) {
   FlameGraphOptions options;
   options.min_width.value = 3;

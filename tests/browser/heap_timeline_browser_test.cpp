@@ -17,7 +17,7 @@ using testing::AllOf;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-// Three seconds of a server whose peak of 6.7 MiB is at 1.5 s, with resident memory beside it.
+// Three seconds of a server whose peak of 6.7 MiB is at 1.5 s, with resident memory.
 std::string picture(double width) {
   analysis::HandMadeHeap hand = analysis::small_heap();
   model::Series row;
@@ -112,7 +112,7 @@ TEST_F(HeapTimelineInBrowser, FitsAPhone) {
 TEST_F(HeapTimelineInBrowser, PanelShowsTheMomentUnderThePointer) {
   show();
   EXPECT_EQ(panel(), "hidden");
-  // The chart is 918 pixels wide from 66 on, for three seconds.
+  // The chart starts at 66 and is 918 pixels wide, for three seconds.
   ASSERT_TRUE(browser_->point_at(66 + 918 * 0.51, 200).has_value());
   EXPECT_THAT(panel(), AllOf(HasSubstr("1.500 s|6.7 MiB"),
                              HasSubstr("server::load(std::string const&)|5.7 MiB  85.7 %"),

@@ -69,7 +69,7 @@ TEST_F(PageInBrowser, SizesAreAChip) {
   wait_for("location.hash.includes('sizes=4096%3A8191')");
   ask("document.querySelector('.chip').click()");
   wait_for("!location.hash.includes('sizes=')");
-  // By typing; what is no size is said, and nothing changes.
+  // By typing; text that is not a size gives a message, and nothing changes.
   const auto type = [&](const std::string& words) {
     press("/");
     wait_for("document.activeElement.id === 'search'");
@@ -127,7 +127,7 @@ TEST_F(PageInBrowser, HidesFunctionsAndShowsStacksFromOne) {
   // An address that is typed takes the same stacks.
   show("#m=cpu&threads=0&x=from:serve");
   EXPECT_EQ(ask("document.querySelector('#total').dataset.total"), "550");
-  // Of two beginnings the last one holds.
+  // If there are two starts, the last one counts.
   show("#m=cpu&threads=0&x=from:main&x=from:serve");
   EXPECT_EQ(ask(rows), Json({"Server::serve(int) 0 60", "Server::serve(int) 300 550", "all 0 550",
                              "json::parse<std::string, 12> 190 190", "json::parse<std::string, 12> 60 60"}));

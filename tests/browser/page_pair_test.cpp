@@ -25,7 +25,7 @@ void add_heap(model::Profile& profile, bool after) {
   });
 }
 
-// The sides of a change, with waits besides that became shorter. No two runs are the same.
+// The sides of a change, plus waits that became shorter. No two runs are the same.
 model::Profile side(bool after, std::uint32_t run = 0) {
   model::Profile profile = analysis::side_of_change(after);
   for (std::uint32_t i = 0; i < 7 * run; ++i) profile.samples[i * 11 % profile.samples.size()].value += 1;

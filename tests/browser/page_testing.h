@@ -1,5 +1,5 @@
-// For tests: a recording as a frozen page in a headless Chromium, and what the page says of it beside what the program says.
-// FATHOM_SCREENSHOTS=FOLDER keeps pictures to look at.
+// For tests: a recording as a frozen page in a headless Chromium, to compare the page with the program's
+// output. FATHOM_SCREENSHOTS=FOLDER keeps pictures for inspection.
 #pragma once
 
 #include <fcntl.h>

@@ -59,7 +59,7 @@ model::Profile database_profile() {
     row.freed = site == 0 && second >= 2 ? model::HeapSum{} : row.allocated;
     return row;
   });
-  // While it syncs, somebody of its group waits for the device half of the time; read every 50 ms.
+  // While it syncs, a task of its group waits for the device half of the time; read every 50 ms.
   model::Series stalls;
   stalls.name = hand.builder.string("cgroup.io_stall_some");
   stalls.unit = hand.builder.string("us");
@@ -79,7 +79,7 @@ model::Profile database_profile() {
 class PageWalks : public PageTest {
  protected:
   static void SetUpTestSuite() { set_up(database_profile()); }
-  // With the tab key, as somebody without a mouse comes there.
+  // With the tab key, like a user without a mouse.
   void tab_to(const std::string& what) {
     for (int i = 0; i < 120; ++i) {
       if (ask("(() => { const on = document.activeElement; return !!(on && (" + what + ")); })()") == true)
@@ -139,7 +139,7 @@ TEST_F(PageWalks, ASlowMomentFromTheStripeToTheThreadThatHeldTheLock) {
   press("b");
   wait_for("location.hash.includes('b=0-2000')");
   press("ArrowRight");
-  press_times("ArrowRight", 20);  // and the stripe beside it: 4 to 6 s
+  press_times("ArrowRight", 20);  // and the stripe next to it: 4 to 6 s
   wait_for("location.hash.includes('t=4000-6000')");
   wait_for("document.querySelector('#compared')");
   leave();
@@ -176,7 +176,7 @@ TEST_F(PageWalks, StallsOfDevicesAreAHeatMapOnRequest) {
   wait_for("location.hash.includes('heat=io')");
   EXPECT_THAT(text(".labels"), HasSubstr("a column is 1 s, from below up; strong: much"));
   EXPECT_THAT(text(".labels"), Not(HasSubstr("nothing finer")));
-  // Columns of the seconds 1, 4, 5 and 8: only the two in which somebody waited have colour, over their whole height.
+  // Columns of the seconds 1, 4, 5 and 8: only the two with waits have colour, over their whole height.
   const Json coloured = ask(
       "new Promise((done) => requestAnimationFrame(() => { const label = "
       "document.querySelector('.heat[data-lane=io]').parentElement, canvas = document.querySelector('.chart "
@@ -266,7 +266,8 @@ TEST_F(PageWalks, TransformsKeepSums) {
   }
   ask("window.fathom.change({ edits: [], order: 'time' })");
   EXPECT_EQ(rows()[0], before[0]);
-  // The first half second is of two places in turn: no box stands twice beside itself, and there are more than by size.
+  // The first half second alternates between two places: no box stands next to itself, and there are more
+  // than by size.
   EXPECT_GT(rows()[2].size(), before[2].size() + 20);
 }
 

@@ -112,7 +112,7 @@ Running::Running(const std::vector<std::string>& arguments, const CommandOptions
   pid_ = fork();
   if (pid_ < 0) throw std::runtime_error("fork: " + std::string(std::strerror(errno)));
   if (pid_ == 0) become(prepared);
-  setpgid(pid_, pid_);  // whichever of the two is first
+  setpgid(pid_, pid_);  // whichever comes first
 }
 
 Running::Running(Running&& other) noexcept

@@ -35,8 +35,8 @@ struct Outcome {
   std::string describe() const;  // for the message of a failed expectation
 };
 
-// A program that runs beside the test. Killed and reaped when the object goes away. Not for several threads
-// at once.
+// A program that runs along with the test. Killed and reaped when the object goes away. Not for several
+// threads at once.
 class Running {
  public:
   // Throws std::runtime_error when the program cannot be started.

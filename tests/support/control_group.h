@@ -1,4 +1,4 @@
-// A control group for a test: of version 1 or 2, whichever has the controller here.
+// A control group for a test: version 1 or 2, depending on which has the controller here.
 #pragma once
 
 #include <optional>
@@ -15,7 +15,7 @@ class ControlGroup {
   struct Setting {
     std::vector<std::string> files, values;
   };
-  // nullopt where this machine or this user cannot make one; `why` then says so.
+  // nullopt if this machine or this user cannot make one; `why` has the reason.
   static std::optional<ControlGroup> make(const std::string& controller, const Setting& setting,
                                           std::string& why);
   ControlGroup(ControlGroup&& other) noexcept : path_(std::exchange(other.path_, "")) {}

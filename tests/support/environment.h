@@ -10,7 +10,7 @@
 
 namespace fathom::support {
 
-// The reason why nobody could record with BPF here, now, or nothing.
+// The reason why recording with BPF is impossible here, or nothing.
 std::optional<std::string> why_no_bpf();
 // The reason why a process may not even sample its own children's user code, or nothing.
 std::optional<std::string> why_no_perf_event();

@@ -75,7 +75,7 @@ struct Answers {
   double seconds = 0;
 };
 
-// Until `enough` says so.
+// Until `enough` returns true.
 template <class Enough>
 Answers ask(int port, const std::vector<std::string>& requests, int connections, Enough enough,
             std::vector<double>* waited_ms = nullptr) {

@@ -16,7 +16,7 @@ struct KernelObjects {
 
 // From /proc/PID/fdinfo.
 KernelObjects objects_of(pid_t pid);
-// Those of `objects` that exist still, whoever holds them. Needs root.
+// Those of `objects` that still exist, whichever process holds them. Needs root.
 KernelObjects still_there(const KernelObjects& objects);
 
 }  // namespace fathom::support

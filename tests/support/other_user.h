@@ -15,7 +15,8 @@ constexpr uid_t kNobody = 65534;
 
 class OtherUsersFolder {
  public:
-  // Belongs to nobody, and everybody may look into it. Below /tmp whatever TMPDIR says, as that may be closed, too.
+  // Owned by the user nobody and readable by all. Below /tmp whatever TMPDIR is, because that may be closed,
+  // too.
   OtherUsersFolder();
 
   const std::string& path() const { return folder_.path(); }

@@ -14,7 +14,7 @@ int mappings_of(pid_t pid);
 // Those that belong to a heap tracer.
 int tracer_mappings_of(pid_t pid);
 
-// The process that a recorder keeps beside it, to take its heap tracer out should it be killed; nullopt: it has
+// The recorder's guardian process, which removes its heap tracer if the recorder is killed; nullopt: it has
 // none yet.
 std::optional<pid_t> guardian_of(pid_t recorder);
 

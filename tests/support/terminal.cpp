@@ -69,7 +69,7 @@ int Terminal::wait(std::chrono::milliseconds limit) {
   int status = 0;
   const bool ended = wait_until(
       [&] {
-        screen();  // who writes to a terminal that nobody reads waits
+        screen();  // writing to a terminal without a reader blocks
         return waitpid(pid_, &status, WNOHANG) == pid_;
       },
       limit);

@@ -57,7 +57,7 @@ int main(int argc, char** argv) {
   const auto allocate = reinterpret_cast<void* (*)(std::size_t)>(dlsym(library, "malloc"));
   const auto release = reinterpret_cast<void (*)(void*)>(dlsym(library, "free"));
   const auto release_sized = reinterpret_cast<void (*)(void*, std::size_t)>(dlsym(library, "free_sized"));
-  usleep(700'000);  // whoever watches has seen the library by then
+  usleep(700'000);  // observers have seen the library by then
   for (int i = 0; i < 10; ++i) delete site_wrong();
   for (int i = 0; i < 50; ++i) delete site_right();
   for (int i = 0; i < 7; ++i) release(site_foreign());

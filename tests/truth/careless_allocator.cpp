@@ -1,5 +1,5 @@
-// An allocator that believes whoever frees: its own blocks are never used again, so one can be freed twice or
-// with any size, and what is not its own it hands on to libc.
+// An allocator that trusts every free: its own blocks are never reused, so one can be freed twice or with any
+// size, and it passes foreign ones to libc.
 #include <atomic>
 #include <cstddef>
 

@@ -1,6 +1,6 @@
-// Burns its time at the bottom of a recursion of as many frames as it is told.
+// Burns its time at the bottom of a recursion with the given number of frames.
 //
-//   main -> starts_deep -> goes_down (as often as told) -> burns_at_the_bottom
+//   main -> starts_deep -> goes_down (as often as given) -> burns_at_the_bottom
 #include <cstdio>
 #include <cstdlib>
 #include <ctime>

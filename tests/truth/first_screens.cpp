@@ -122,7 +122,7 @@ class Journal {
   int file_;
 };
 
-// One block a call that nobody frees.
+// One block per call that is never freed.
 class Sessions {
  public:
   [[gnu::noinline]] void remember() {

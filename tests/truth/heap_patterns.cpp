@@ -63,7 +63,7 @@ std::uint64_t random_number() {
   return g_random ^= g_random << 17;
 }
 
-// What all patterns do besides: requests that are answered and forgotten.
+// Common to all patterns: requests that are answered and forgotten.
 void serve(int count) {
   for (int i = 0; i < count; ++i) std::free(site_request(100 + random_number() % 400));
 }
@@ -95,7 +95,7 @@ void leak(double seconds) {
   });
 }
 
-// A map that is filled and halved again and again, beside it 100 KiB/s that nobody frees.
+// A map that is filled and halved repeatedly, plus 100 KiB/s that is never freed.
 void slow_leak(double seconds) {
   std::vector<void*> map;
   every_tick(seconds, [&](int, int) {

@@ -58,7 +58,7 @@ int main(int count, char** arguments) {
   const double seconds = std::atof(arguments[2]), start = now_s();
   std::vector<void*> blocks(static_cast<std::size_t>(std::atol(arguments[1])) * 1024 * 1024 / kBlock);
   for (void*& block : blocks) block = site_load(kBlock);
-  // In use for a while: whoever looks once a second sees it.
+  // In use for a while: reading once a second sees it.
   work_until(start + seconds / 4);
   std::size_t kept = 0;
   for (std::size_t i = 0; i < blocks.size(); ++i) {

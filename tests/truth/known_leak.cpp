@@ -21,7 +21,7 @@ void book(int row, std::size_t bytes) {
   g_book[row + 1] = g_book[row + 1] + 1;
 }
 
-// The compiler shall not know that nobody reads it.
+// The compiler must not see that it is never read.
 void touch(void* block, std::size_t bytes) {
   std::memset(block, 1, bytes);
   asm volatile("" : : "r"(block) : "memory");

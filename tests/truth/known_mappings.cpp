@@ -80,7 +80,7 @@ SITE void site_only_advice(char* start, std::size_t bytes) {
   STAY(start);
 }
 
-// The C library gives pages back by itself. How many it does not tell.
+// The C library returns pages automatically. It does not report how many.
 SITE void site_trimming() {
   constexpr std::size_t kBlocks = 512, kBytes = 40'000;
   static char* blocks[kBlocks];

@@ -67,7 +67,7 @@ SITE wait_for_pipe() {
   if (read(g_pipe[0], &byte, 1) != 1) abort();
   STAY;
 }
-// Nobody sends anything: every call fails when its time is over.
+// No data is ever sent: every call fails when its time is over.
 SITE wait_for_nobody() {
   char bytes[100];
   if (recv(g_silence[0], bytes, sizeof(bytes), 0) != -1) abort();
@@ -124,7 +124,7 @@ std::thread feed(const char* name, const std::function<void()>& work) {
   return std::thread([=] {
     pthread_setname_np(pthread_self(), name);
     while (going()) work();
-    work();  // whoever waits for the last one goes on, too
+    work();  // a waiter for the last one continues, too
   });
 }
 

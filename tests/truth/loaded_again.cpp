@@ -38,7 +38,7 @@ int main(int argc, char** argv) {
     if (library == nullptr) return 77;
     const auto allocate = reinterpret_cast<void* (*)(std::size_t)>(dlsym(library, "malloc"));
     old_place = static_cast<link_map*>(library)->l_addr;
-    usleep(600'000);  // whoever watches has seen the library by then
+    usleep(600'000);  // observers have seen the library by then
     for (int i = 0; i < 500; ++i) (turn == 0 ? site_first : turn == 1 ? site_again : site_third)(allocate);
     dlclose(library);
   }

@@ -1,6 +1,7 @@
-// Takes and touches so many MiB (first argument, at most 512), 64 KiB at a time, at 1 GiB/s at most, and keeps them: a leak with one
-// call site. It ends with the second argument, 0 if there is none. With "flat" as third it maps all of it at once and then
-// touches it, without a system call that could fail for want of memory.
+// Allocates and touches a number of MiB (first argument, at most 512), 64 KiB at a time, at 1 GiB/s at most,
+// and keeps them: a leak with one call site. Its exit status is the second argument, 0 by default. With
+// "flat" as third it maps all of it at once and then touches it, without a system call that could fail when
+// memory runs out.
 #include <sys/mman.h>
 #include <time.h>
 

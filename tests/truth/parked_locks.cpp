@@ -59,7 +59,7 @@ OUT_OF_LINE bool park(std::uintptr_t key, Validate validate) {
   return true;
 }
 
-// Lets the first waiter have the lock; `then` gets whether others wait, or nobody did.
+// Gives the lock to the first waiter; `then` gets whether others wait, or there was none.
 template <class Then>
 OUT_OF_LINE void unpark_one(std::uintptr_t key, Then then) {
   Bucket& bucket = bucket_of(key);
@@ -122,7 +122,7 @@ double g_end_s;
 
 struct Team {
   const char* name;
-  parking_lot::raw_mutex::RawMutex lock;  // one byte: neighbours are not told apart by lines or words
+  parking_lot::raw_mutex::RawMutex lock;  // one byte: lines or words do not distinguish neighbours
   std::atomic<std::int64_t> waited_ns{0};
 };
 Team g_first{"first", {}, {}}, g_second{"second", {}, {}};

@@ -34,7 +34,7 @@ APART void goes_deeper(unsigned long n, int depth) {
   result = result + 1;
 }
 
-// Its frame is as large as it is told, so the compiler finds it by the frame pointer.
+// Its frame size is an argument, so the compiler finds it by the frame pointer.
 APART void passes_on(unsigned long n) {
   const Local local;
   auto* room = static_cast<char*>(alloca(64 + n % 512));

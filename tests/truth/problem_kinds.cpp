@@ -1,5 +1,5 @@
-// Programs whose kind of problem is known: problem_kinds KIND SECONDS. Each lets threads that do not matter do what they do in real
-// programs beside the one thing that limits it.
+// Programs whose kind of problem is known: problem_kinds KIND SECONDS. In each, irrelevant threads do what
+// they do in real programs, next to the one thing that limits it.
 //
 //   pool       main computes, eight threads of a pool wait for work that never comes
 //   joined     main waits for a thread that computes

@@ -90,7 +90,7 @@ void serve_names(int server) {
     socklen_t length = sizeof(peer);
     const ssize_t size =
         recvfrom(server, packet.data(), packet.size(), 0, reinterpret_cast<sockaddr*>(&peer), &length);
-    if (size < 12) continue;  // nobody asked for a while
+    if (size < 12) continue;  // no request for a while
     usleep(20'000);
     packet[2] |= 0x80;     // an answer
     packet[3] = 0x80 | 3;  // from a server that can ask others: no such name

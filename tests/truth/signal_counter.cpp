@@ -1,9 +1,9 @@
-// Counts the signals that reach it, and says so when it ends: what a server sees that saves its data at the
-// first SIGINT and gives up at the second.
+// Counts the signals that reach it, and prints the count when it ends: like a server that saves its data at
+// the first SIGINT and gives up at the second.
 //
-//   signal_counter linger MS [STATUS]   from the first signal on counts for MS ms more, frees what it holds,
-//   and exits signal_counter deaf MS              ignores SIGTERM, and exits after MS ms signal_counter echo
-//   reads lines from standard input and says them again, until the end of file
+//   signal_counter linger MS [STATUS]   from the first signal counts for MS ms more, frees its memory, exits
+//   signal_counter deaf MS              ignores SIGTERM, and exits after MS ms
+//   signal_counter echo                 reads lines from standard input and prints them, until end of file
 #include <signal.h>
 #include <time.h>
 #include <unistd.h>

@@ -1,4 +1,4 @@
-// A library that comes and goes, and allocates for whoever loads it.
+// A library that comes and goes, and allocates for its caller.
 #include <cstdlib>
 
 extern "C" __attribute__((visibility("default"))) void* torture_plugin_allocate(std::size_t size) {

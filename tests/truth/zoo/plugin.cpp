@@ -1,5 +1,5 @@
 // The library that stacks_zoo loads and unloads. It calls into another one, so every load binds that call
-// anew.
+// again.
 #include "plt_library.h"
 
 extern "C" __attribute__((noipa)) std::uint64_t zoo_plugin_burn(std::uint64_t rounds) {
