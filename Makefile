@@ -103,7 +103,7 @@ asan: ## run the unit tests under the address and undefined behaviour sanitizers
 tsan: ## run the tests of what has threads under the thread sanitizer
 	$(SETUP_DEBIAN) build test
 	cmake --preset tsan
-	# The sanitizer's shadow has no room beside mappings that lie at places of 32 random bits, also while tests are listed.
+	# The sanitizer's shadow has no room next to mappings at places of 32 random bits, also while tests are listed.
 	setarch --addr-no-randomize $(COMPILE) build/tsan --parallel $(JOBS) --target threaded_tests
 	setarch --addr-no-randomize scripts/with-sanitizers.sh $(RUN_TESTS) build/tsan --parallel $(JOBS) --label-regex 'with_threads$$'
 

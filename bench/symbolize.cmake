@@ -1,4 +1,4 @@
-# Beside addr2line and not perf, and without the program fathom: so apart from the others.
+# Compares with addr2line and not perf, and does not need the program fathom: so separate from the others.
 if(FATHOM_BENCH AND TARGET fathom_symbolize)
   add_executable(symbolize_bench symbolize_bench.cpp)
   target_link_libraries(symbolize_bench PRIVATE fathom_symbolize)

@@ -24,8 +24,8 @@ static __always_inline int wants_copy(const struct stack_buffer* buffer, struct 
   return 1;
 }
 
-/* Puts pc, sp and fp of buffer->walk and the stack in place of the frames that were walked. The number of such a stack is
- * its own: what was walked tells too little to know two of them for the same. */
+/* Puts pc, sp and fp of buffer->walk and the stack in place of the walked frames. Such a stack has its own number: the
+ * walked frames are too few to recognize equal stacks. */
 _Static_assert(COPIED_STACK_WORDS <= WALK_MAX_FRAMES, "is sent as frames are");
 _Static_assert(MAX_KERNEL_FRAMES + COPIED_STACK_WORDS <= FRAME_SLOTS, "has room behind the kernel's frames");
 _Static_assert((COPIED_STACK_WORDS - COPIED_REGISTERS) * 8 % COPIED_AT_ONCE == 0, "whole reads");

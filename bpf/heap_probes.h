@@ -13,8 +13,8 @@ struct {
   __type(value, struct heap_probe_counters);
 } heap_probe_sums SEC(".maps");
 
-/* By pid: which of its rounds of listening it is now. A breakpoint is gone only when the last descriptor of it is, and a child of
- * ours that has not yet become its own program has copies: until then it would tell the next program's events a second time. */
+/* By pid: the current round of listening. A breakpoint is gone only when its last descriptor is, and a child of ours that has
+ * not executed its program yet has copies: until then it would report the next program's events a second time. */
 struct {
   __uint(type, BPF_MAP_TYPE_HASH);
   __uint(max_entries, 1); /* MAX_PROCESSES, set before loading */
@@ -31,8 +31,8 @@ static __always_inline int send_heap_event(const struct heap_probe_event* event)
   return bpf_ringbuf_output(&off_cpu_ring, (void*)event, sizeof(*event), off_cpu_ring_flags()) != 0;
 }
 
-/* Beyond the limit, which is that of probed functions, an allocation is told without its stack: what the program has in all stays
- * true. */
+/* Above the limit, which is that of probed functions, an allocation is reported without its stack: so the program's total stays
+ * correct. */
 SEC("uprobe")
 int heap_probe_alloc(struct pt_regs* regs) {
   u64 now = bpf_ktime_get_ns(), id = bpf_get_current_pid_tgid(), cookie = bpf_get_attach_cookie(regs);

@@ -60,7 +60,7 @@ struct sched_entity {
   u64 sum_exec_runtime;
   struct cfs_rq* cfs_rq; /* only with group scheduling */
 };
-/* From 6.18 on, a quota stops threads one by one, on their way out of the kernel. */
+/* Since 6.18 a quota stops threads one by one, on their way out of the kernel. */
 struct task_struct___throttled {
   bool throttled;
 };
@@ -76,7 +76,7 @@ struct signal_struct {
   atomic_t live; /* threads that have not begun to end */
   unsigned int flags;
   int group_exit_code;
-  struct mm_struct* oom_mm; /* set for whom the kernel ends for want of memory */
+  struct mm_struct* oom_mm; /* set for the victim of an OOM kill */
 };
 struct task_struct {
   unsigned int __state;

@@ -65,7 +65,7 @@ const volatile u32 cpu_budget = 200;
 /* Wake-ups of waits at least so long are walked on the waker's side. */
 const volatile u64 waker_threshold_ns = 1000000;
 
-/* Set by user space while call_returned is attached: else nobody would tell the result, and waits would be
+/* Set by user space while call_returned is attached: else the result would never come, and waits would be
  * held for nothing. */
 volatile u32 results_wanted = 0;
 
@@ -190,7 +190,7 @@ static __always_inline void take_kernel_stack(void* context, struct stack_buffer
   buffer->header.kernel_truncated = bytes == MAX_KERNEL_FRAMES * 8;
 }
 
-/* What the thread waits for, as far as its registers and files tell. */
+/* What the thread waits for, as far as its registers and files show. */
 static __always_inline void note_cause(struct thread_account* account, struct task_struct* task) {
   struct pt_regs* regs = entry_registers(task);
   long number = -1;
@@ -342,9 +342,9 @@ SHARED_FUNCTION int switched_in(struct thread_account* account, u32 tid, u64 now
   return 0;
 }
 
-/* No switch told that the thread got its CPU back. (On a virtual machine with Linux 6.18 the kernel tells of
- * no switch away from a thread of process 1, and so not who comes after it.) Its CPU clock knows for how long
- * it has run. */
+/* No switch event reported that the thread got its CPU back. (On a virtual machine with Linux 6.18 the kernel
+ * reports no switch away from a thread of process 1, and so not the next thread.) Its CPU clock knows for how
+ * long it has run. */
 static __always_inline void book_untold_return(struct thread_account* account, struct task_struct* task,
                                                u32 tid, u64 now, struct off_cpu_counters* counters) {
   u64 ran = task->se.sum_exec_runtime - account->cpu_clock_ns;
@@ -385,7 +385,7 @@ static __always_inline void switched_out(void* context, struct task_struct* task
     one_in = adapt_walks(&account->waits_rate, thread_budget, now);
     on_cpu = adapt_walks_on_cpu(&counters->waits_rate, cpu_budget, now);
     seldom = account->waits_rate.switches <= SELDOM;
-  } else { /* all alike, so fewer of them tell as much */
+  } else { /* all alike, so fewer of them are enough */
     one_in = adapt_walks(&account->preemptions_rate, thread_budget / 4 + 1, now);
     on_cpu = adapt_walks_on_cpu(&counters->preemptions_rate, cpu_budget / 4 + 1, now);
     seldom = account->preemptions_rate.switches <= SELDOM || account->throttled;
@@ -437,7 +437,7 @@ int BPF_PROG(thread_switched, bool preempt, struct task_struct* prev, struct tas
   walked = counters->walk_ns;
   counters->switches++;
   counters->lost_accounts += lost;
-  /* The argument prev_state exists from 5.18 on only; the field is still what it was here. */
+  /* The argument prev_state exists since 5.18 only; the field has not changed yet here. */
   if (out) switched_out(ctx, prev, out, out_tid, prev->tgid, preempt ? 0 : state_of(prev), now, counters);
   if (in) switched_in(in, in_tid, now, counters);
   if (counters->switches % SWITCHES_PER_TIMING == 0)
@@ -499,7 +499,7 @@ int BPF_PROG(thread_woken, struct task_struct* task) {
   if (!account || !account->out_ns || account->woken_ns) return 0;
   now = bpf_ktime_get_ns();
   account->woken_ns = now;
-  if (!account->stack_id) return 0; /* nobody will ask who it was */
+  if (!account->stack_id) return 0; /* its identity will not be needed */
   waker = bpf_get_current_pid_tgid();
   account->waker_tid = (u32)waker;
   account->waker_pid = waker >> 32;

@@ -89,7 +89,7 @@ static __always_inline void count_only(const struct probe_call_key* key, struct 
   __sync_fetch_and_add(&account->counted_only, 1);
 }
 
-/* What is negative is an error and no size; so is a negative number of 32 bits, whose upper half is not said. */
+/* A negative value is an error and not a size; so is a negative 32-bit number, whose upper half is undefined. */
 static __always_inline void add_size(struct probe_account* account, s64 size) {
   if (size < 0 || (size >> 31) == 1) return;
   __sync_fetch_and_add(&account->sized, 1);

@@ -39,8 +39,8 @@ static __always_inline struct stack_buffer* buffer_of(u32 slot) {
   return buffer;
 }
 
-/* A global function is verified once, with unknown arguments. Before Linux 5.12 it takes numbers only, so there it is told the slot
- * of the buffer and looks it up. TAKE_BUFFER stands first in its body; `buffer` may be null then. */
+/* A global function is verified once, with unknown arguments. Before Linux 5.12 it takes numbers only, so there it gets the
+ * buffer's slot and looks it up. TAKE_BUFFER comes first in its body; `buffer` may be null then. */
 #if BEFORE_LINUX_5_15
 #define BUFFER_ARGUMENT u32 buffer_slot
 #define TAKE_BUFFER struct stack_buffer* buffer = bpf_map_lookup_elem(&stack_buffers, &buffer_slot)
@@ -99,7 +99,7 @@ static __always_inline int user_registers(struct pt_regs* context, struct step_w
   return (int)mode;
 }
 
-/* Adds the kernel frames from `first` on to the stack's hash. The count is read anew for each frame, on purpose: the
+/* Adds the kernel frames from `first` to the stack's hash. The count is read again for each frame, on purpose: the
  * verifier then follows one state through the loop and not one for each possible count. */
 #define KERNEL_FRAMES_AT_ONCE 16
 __attribute__((noinline)) u64 hash_some_kernel_frames(BUFFER_ARGUMENT, u64 hash, u32 first) {

@@ -1,5 +1,5 @@
 # The commit that is built, as the text NAME in the header OUTPUT; "" where the sources are in no repository. Run at each
-# build; the header is written when the commit has changed, so that nothing else is compiled anew.
+# build; the header is written only when the commit has changed, so that nothing else is compiled again.
 #   cmake -DSOURCE=FOLDER -DOUTPUT=FILE -P Commit.cmake
 cmake_minimum_required(VERSION 3.25)
 execute_process(COMMAND git -C ${SOURCE} rev-parse --show-toplevel

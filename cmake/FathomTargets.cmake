@@ -40,10 +40,10 @@ if(FATHOM_FUZZ)
   target_compile_options(fathom_flags INTERFACE -fsanitize=fuzzer-no-link)
 endif()
 
-# Reading the same headers anew took most of the time of a build. Tests share one precompiled set, and the library another;
+# Reading the same headers again took most of the time of a build. Tests share one precompiled set, and the library another;
 # without the latter (presets dev and stub) an include that a source forgot is found.
-# What a test does itself is not what is measured or shipped: it is compiled with less optimisation than the library. (Without
-# any, tests of thousands of random profiles take longer than what it saves.)
+# Test code is neither measured nor shipped: it is compiled with less optimisation than the library. (Without any, tests of
+# thousands of random profiles take longer than what it saves.)
 set(FATHOM_COMMON_HEADERS
   <algorithm> <array> <chrono> <cstdint> <cstring> <filesystem> <functional> <map> <memory> <optional> <set> <span>
   <sstream> <string> <string_view> <unordered_map> <variant> <vector> <fmt/format.h> <tl/expected.hpp>)
@@ -83,7 +83,7 @@ endif()
 # Compiles the target of a folder for size unless it has to be fast. Precompiled headers only fit one of the two.
 function(fathom_compile_for_size_or_speed target name)
   set(headers fathom_library_headers)
-  # So that the linker leaves out what nobody calls.
+  # So that the linker drops unused functions.
   target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:-ffunction-sections$<SEMICOLON>-fdata-sections>)
   if(CMAKE_BUILD_TYPE STREQUAL "Release" AND NOT name IN_LIST FATHOM_FAST_FOLDERS)
     target_compile_options(${target} PRIVATE ${FATHOM_SMALL})

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# What is known of one processor stays in src/arch: no other source names its registers, its instructions or itself. Tests
+# Knowledge about a processor stays in src/arch: no other source names its registers, its instructions or itself. Tests
 # and what is for tests only (*_test.cpp, testing*, testdata) are free to: they run on one.
 #
 #   scripts/check-arch.sh [SOURCE TREE]      prints each line that it finds, and fails then

@@ -8,7 +8,7 @@ cd "$(dirname "$0")/.." || exit 2
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 failures=0
-# expect STATUS TEXT COMMAND...: it ends so, and says so.
+# expect STATUS TEXT COMMAND...: checks its exit status and output.
 expect() {
   local status=$1 text=$2 said
   shift 2

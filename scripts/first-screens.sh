@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Makes the output in docs/first-screens/ anew: scripts/first-screens.sh build/release
+# Updates the output in docs/first-screens/: scripts/first-screens.sh build/release
 #
 # Records each of the ten programs of tests/truth/first_screens.cpp as tests/first_screen_test.cpp does, and puts the report
 # behind the line "$ fathom report" of its page. The text around it is written by hand: read it again afterwards. Takes a
@@ -35,7 +35,7 @@ for name in ${*:-regex churn recursion chase thrash convoy starve sync idle leak
       wait "$target" || true
       ;;
     leak) record leak --leaks -- first_screens leak 40 ;;
-    # It sleeps and wakes thousands of times a second: beside busy programs it would wait for them each time.
+    # It sleeps and wakes thousands of times a second: next to busy programs it would wait for them each time.
     sync) chrt --rr 1 "$fathom" record -o sync.fathom -- first_screens sync 3 >/dev/null 2>&1 ;;
     *) record "$name" -- first_screens "$name" 3 ;;
   esac

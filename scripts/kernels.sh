@@ -6,7 +6,7 @@
 #
 # --quick runs what every change has to pass, in one boot with default settings, and leaves docs/kernels.md alone; --part does so
 # with one part of the suite. Their rows take the place of the same rows of the time before, from which
-# `scripts/kernels-table.sh build/kernels/rows >docs/kernels.md` makes the page anew.
+# `scripts/kernels-table.sh build/kernels/rows >docs/kernels.md` regenerates the page.
 # FATHOM=FILE is another program than build/release/src/cli/fathom. KERNELS_MIRROR=URL is another archive than that of this machine's
 # package lists. Exit status 1 if a row fails, 77 with a line that says why when nothing can be booted here (--require: 1).
 set -uo pipefail
@@ -133,7 +133,7 @@ boot() {
   shift 3
   log=$folder/logs/$kernel.$name.log began=$(date +%s)
   [ ${#parts[@]} = 0 ] || limit=500
-  # An emulated machine may stand still for good while the one below it is busy; what stands still twice is a failure.
+  # An emulated machine may hang while its host is busy; if it hangs twice that is a failure.
   for try in 1 2; do
     timeout -k 5 $limit qemu-system-x86_64 -accel tcg,thread=multi -cpu max -smp "$processors" -m 3072 -nographic -no-reboot -net none \
       -kernel "$folder/$kernel/vmlinuz" -initrd "$folder/root.cpio" \

@@ -35,7 +35,7 @@ inside() { sh -c 'echo \$\$ >/sys/fs/cgroup/us/cgroup.procs && exec "\$@"' sh "\
 inside "$build/src/cli/fathom" limit --memory 64m -- /bin/true || status=1
 inside "$build/src/cli/fathom" limit --in-scope --memory 64m -- /bin/true || status=1
 [ "\$(find /sys/fs/cgroup -mindepth 1 -type d)" = /sys/fs/cgroup/us ] || { echo "groups were left behind"; status=1; }
-# With swap, which this machine may not have: what it makes of a limit is told from a pass.
+# With swap, which this machine may not have: a limit that only swap made pass is not reported as a plain pass.
 if mkswap /dev/ubda >/dev/null && swapon /dev/ubda; then
   "$build/src/cli/fathom" limit --memory 30m -- "$build/tests/truth/memory_eater" 60 0 flat
   [ \$? = 5 ] || { echo "swap evaded the limit"; status=1; }

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Makes the pictures of docs/page.md anew: scripts/page-pictures.sh build/release
+# Updates the pictures of docs/page.md: scripts/page-pictures.sh build/release
 #
-# docs/images/page-*.png: the page of a recording of scripts/page_pictures_input.cpp, at the addresses that its three ways come by. Needs root,
+# docs/images/page-*.png: the page of a recording of scripts/page_pictures_input.cpp, at the addresses on its three paths. Needs root,
 # g++, the packages of `scripts/setup-debian.sh pictures`, and a machine that does little else; takes half a minute.
 set -euo pipefail
 cd "$(dirname "$0")/.."

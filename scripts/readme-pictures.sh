@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Makes the pictures of README.md anew: scripts/readme-pictures.sh build/release [ANVIL]
+# Updates the pictures of README.md: scripts/readme-pictures.sh build/release [ANVIL]
 #
 # docs/images/flamegraph.png: anvil (the npm package @foundry-rs/anvil-linux-amd64 holds it) under JSON-RPC load; without a
 # path to it the picture stays. docs/images/timeline.png: the heap of redis-server (package redis-tools) under load. Both

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Opens what fathom exports in the viewers themselves: speedscope's page in headless Chromium, and the Firefox Profiler's
-# command line client, both of the npm registry (into build/viewers; needs npm, node, chromium and a network), each with
-# what the report says beside it.
+# Opens fathom's exports in the viewers themselves: speedscope's page in headless Chromium, and the Firefox Profiler's
+# command line client, both from the npm registry (into build/viewers; needs npm, node, chromium and a network), and prints
+# the report's numbers next to theirs.
 #
 #   scripts/viewers.sh FATHOM RECORDING
 set -euo pipefail

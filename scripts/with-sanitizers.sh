@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Runs a command with what sanitizers have to be told: scripts/with-sanitizers.sh COMMAND...
-# Every exception stands in tests/sanitizers/ with its reason.
+# Runs a command with the required sanitizer options: scripts/with-sanitizers.sh COMMAND...
+# Every exception is in tests/sanitizers/ with its reason.
 set -euo pipefail
 lists=$(realpath "$(dirname "$0")/../tests/sanitizers")
 # Frames stay on the stack (no detect_stack_use_after_return): some tests look for what a thread has there.

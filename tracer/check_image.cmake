@@ -1,7 +1,7 @@
 # cmake -DREADELF=.. -DOBJECTS=a.o,b.o -DDISTANCES=TYPE,TYPE -DIMAGE=image.elf -P check_image.cmake
 #
 # The image is right wherever it stands only if nothing in it was fixed up with an address: among the objects' relocations
-# only distances are allowed, which the linker settles for good, and the linked image has none left and needs nobody.
+# only distances are allowed, which the linker resolves permanently, and the linked image has none left and no dependencies.
 function(relocations_of file result)
   execute_process(COMMAND ${READELF} -rW ${file} OUTPUT_VARIABLE text COMMAND_ERROR_IS_FATAL ANY)
   string(REGEX MATCHALL "R_[A-Z0-9]+_[A-Z0-9_]+" types "${text}")

@@ -341,8 +341,8 @@ INLINE void record_exactly(const struct here* here, const struct call* call, u32
 }
 
 INLINE void record_sampled(const struct here* here, const struct call* call, u64 block, int failed) {
-  /* An old block is forgotten only now that it is surely freed. Its address may have been given out and
-   * sampled anew by another thread meanwhile; then it is in the set twice, and one of the two is taken out.
+  /* An old block is removed only now that it is certainly freed. Its address may have been handed out and
+   * sampled again by another thread meanwhile; then it is in the set twice, and one of the two is removed.
    */
   if (!failed && (call->sampled & SAMPLED_OLD) && remove_block(here->state, old_block(call)))
     send_free(here, TRACER_BLOCK(old_block(call), allocator_of(call)), call->ticks_before);

@@ -50,8 +50,8 @@ INLINE int heart_beats(const struct state* s, const struct tracer_shared* shared
   return age < 0 || (u64)age <= shared->heartbeat_limit;
 }
 
-/* The profiler does not answer: nothing is recorded until it does. The shared word comes first: whoever finds
- * the other one set and this one clear begins again. */
+/* The profiler does not answer: nothing is recorded until it does. The shared word comes first: a thread that
+ * finds the other one set and this one clear starts over. */
 static NO_INLINE void switch_off(struct state* s, struct tracer_shared* shared) {
   if (load_relaxed(&s->switched_off)) return;
   store_relaxed(&shared->off_ticks, now_stamp(s, shared));
@@ -116,7 +116,7 @@ static NO_INLINE struct tracer_ring* take_ring(struct state* s, struct tracer_sh
   t->retry_ring = RING_RETRY_EVENTS;
   return 0;
 taken:
-  add_relaxed(&shared->rings_taken, 1); /* whoever finds it grown finds the owner */
+  add_relaxed(&shared->rings_taken, 1); /* a reader that sees it grown also sees the owner */
   slot->ring = (u64)ring;
   slot->limit = 0;
   t->credit_end = 0;

@@ -6,7 +6,7 @@
 #include "tracer/stack_memory.h"
 #include "tracer/state.h"
 
-/* What is known of the step from a frame to its caller: a word. Bits 0-15 are these flags, bits 16-31 where
+/* The known facts about the step from a frame to its caller: a word. Bits 0-15 are these flags, bits 16-31 where
  * fp was saved, from the CFA, which is the caller's sp. Bits 32-63: 1 + the number of the next rare frame
  * from here outwards, 0: none. */
 #define STEP_USES_FP 1    /* it needs fp */
@@ -15,7 +15,7 @@
 #define STEP_RARE 8       /* it reads other words than these two: to be done again */
 #define STEP_NEEDS_FP 16  /* this step, or a later one through this one, needs fp */
 #define STEP_CHECKED 32   /* this step, or a later one, gives a caller an fp that is needed there */
-#define STEP_END_FIXED 64 /* the walk ends here whatever is in memory */
+#define STEP_END_FIXED 64 /* the walk always ends here */
 #define STEP_HIGH(step) ((step) >> 32)
 #define STEP_SAVED(step) ((s64)(s32)(u32)(step) >> 16)
 #define MAKE_STEP(flags, saved) ((flags) | (u64)(u16)(saved) << 16)

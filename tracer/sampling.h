@@ -79,8 +79,8 @@ INLINE void announce_bit(struct state* s, u32 bit) {
   announce_sixteen(s, bit);
 }
 
-/* After a block with this bit was removed. Whoever finds on the second look that a bit is needed after all
- * sets those above it, too: others may have cleared them for the moment that it was missing. */
+/* After a block with this bit was removed. A thread that finds on the second check that a bit is still needed
+ * also sets those above it: others may have cleared them for the moment that it was missing. */
 INLINE void withdraw_bit(struct state* s, const u64* bucket, u32 bit) {
   if (!bucket_has_bit(bucket, bit)) {
     clear_bit(s->bitmap, bit);

@@ -74,7 +74,7 @@ struct frame {
   u64 sp;
 };
 
-/* What else is known of it, if it is not plain. */
+/* Other facts about it, if it is not plain. */
 struct frame_more {
   u64 step; /* STEP_*: see rules.h */
   /* the rest is true only where fp matters */
@@ -88,7 +88,7 @@ struct frame_more {
 struct fresh_frame {
   u64 pc, sp;
   u64 fp;   /* if a step further out asked for fp */
-  u64 step; /* the rule that was followed, or with STEP_DESCRIBED what is known of the step */
+  u64 step; /* the rule that was followed, or with STEP_DESCRIBED the known facts about the step */
 };
 
 #define WINDOW_BYTES 4096
@@ -104,7 +104,7 @@ struct thread {
                      only if the ring is this thread's and knows its tid */
   u32 mean;       /* that the countdown was drawn with */
   u32 announced;  /* TRACER_EVENT_THREAD was sent */
-  u32 impatient;  /* waited in vain: no more waiting until the ring was seen half empty */
+  u32 impatient;  /* a wait failed: no more waiting until the ring was seen half empty */
   u32 retry_ring; /* events until a ring is asked for again */
   u64 heard,
       heard_at; /* the heartbeat that was seen last, and ticks when it was new; where the sequence is the clock */

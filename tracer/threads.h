@@ -108,7 +108,7 @@ INLINE u32 current_tid(const struct tracer_shared* shared, const struct slot* sl
   return TRACER_MADE_UP | (u32)(key * HASH_FACTOR >> 34);
 }
 
-/* Another thread, or the first one, runs on this control block. Its ring is told apart: see take_ring. */
+/* Another thread, or the first one, runs on this control block. It gets its own ring: see take_ring. */
 static NO_INLINE void begin_thread(struct state* s, const struct tracer_shared* shared, struct slot* slot,
                                    u32 tid) {
   struct thread* t = thread_of(s, slot);

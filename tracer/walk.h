@@ -58,7 +58,7 @@ static NO_INLINE struct frame* skip_unchanged_with_fp(struct thread* t, struct f
   return unchanged == from ? skip_unchanged(from, to, &t->more[t->checked - 1]) : unchanged;
 }
 
-/* What is known of the step from a frame that is kept. */
+/* The known facts about the step from a frame that is kept. */
 INLINE u64 step_of(const struct thread* t, u64 frame) {
   return frame < t->plain ? 0 : t->more[frame].step;
 }
@@ -373,7 +373,7 @@ INLINE int walk_stack(struct thread* t, u64 highest, u64 pc, u64 sp, u64 fp) {
     found = (struct found){last, 0, end, NOT_KEPT};
   }
   t->number = 0;
-  t->frame_count = found.count; /* as good as any moment for a signal handler to leave for good */
+  t->frame_count = found.count; /* a signal handler may leave permanently at this moment, too */
   signal_fence();
   if (LIKELY(!(special | found.odd) && found.count <= t->plain)) {
     keep_plain(t, &found);

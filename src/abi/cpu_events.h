@@ -59,7 +59,7 @@ static inline __attribute__((always_inline)) u32 slot_of_frame(u32 frame) {
 struct cpu_event_thread_exit {
   u8 kind;
   u8 process_ended;
-  u8 out_of_memory; /* the kernel chose the process, to end it for want of memory */
+  u8 out_of_memory; /* the kernel chose the process as the victim of an OOM kill */
   u8 unused;
   u32 tid;
   u32 pid;
@@ -98,8 +98,8 @@ struct cpu_counters {
 #define SEEN_SLOTS (1u << 17)
 #define MAX_PROCESSES 32768
 #define MAX_MAPPINGS 65536
-/* For want of mappings: many, as programs start with many samples; not without end, as where an address is wrong and no
- * mapping is missing, each copy is for nothing. */
+/* Because mappings are missing: many, because programs start with many samples; but bounded, because each copy is useless
+ * if an address is wrong and no mapping is missing. */
 #define COPIES_PER_MAPPINGS 4096
 
 #ifdef __cplusplus

@@ -63,8 +63,8 @@ static inline unsigned tracer_throwing_row(unsigned shape) {
 #define TRACER_HOOKS 32
 /* Allocators of one process. */
 #define TRACER_ALLOCATORS 8
-/* In the place of an allocator, for TRACER_FREE_SIZED: the function belongs to none and hands the block on to
- * one that is hooked. So its event tells the size only, and another one follows that frees. */
+/* In the place of an allocator, for TRACER_FREE_SIZED: the function belongs to none and passes the block to a
+ * hooked one. So its event only reports the size, and another one that frees follows. */
 #define TRACER_NO_ALLOCATOR 255
 
 /* At the start of the image. Offsets are from the start of the image; the image needs no relocation. */
@@ -120,7 +120,7 @@ enum tracer_clock {
 enum tracer_silence {
   TRACER_HEARD = 0,
   TRACER_PAUSED = 1, /* no heartbeat came for heartbeat_limit */
-  TRACER_GONE = 2    /* none came for TRACER_GONE_FACTOR times as long: for good */
+  TRACER_GONE = 2    /* none came for TRACER_GONE_FACTOR times as long: permanent */
 };
 #define TRACER_GONE_FACTOR 256
 #define TRACER_SLEEP_NS 50000
@@ -132,8 +132,8 @@ enum tracer_hook_kind {
   TRACER_HOOK_ENTRY = 2 /* up to 16 bytes of text at `address` are replaced */
 };
 
-/* One change of the target's memory. Written before the change is made and cleared after it is taken back, so
- * that whoever finds the shared memory can restore the target. */
+/* One change of the target's memory. Written before the change and cleared after it is undone, so that any
+ * process that finds the shared memory can restore the target. */
 struct tracer_journal_entry {
   u64 address;
   u8 before[16], after[16];

@@ -16,7 +16,7 @@ struct walk_rate {
 /* A thread's account, kept at every switch. What each switch and wake-up touches comes first, a cache line
  * for each: a thread moves between CPUs, and every line of its account moves with it. */
 struct thread_account {
-  u32 tid; /* whose it is; 0: nobody's, ACCOUNT_TAKEN: somebody's who is just being entered */
+  u32 tid; /* its owner; 0: none, ACCOUNT_TAKEN: an owner is just being entered */
   u32 pid;
   /* now */
   u64 in_ns;    /* runs since; 0: it does not run */
@@ -69,7 +69,7 @@ struct thread_account {
 #define PARKER_PARKED 1
 #define MAX_KEY_DISTANCES 1024
 
-/* The result of a wait that has none: the call goes on, returns no result that is kept, or nobody looked. */
+/* A wait without a result: the call is still running, its result is not kept, or it was not observed. */
 #define WAIT_NO_RESULT ((s64)(1ull << 63))
 
 enum off_cpu_event_kind { OFF_CPU_EVENT_WAIT = 16, OFF_CPU_EVENT_THREAD_END = 17, OFF_CPU_EVENT_FAULT = 18 };
@@ -138,7 +138,7 @@ struct off_cpu_counters {
   u64 walks, walk_ns;
   u64 run_ns; /* in the switch program, walks not included: from one switch in SWITCHES_PER_TIMING */
   u64 lost_ring_full, lost_accounts, lost_faults;
-  u64 untold_switches; /* threads that were found running though no switch had told that they got their CPU */
+  u64 untold_switches; /* threads found running although no switch event reported that they got their CPU */
   struct walk_rate waits_rate, preemptions_rate;
   u64 expects_result; /* the thread that runs here now has a wait that is held until its call returns */
 };

@@ -77,11 +77,11 @@ struct probe_call {
 struct probe_counters {
   u64 hits;        /* breakpoints, of recorded processes */
   u64 run_ns;      /* in calls that were walked, and their ends */
-  u64 calls_lost;  /* for want of any account */
+  u64 calls_lost;  /* no account was free */
   u64 stacks_lost; /* not walked, or the ring was full */
 };
 
-/* What a breakpoint is told of itself. */
+/* What a breakpoint knows about itself. */
 #define PROBE_COOKIE_NUMBER 0xffu
 #define PROBE_COOKIE_RETURNS 0x100u     /* an end at which the result is known */
 #define PROBE_COOKIE_CONDITIONAL 0x200u /* a jump that may not be taken */

@@ -98,7 +98,7 @@ STEP_FN u32 step_search_rows(struct step_walk* w, u32 low, u32 high, u32 address
   return low - 1;
 }
 
-/* What step_find_rule says instead of a rule, besides the ends of a walk. */
+/* What step_find_rule returns instead of a rule, in addition to the ends of a walk. */
 #define STEP_NO_RULE (-1)  /* a module with a table that says nothing here */
 #define STEP_NO_TABLE (-2) /* code made at run time */
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# The page that is checked in is what `make web` made of the sources that are checked in: web_dist_test.sh WEB_FOLDER
-# A new source, which no sum is of, is told too.
+# The checked-in page is what `make web` makes from the checked-in sources: web_dist_test.sh WEB_FOLDER
+# Also reports a new source without a sum.
 set -euo pipefail
 cd "$1"
 sha256sum --quiet -c dist/SHA256SUMS || { echo "web/dist is not what web/src gives: make web, and commit both"; exit 1; }

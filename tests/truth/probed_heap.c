@@ -76,7 +76,7 @@ __attribute__((noinline)) void caller_of_churns(int round) {
   __asm__ __volatile__("" ::: "memory");
 }
 
-/* Values of each width, and from wherever the compiler has them. */
+/* Values of each width, from any place the compiler keeps them in. */
 unsigned table[16];
 static unsigned counter;
 __attribute__((noinline)) void site_of_values(unsigned char narrow, signed char negative, unsigned short wide,

@@ -7,7 +7,7 @@
 PROBE_SEMAPHORE(otel_memory, alloc);
 PROBE_SEMAPHORE(otel_memory, free);
 
-/* So many blocks, once somebody listens; every second one is freed. What they stand for, 0: nobody came for ten seconds. */
+/* This many blocks, once a listener is there; frees every second one. Their total weight; 0: no listener for ten seconds. */
 unsigned long library_tells(int count) {
   unsigned long weight = 0;
   for (int i = 0; i < 5000 && (otel_memory_alloc_semaphore == 0 || otel_memory_free_semaphore == 0); ++i)

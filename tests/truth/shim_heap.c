@@ -64,7 +64,7 @@ static void ended(int site, size_t size) {
   if (booking) --sites[site].live_calls, sites[site].live_bytes -= size;
 }
 
-/* The same once more for the time before, under names that nobody asks for. */
+/* The same once more for the time before, under names that are never looked up. */
 #define SITES_OF(prefix)                                                            \
   SITE void* prefix##_plain(size_t size) {                                          \
     return booked(PLAIN, shim_alloc(size, 8), size);                                \

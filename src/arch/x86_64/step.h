@@ -13,8 +13,8 @@
 #define STEP_SIGRETURN 0x0f0000000fc0c748ull
 
 /* Does a call instruction end at this address? E8 rel32, or FF /2 with any addressing, as far as 7 bytes
- * back. It tells a return address from a number that happens to lie in code. 1 also when code cannot be read
- * here. */
+ * back. It separates a return address from a number that happens to point into code. 1 also if code cannot be
+ * read here. */
 STEP_FN int step_after_call(struct step_walk* w, u64 address) {
   u64 code = 0;
   if (!w) return 0;

@@ -3,7 +3,7 @@
 #
 #   forms.sh SOURCES OUTPUT CXX CLANGXX
 #
-# For each compiler (gcc, clang) and DWARF version there is a twin COMPILER-VERSION, which has all in itself, and beside it a
+# For each compiler (gcc, clang) and DWARF version there is a twin COMPILER-VERSION, which contains everything, and next to it a
 # folder for each form, with a file `program` of the same code. A form that the tools of this machine cannot make is left out,
 # and named with the reason in OUTPUT/missing.txt.
 set -euo pipefail
@@ -13,7 +13,7 @@ mkdir -p "$output"
 cd "$output"
 : >missing.txt
 
-# In a folder of its own: split DWARF leaves its files beside the objects.
+# In a folder of its own: split DWARF leaves its files next to the objects.
 build() { # FOLDER COMPILER OPTIONS...
   local folder=$1 compiler=$2
   shift 2

@@ -3,8 +3,8 @@
 #define FATHOM_ARCH_TRACER_MACHINE_H
 
 /* Without a fence, which would cost 11 to 15 ns each time: so a processor may read the clock early, and the
- * events of a block that goes from thread to thread may be stamped in the wrong order. Whoever reads the
- * rings sees that and puts it right (sources/heap/out_of_order_events.h). In one thread stamps are in order. */
+ * events of a block that goes from thread to thread may be stamped in the wrong order. The reader of the
+ * rings corrects that (sources/heap/out_of_order_events.h). In one thread stamps are in order. */
 INLINE u64 read_clock(void) {
   u32 low, high;
   __asm__ volatile("rdtsc" : "=a"(low), "=d"(high)::"memory");

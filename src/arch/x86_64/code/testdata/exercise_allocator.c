@@ -16,7 +16,7 @@
 typedef void* (*allocation_function)();
 
 #ifdef EXERCISE_STATIC
-/* Nobody to ask for names in a static program. */
+/* A static program has no loader to look names up. */
 // clang-format off
 #define NAMES(X) \
   X(malloc) X(calloc) X(realloc) X(free) X(posix_memalign) X(aligned_alloc) X(memalign) X(valloc) X(reallocarray)
