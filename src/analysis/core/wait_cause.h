@@ -15,7 +15,7 @@ namespace fathom::analysis {
 
 enum class Cause : std::uint8_t {
   kFutex,   // a lock, a condition variable, a join: user space's own synchronisation
-  kPoll,    // epoll, poll, select; reading an eventfd or a timerfd
+  kPoll,    // epoll, poll, select; reading an eventfd, a timerfd, a signalfd or inotify
   kSleep,   // nanosleep and similar calls
   kSignal,  // sigwait, sigsuspend, pause
   kPipe,
