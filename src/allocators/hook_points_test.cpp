@@ -8,6 +8,7 @@
 #include <cstring>
 #include <numeric>
 
+#include "allocators/nameless/code_map.h"
 #include "allocators/testing_libraries.h"
 #include "elf/module_file.h"
 #include "elf/testing_elf.h"
@@ -56,7 +57,8 @@ class HandMade {
     names_.push_back({});
   }
 
-  HookPoints points(std::vector<CodeRange> own_code = {{{kFunction}, {kFunction + 0x40}}}) {
+  HookPoints points(std::vector<CodeRange> own_code = {{{kFunction}, {kFunction + 0x40}}},
+                    const BranchCheck& may_branch = {}) {
     elf::testing::ElfBuilder builder(type_);
     builder.segment(PT_LOAD, PF_R | PF_X, kCode, builder.blob(code_));
     builder.segment(PT_LOAD, PF_R | PF_W, kData, builder.blob(data_));
@@ -89,7 +91,7 @@ class HandMade {
     EXPECT_TRUE(file);
     Allocator allocator{Kind::kJemalloc, "jemalloc", "", {}, std::move(own_code)};
     allocator.functions.push_back({"malloc", TRACER_MALLOC, {kFunction}, 0x40, std::nullopt});
-    const auto all = hook_points_of(*file, allocator);
+    const auto all = hook_points_of(*file, allocator, may_branch);
     EXPECT_THAT(all, SizeIs(1));
     return all.at(0);
   }
@@ -154,6 +156,19 @@ TEST(HookPoints, BranchesIntoTheFirstBytesFromOutsideAreTold) {
   file.reference(kCode + 0x50, {0xe9}, kFunction + 30);             // nothing changes that
   EXPECT_THAT(file.points().entered_at, ElementsAre(3, 9));
   EXPECT_EQ(file.points().direct_references, 0U);
+}
+
+TEST(HookPoints, BytesThatTheCheckKnowsToBeNoBranchAreNone) {
+  HandMade file;
+  file.reference(kCode + 0x10, {0x0f, 0x42, 0xe8}, kFunction + 1);  // the end of a cmov, and a comparison
+  file.reference(kCode + 0x20, {0xe9}, kFunction + 9);
+  std::vector<std::uint64_t> asked;
+  const auto points = file.points({}, [&](std::uint64_t, std::uint64_t target) {
+    asked.push_back(target - kFunction);
+    return target == kFunction + 9;
+  });
+  EXPECT_THAT(asked, ElementsAre(1, 9));
+  EXPECT_THAT(points.entered_at, ElementsAre(9));
 }
 
 TEST(HookPoints, ACallOfWhatFollowsAnEndbrIsACallOfTheFunction) {
@@ -281,7 +296,11 @@ Program read(const std::string& path) {
   if (!file) throw std::runtime_error(file.error().message);
   auto found = find(file->elf(), nullptr);
   if (found.allocators.empty()) throw std::runtime_error(path + ": no allocator");
-  auto points = hook_points_of(file->elf(), found.allocators[0]);
+  // As a recording does: in a megabyte of code, some bytes look like a branch to any place.
+  const nameless::CodeMap code(file->elf());
+  auto points = hook_points_of(file->elf(), found.allocators[0], [&](std::uint64_t at, std::uint64_t target) {
+    return code.may_branch(at, target);
+  });
   return {std::move(*file), std::move(found.allocators[0]), std::move(points)};
 }
 
