@@ -36,9 +36,17 @@ void expect_sound(const AllocatorStates& states, const AddressRanges& present) {
   }
 }
 
-TEST(JemallocState, StrippedProgramIsReadToTheByte) {
+// For each way to divide an address.
+class JemallocState : public ::testing::TestWithParam<jemalloc::TreeShape> {
+ protected:
+  const jemalloc::TreeShape& shape() const { return GetParam(); }
+};
+INSTANTIATE_TEST_SUITE_P(Shapes, JemallocState, ::testing::ValuesIn(jemalloc::kShapes),
+                         [](const auto& info) { return std::to_string(info.param.levels) + "_levels"; });
+
+TEST_P(JemallocState, StrippedProgramIsReadToTheByte) {
   HandMadeMemory memory;
-  HandMadeJemalloc jemalloc(memory);
+  HandMadeJemalloc jemalloc(memory, jemalloc::layouts()[0], shape());
   jemalloc.add(4096, 0, 4, true, 10);                            // 64 blocks of 64 bytes, 10 of them free
   jemalloc.add(5 * 4096, 0, 17, true, 32, 2);                    // 32 of 640, all free, of another arena
   jemalloc.add(16384 + 4096, 0, 36);                             // a large one with its padding
@@ -78,10 +86,10 @@ TEST(JemallocState, StrippedProgramIsReadToTheByte) {
   EXPECT_EQ(memory.faults, 0u);
 }
 
-TEST(JemallocState, VersionIsTriedAndNotLookedUp) {
+TEST_P(JemallocState, VersionIsTriedAndNotLookedUp) {
   for (const jemalloc::Layout& layout : jemalloc::layouts()) {
     HandMadeMemory memory;
-    HandMadeJemalloc jemalloc(memory, layout);
+    HandMadeJemalloc jemalloc(memory, layout, shape());
     for (std::uint64_t i = 0; i < 20; ++i) {
       jemalloc.add(5 * 4096, 0, 17, true, i);
       jemalloc.add(16384 + 4096, 0, 36);
@@ -95,21 +103,21 @@ TEST(JemallocState, VersionIsTriedAndNotLookedUp) {
   }
 }
 
-TEST(JemallocState, EntryThatWasClearedLeadsToNoRecord) {
+TEST_P(JemallocState, EntryThatWasClearedLeadsToNoRecord) {
   HandMadeMemory memory;
-  HandMadeJemalloc jemalloc(memory);
+  HandMadeJemalloc jemalloc(memory, jemalloc::layouts()[0], shape());
   for (int i = 0; i < 100; ++i) jemalloc.add(4096, 0, 4, true, 1);
   // jemalloc leaves the size class in a cleared entry.
-  memory.write(HandMadeJemalloc::entry_of(HandMadeJemalloc::kHeap), std::uint64_t{232} << 48);
+  memory.write(jemalloc.entry_of(HandMadeJemalloc::kHeap), shape().wide() ? 0 : std::uint64_t{232} << 48);
   const AllocatorStates states = memory.states();
   ASSERT_EQ(states.allocators.size(), 1u);
   EXPECT_EQ(states.allocators[0].records, 99u);
   EXPECT_EQ(states.allocators[0].certainty, Certainty::kVerified);
 }
 
-TEST(JemallocState, FewTornRecordsAreCountedAndManyRefused) {
+TEST_P(JemallocState, FewTornRecordsAreCountedAndManyRefused) {
   HandMadeMemory memory;
-  HandMadeJemalloc jemalloc(memory);
+  HandMadeJemalloc jemalloc(memory, jemalloc::layouts()[0], shape());
   std::vector<std::uint64_t> records;
   for (int i = 0; i < 400; ++i) records.push_back(jemalloc.add(4096, 0, 4, true, 1));
   memory.write(records[7] + 8, 0x7f0041234000);  // by now it is another page's
@@ -126,9 +134,9 @@ TEST(JemallocState, FewTornRecordsAreCountedAndManyRefused) {
   expect_sound(states, memory.present());
 }
 
-TEST(JemallocState, ExtentsOverEachOtherAreNotCountedTwice) {
+TEST_P(JemallocState, ExtentsOverEachOtherAreNotCountedTwice) {
   HandMadeMemory memory;
-  HandMadeJemalloc jemalloc(memory);
+  HandMadeJemalloc jemalloc(memory, jemalloc::layouts()[0], shape());
   for (int i = 0; i < 200; ++i) jemalloc.add(8 * 4096, 1, 232);
   const std::uint64_t large = jemalloc.add(8 * 4096, 1, 232);
   jemalloc.add(8 * 4096, 1, 232);
@@ -139,9 +147,9 @@ TEST(JemallocState, ExtentsOverEachOtherAreNotCountedTwice) {
   expect_sound(states, memory.present());
 }
 
-TEST(JemallocState, RecordThatIsNotInMemoryIsNotFetched) {
+TEST_P(JemallocState, RecordThatIsNotInMemoryIsNotFetched) {
   HandMadeMemory memory;
-  HandMadeJemalloc jemalloc(memory);
+  HandMadeJemalloc jemalloc(memory, jemalloc::layouts()[0], shape());
   for (int i = 0; i < 700; ++i) jemalloc.add(4096, 0, 4, true, 1);
   memory.drop(HandMadeJemalloc::kRecords + 4096);  // 32 records
   const AllocatorStates states = memory.states();
@@ -149,9 +157,9 @@ TEST(JemallocState, RecordThatIsNotInMemoryIsNotFetched) {
   EXPECT_EQ(states.allocators[0].moved, 32u);
 }
 
-TEST(JemallocState, ChainOfMetadataThatGoesInCirclesEnds) {
+TEST_P(JemallocState, ChainOfMetadataThatGoesInCirclesEnds) {
   HandMadeMemory memory;
-  HandMadeJemalloc jemalloc(memory);
+  HandMadeJemalloc jemalloc(memory, jemalloc::layouts()[0], shape());
   jemalloc.add(4096, 0, 4, true, 1);
   memory.write(HandMadeJemalloc::kBlock + 8, HandMadeJemalloc::kBlock);
   const AllocatorStates states = memory.states();
@@ -159,7 +167,7 @@ TEST(JemallocState, ChainOfMetadataThatGoesInCirclesEnds) {
 }
 
 // One of another version, or one that was loaded and is not used.
-TEST(JemallocState, WithoutATreeIsSaidToBeUnknown) {
+TEST(JemallocStates, WithoutATreeIsSaidToBeUnknown) {
   HandMadeMemory memory;
   memory.map(0x7f0000000000, 0x10000, "/usr/lib/libjemalloc.so.2");
   const AllocatorStates states = memory.states();
@@ -242,12 +250,14 @@ TEST(GlibcState, ArenaThatDoesNotAgreeIsNotKnown) {
 // Words of valid memory that are replaced by others, by pointers into all that is mapped, or by noise.
 TEST(HostileMemory, NothingThatAProcessWritesIsTrusted) {
   std::mt19937_64 random(20261123);
-  const std::uint64_t bases[] = {HandMadeJemalloc::kRoot,   HandMadeJemalloc::kBlock, HandMadeJemalloc::kLeaf,
-                                 HandMadeJemalloc::kHeap,   HandMadeGlibc::kArena,    HandMadeGlibc::kHeap,
-                                 HandMadeJemalloc::kRecords};
+  const std::uint64_t bases[] = {HandMadeJemalloc::kRoot,    HandMadeJemalloc::kBlock,
+                                 HandMadeJemalloc::kLeaf,    HandMadeJemalloc::kHeap,
+                                 HandMadeGlibc::kArena,      HandMadeGlibc::kHeap,
+                                 HandMadeJemalloc::kRecords, HandMadeJemalloc::kTable};
   for (int round = 0; round < 120; ++round) {
     HandMadeMemory memory;
-    HandMadeJemalloc jemalloc(memory);
+    HandMadeJemalloc jemalloc(memory, jemalloc::layouts()[0],
+                              jemalloc::kShapes[static_cast<unsigned>(round) % std::size(jemalloc::kShapes)]);
     HandMadeGlibc glibc(memory);
     for (int i = 0; i < 40; ++i) jemalloc.add(5 * 4096, 0, 17, true, random() % 33);
     for (int i = 0; i < 20; ++i) glibc.free(0x1000 + i * 0x2000u, 0x1000);

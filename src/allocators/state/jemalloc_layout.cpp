@@ -6,11 +6,12 @@ namespace fathom::allocators::jemalloc {
 namespace {
 
 // The fields from the lowest bit: 12 arena, slab, committed, [dumpable or whose pages,] zeroed, [guarded,] state, 8 size
-// class, 10 free blocks.
+// class, 10 free blocks. In a wide entry of the tree, 5.3 has the size class above flags and the state; until 5.2 it is a
+// number of its own.
 constexpr Layout kLayouts[] = {
-    {"5.3", 17, 3, 20, 28, 14},
-    {"5.1 or 5.2", 16, 2, 18, 26, 0},
-    {"5.0", 15, 2, 17, 25, 0},
+    {"5.3", 17, 3, 20, 28, 14, 5},
+    {"5.1 or 5.2", 16, 2, 18, 26, 0, 0},
+    {"5.0", 15, 2, 17, 25, 0, 0},
 };
 constexpr std::uint32_t kNoArena = 4095, kMostBlocks = 512;
 

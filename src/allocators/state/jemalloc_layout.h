@@ -3,7 +3,8 @@
 // (extent_structs.h), 5.2, 5.3 (edata.h), rtree.h, sc.h; for pages of 4 KiB and a quantum of 16.
 //
 // Which version it is, is tried and not looked up: a record read by the wrong layout does not agree with itself (its
-// size is none of its size class, more blocks are free than fit in).
+// size is none of its size class, more blocks are free than fit in). How the tree that leads to the records divides an
+// address is a second question (jemalloc_shape.h).
 #pragma once
 
 #include <array>
@@ -30,7 +31,8 @@ static_assert(class_size(kSmallClasses - 1) == 14336 && class_size(kSmallClasses
 struct Layout {
   std::string_view versions;
   unsigned state_shift, state_bits, class_shift, free_shift;
-  unsigned owner_shift;  // of the bit that says who handed the pages out; 0: it has none
+  unsigned owner_shift;        // of the bit that says who handed the pages out; 0: it has none
+  unsigned entry_class_shift;  // of the size class in the second word of a wide entry of the page tree
 };
 std::span<const Layout> layouts();
 
@@ -51,10 +53,5 @@ struct Extent {
 // The first three words of a record. nullopt: they do not agree with each other.
 using ExtentWords = std::array<std::uint64_t, 3>;
 std::optional<Extent> decode(const Layout& layout, const ExtentWords& words);
-
-// The address of the record that an entry of the page tree points to; 0: to none.
-constexpr std::uint64_t record_of(std::uint64_t entry) {
-  return entry & 0x0000'ffff'ffff'ffc0;  // above is the size class, below are flags
-}
 
 }  // namespace fathom::allocators::jemalloc

@@ -3,74 +3,20 @@
 #include <algorithm>
 #include <cstring>
 #include <optional>
-#include <unordered_set>
+#include <span>
 
 namespace fathom::allocators::jemalloc {
 namespace {
 
-constexpr std::uint64_t kWords = kTableBytes / 8;  // of a root or a leaf
-constexpr std::uint64_t kPiece = 64 * 1024;        // read at once
+constexpr std::uint64_t kPiece = 64 * 1024;                       // of records that are read at once
+constexpr std::uint64_t kMetadataBlock = std::uint64_t{1} << 21;  // each begins at a multiple
 constexpr std::uint64_t kMostExtents = std::uint64_t{1} << 25;
-constexpr std::size_t kMostLeaves = 1 << 16;  // 64 TiB
-constexpr std::size_t kMostRoots = 8, kMostProbes = 1 << 17;
+constexpr std::size_t kMostTables = 1 << 16;
 
 struct Entry {
-  std::uint64_t record;
+  LeafEntry words;
   std::uint32_t index;  // in the leaf
-  std::uint32_t size_class;
 };
-
-// The words of the present pages of [start, end), in pieces. `take(address, words)` returns false to stop.
-template <class Take>
-bool for_each_piece(PresentMemory& memory, std::uint64_t start, std::uint64_t end, Take&& take) {
-  std::vector<std::uint64_t> words;
-  for (const AddressRange& range : memory.present().within(start, end))
-    for (std::uint64_t at = range.start; at < range.end; at += kPiece) {
-      words.resize(std::min(kPiece, range.end - at) / 8);
-      if (!memory.read(at, std::as_writable_bytes(std::span(words)))) {
-        if (memory.used_up()) return false;
-        continue;
-      }
-      if (!take(at, std::span<const std::uint64_t>(words))) return false;
-    }
-  return true;
-}
-
-bool can_be_table(const ProcessMap& map, std::uint64_t address) {
-  return address != 0 && address % 64 == 0 && address < kAddressLimit - kTableBytes &&
-         map.anonymous.covers(address, kTableBytes);
-}
-
-std::optional<ExtentWords> read_record(PresentMemory& memory, const ProcessMap& map, std::uint64_t record) {
-  if (record == 0 || !map.anonymous.covers(record, sizeof(ExtentWords))) return std::nullopt;
-  return memory.value<ExtentWords>(record);
-}
-
-// Which GiB of addresses the leaf at `address` is for, by its first entries. nullopt: it is no leaf.
-std::optional<std::uint64_t> slot_of_leaf(PresentMemory& memory, const ProcessMap& map,
-                                          std::uint64_t address) {
-  constexpr int kMostPages = 16, kMostMisses = 8;
-  int pages = 0, misses = 0;
-  std::array<std::uint64_t, kPageBytes / 8> words;
-  for (const AddressRange& range : memory.present().within(address, address + kTableBytes))
-    for (std::uint64_t at = range.start; at < range.end;) {
-      if (++pages > kMostPages) return std::nullopt;
-      const std::uint64_t end = std::min(range.end, at / kPageBytes * kPageBytes + kPageBytes);
-      const std::size_t count = (end - at) / 8;
-      if (!memory.read(at, std::as_writable_bytes(std::span(words).first(count)))) return std::nullopt;
-      for (std::size_t i = 0; i < count; ++i) {
-        const std::uint64_t record = record_of(words[i]);
-        if (record == 0) continue;
-        const std::uint64_t index = (at - address) / 8 + i;
-        const auto found = read_record(memory, map, record);
-        if (found && ((*found)[1] / kPageBytes & (kWords - 1)) == index && (*found)[1] < kAddressLimit)
-          return (*found)[1] / kLeafSpan;
-        if (++misses >= kMostMisses) return std::nullopt;
-      }
-      at = end;
-    }
-  return std::nullopt;
-}
 
 // The first entry of an active extent repeats its size class; one that is not in use has none.
 bool agree(const Extent& extent, std::uint32_t size_class) {
@@ -81,17 +27,18 @@ bool agree(const Extent& extent, std::uint32_t size_class) {
 struct Sample {
   ExtentWords words;
   std::uint64_t page;
-  std::uint32_t size_class;  // of the entry
+  LeafEntry entry;
 };
 // The layout that most records agree with; null where none convinces, or two do as well.
-const Layout* choose_layout(std::span<const Sample> samples) {
+const Layout* choose_layout(const TreeShape& shape, std::span<const Sample> samples) {
   const Layout* best = nullptr;
   std::size_t most = 0, second = 0;
   for (const Layout& layout : layouts()) {
     const auto agreeing =
         static_cast<std::size_t>(std::count_if(samples.begin(), samples.end(), [&](const Sample& each) {
           const auto extent = decode(layout, each.words);
-          return extent && extent->start == each.page && agree(*extent, each.size_class);
+          return extent && extent->start == each.page &&
+                 agree(*extent, size_class(shape, layout, each.entry.rest));
         }));
     if (agreeing > most) {
       second = most;
@@ -104,34 +51,76 @@ const Layout* choose_layout(std::span<const Sample> samples) {
   return most > second && most * 10 >= samples.size() * 9 ? best : nullptr;
 }
 
+// A leaf, and the first address that it stands for.
+struct Place {
+  std::uint64_t address, first;
+};
+
+// All leaves below a table, ascending. False: it leads to something else than tables, or there are too many.
+class LeafList {
+ public:
+  LeafList(PresentMemory& memory, const ProcessMap& map, const TreeShape& shape)
+      : memory_(memory), map_(map), shape_(shape) {}
+  bool add_below(unsigned level, std::uint64_t table, std::uint64_t first) {
+    bool only_tables = true;
+    const std::uint64_t end = table + shape_.table_bytes(level);
+    const bool read = for_each_piece(memory_, table, end, [&](std::uint64_t at, auto words) {
+      for (std::size_t i = 0; i < words.size() && only_tables; ++i) {
+        if (words[i] == 0) continue;
+        const std::uint64_t index = (at - table) / 8 + i;
+        only_tables = add(level - 1, words[i], first + index * shape_.span(level));
+      }
+      return only_tables;
+    });
+    return read;
+  }
+  const std::vector<Place>& leaves() const { return leaves_; }
+
+ private:
+  bool add(unsigned level, std::uint64_t table, std::uint64_t first) {
+    if (first >= kAddressLimit || !can_be_table(map_, table, shape_.table_bytes(level)) ||
+        ++tables_ > kMostTables)
+      return false;
+    if (level > 0) return add_below(level, table, first);
+    leaves_.push_back({table, first});
+    return true;
+  }
+  PresentMemory& memory_;
+  const ProcessMap& map_;
+  const TreeShape& shape_;
+  std::vector<Place> leaves_;
+  std::size_t tables_ = 0;
+};
+
 // One leaf's entries -> extents that begin in it.
 class Leaf {
  public:
-  Leaf(PresentMemory& memory, const ProcessMap& map, std::uint64_t address, std::uint64_t slot)
-      : memory_(memory), map_(map), address_(address), slot_(slot) {}
+  Leaf(PresentMemory& memory, const ProcessMap& map, const TreeShape& shape, const Place& place)
+      : memory_(memory), map_(map), shape_(shape), place_(place) {}
 
   // False: there was too much to read.
   bool read() {
+    const std::uint64_t stride = shape_.entry_bytes / 8;
     std::uint64_t last = 0;
-    return for_each_piece(
-               memory_, address_, address_ + kTableBytes,
-               [&](std::uint64_t at, auto words) {
-                 for (std::size_t i = 0; i < words.size(); ++i) {
-                   const std::uint64_t record = record_of(words[i]);
-                   // A slab has an entry for each of its pages, another extent one for its first and its last.
-                   if (record != 0 && record != last)
-                     entries_.push_back({record, static_cast<std::uint32_t>((at - address_) / 8 + i),
-                                         static_cast<std::uint32_t>(words[i] >> 48 & 0xff)});
-                   if (record != 0) last = record;
-                 }
-                 return true;
-               }) &&
+    return for_each_piece(memory_, place_.address, place_.address + shape_.table_bytes(0),
+                          [&](std::uint64_t at, auto words) {
+                            for (std::size_t i = 0; i + stride <= words.size(); i += stride) {
+                              const LeafEntry entry = leaf_entry(shape_, words.subspan(i));
+                              // A slab has an entry for each of its pages, another extent one for its first and its
+                              // last.
+                              const std::uint64_t index = ((at - place_.address) / 8 + i) / stride;
+                              if (entry.record != 0 && entry.record != last)
+                                entries_.push_back({entry, static_cast<std::uint32_t>(index)});
+                              if (entry.record != 0) last = entry.record;
+                            }
+                            return true;
+                          }) &&
            read_records();
   }
 
   std::span<const Entry> entries() const { return entries_; }  // in the order of addresses
   const std::optional<ExtentWords>& words(std::size_t i) const { return words_[i]; }
-  std::uint64_t page(std::size_t i) const { return slot_ * kLeafSpan + entries_[i].index * kPageBytes; }
+  std::uint64_t page(std::size_t i) const { return place_.first + entries_[i].index * kPageBytes; }
 
  private:
   // In the order in which the records lie in memory: these are dense, so a piece holds many of them.
@@ -139,15 +128,16 @@ class Leaf {
     words_.assign(entries_.size(), std::nullopt);
     std::vector<std::uint32_t> order(entries_.size());
     for (std::uint32_t i = 0; i < order.size(); ++i) order[i] = i;
-    std::sort(order.begin(), order.end(),
-              [&](std::uint32_t a, std::uint32_t b) { return entries_[a].record < entries_[b].record; });
+    std::sort(order.begin(), order.end(), [&](std::uint32_t a, std::uint32_t b) {
+      return entries_[a].words.record < entries_[b].words.record;
+    });
     std::vector<std::byte> piece;
     for (std::size_t first = 0; first < order.size();) {
-      const std::uint64_t start = entries_[order[first]].record;
+      const std::uint64_t start = entries_[order[first]].words.record;
       std::uint64_t end = start + sizeof(ExtentWords);
       std::size_t last = first + 1;
       while (last < order.size()) {
-        const std::uint64_t next = entries_[order[last]].record;
+        const std::uint64_t next = entries_[order[last]].words.record;
         if (next > end + kPageBytes || next + sizeof(ExtentWords) - start > kPiece) break;
         end = next + sizeof(ExtentWords);
         ++last;
@@ -156,7 +146,7 @@ class Leaf {
       const bool whole = map_.anonymous.covers(start, end - start) && memory_.read(start, piece);
       if (memory_.used_up()) return false;
       for (std::size_t i = first; i < last; ++i) {
-        const std::uint64_t record = entries_[order[i]].record;
+        const std::uint64_t record = entries_[order[i]].words.record;
         if (!whole) {  // a page among them is not there: each by itself
           words_[order[i]] = read_record(memory_, map_, record);
           continue;
@@ -171,37 +161,13 @@ class Leaf {
 
   PresentMemory& memory_;
   const ProcessMap& map_;
-  std::uint64_t address_, slot_;
+  const TreeShape& shape_;
+  Place place_;
   std::vector<Entry> entries_;
   std::vector<std::optional<ExtentWords>> words_;
 };
 
 }  // namespace
-
-std::vector<Root> find_roots(PresentMemory& memory, const ProcessMap& map) {
-  std::vector<Root> roots;
-  std::unordered_set<std::uint64_t> probed;
-  for (const ModuleData& data : map.data) {
-    if (data.range.size() < kTableBytes) continue;
-    for_each_piece(memory, data.range.start, data.range.end, [&](std::uint64_t at, auto words) {
-      for (std::size_t i = 0; i < words.size(); ++i) {
-        const std::uint64_t word = words[i];
-        if (word == 0 || word % 64 != 0 || !can_be_table(map, word)) continue;
-        if (probed.size() >= kMostProbes || roots.size() >= kMostRoots) return false;
-        if (!probed.insert(word).second) continue;
-        const auto slot = slot_of_leaf(memory, map, word);
-        const std::uint64_t place = at + i * 8;
-        if (!slot || place - data.range.start < *slot * 8) continue;
-        const std::uint64_t root = place - *slot * 8;
-        if (data.range.end - root < kTableBytes) continue;
-        if (std::none_of(roots.begin(), roots.end(), [&](const Root& each) { return each.address == root; }))
-          roots.push_back({root, data.path});
-      }
-      return true;
-    });
-  }
-  return roots;
-}
 
 bool MetadataBlocks::knows(std::uint64_t address) const {
   const auto after = blocks_.upper_bound(address);
@@ -216,10 +182,11 @@ bool MetadataBlocks::add(std::uint64_t address) {
   };
   for (bool first = true; address != 0 && blocks_.size() < kMostBlocks; first = false) {
     if (!first && blocks_.contains(address)) return true;
-    if (address % kTableBytes != 0 || address >= kAddressLimit || !map_.anonymous.covers(address, kPageBytes))
+    if (address % kMetadataBlock != 0 || address >= kAddressLimit ||
+        !map_.anonymous.covers(address, kPageBytes))
       return !first;
     const auto header = memory_.value<Header>(address);
-    if (!header || header->size == 0 || header->size % kTableBytes != 0 ||
+    if (!header || header->size == 0 || header->size % kMetadataBlock != 0 ||
         !map_.anonymous.covers(address, header->size) || header->unused_size > header->size ||
         header->unused < address || header->unused - address > header->size)
       return !first;
@@ -235,8 +202,8 @@ void MetadataBlocks::add_block_of(std::uint64_t address) {
   constexpr int kMostSteps = 512;  // a block of 1 GiB
   constexpr std::uint64_t kMostTries = 1 << 16;
   if (knows(address)) return;
-  std::uint64_t block = address / kTableBytes * kTableBytes;
-  for (int step = 0; step < kMostSteps && block != 0; ++step, block -= kTableBytes) {
+  std::uint64_t block = address / kMetadataBlock * kMetadataBlock;
+  for (int step = 0; step < kMostSteps && block != 0; ++step, block -= kMetadataBlock) {
     if (++tries_ > kMostTries) return;
     if (add(block)) return;
   }
@@ -245,27 +212,15 @@ void MetadataBlocks::add_block_of(std::uint64_t address) {
 WalkResult walk(PresentMemory& memory, const ProcessMap& map, const Root& root, MetadataBlocks& metadata,
                 const std::function<void(const Extent&)>& visit) {
   WalkResult result;
-  std::vector<std::pair<std::uint64_t, std::uint64_t>> leaves;  // slot, address
-  bool only_leaves = true;
-  const bool read =
-      for_each_piece(memory, root.address, root.address + kTableBytes, [&](std::uint64_t at, auto words) {
-        for (std::size_t i = 0; i < words.size(); ++i) {
-          if (words[i] == 0) continue;
-          const std::uint64_t slot = (at - root.address) / 8 + i;
-          only_leaves = only_leaves && slot < kAddressLimit / kLeafSpan && can_be_table(map, words[i]) &&
-                        leaves.size() < kMostLeaves;
-          if (!only_leaves) return false;
-          leaves.push_back({slot, words[i]});
-        }
-        return true;
-      });
-  if (!read || leaves.empty()) return result;
+  const TreeShape& shape = *root.shape;
+  LeafList list(memory, map, shape);
+  if (!list.add_below(shape.root_level(), root.address, 0) || list.leaves().empty()) return result;
   result.is_tree = true;
 
   std::uint64_t last_end = 0;
-  for (const auto& [slot, address] : leaves) {
-    metadata.add_block_of(address);
-    Leaf leaf(memory, map, address, slot);
+  for (const Place& place : list.leaves()) {
+    metadata.add_block_of(place.address);
+    Leaf leaf(memory, map, shape, place);
     if (!leaf.read() || result.extents > kMostExtents) {
       result.cut = true;
       return result;
@@ -275,16 +230,16 @@ WalkResult walk(PresentMemory& memory, const ProcessMap& map, const Root& root, 
       std::vector<Sample> sample;
       for (std::size_t i = 0; i < entries.size() && sample.size() < 4096; ++i)
         if (leaf.words(i) && (*leaf.words(i))[1] / kPageBytes == leaf.page(i) / kPageBytes)
-          sample.push_back({*leaf.words(i), leaf.page(i), entries[i].size_class});
+          sample.push_back({*leaf.words(i), leaf.page(i), entries[i].words});
       if (sample.empty()) continue;
-      result.layout = choose_layout(sample);
+      result.layout = choose_layout(shape, sample);
       if (result.layout == nullptr) return result;
     }
     std::uint64_t last_record_block = 0;
     for (std::size_t i = 0; i < entries.size(); ++i) {
-      if (const std::uint64_t block = entries[i].record / kTableBytes; block != last_record_block) {
+      if (const std::uint64_t block = entries[i].words.record / kMetadataBlock; block != last_record_block) {
         last_record_block = block;
-        metadata.add_block_of(entries[i].record);
+        metadata.add_block_of(entries[i].words.record);
       }
       const auto& words = leaf.words(i);
       const auto extent = words ? decode(*result.layout, *words) : std::nullopt;
@@ -293,7 +248,7 @@ WalkResult walk(PresentMemory& memory, const ProcessMap& map, const Root& root, 
       // A record that is elsewhere by now, lies in no mapping or over the one before, was changed while we read.
       if (!extent || extent->start != page || page < last_end || !map.anonymous.covers(page, extent->size) ||
           extent->state == ExtentState::kInTransition) {
-        if (result.moved++ == 0) result.first_bad = entries[i].record;
+        if (result.moved++ == 0) result.first_bad = entries[i].words.record;
         result.moved_bytes += extent ? extent->size : kPageBytes;
         continue;
       }

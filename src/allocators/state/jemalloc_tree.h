@@ -1,28 +1,18 @@
-// jemalloc's page tree as it lies in memory: finding its root, and visiting all extents in ascending order. What the
-// extents add up to is jemalloc_state.h. Pure over PresentMemory.
+// jemalloc's page tree as it lies in memory: visiting all extents in ascending order, from a root (jemalloc_roots.h). What
+// the extents add up to is jemalloc_state.h. Pure over PresentMemory.
 #pragma once
 
 #include <cstdint>
 #include <functional>
 #include <map>
-#include <string>
 #include <vector>
 
 #include "allocators/state/jemalloc_layout.h"
+#include "allocators/state/jemalloc_roots.h"
 #include "allocators/state/present_memory.h"
 #include "allocators/state/process_map.h"
 
 namespace fathom::allocators::jemalloc {
-
-inline constexpr std::uint64_t kTableBytes = std::uint64_t{1} << 21;  // the root, and each leaf: 2^18 words
-inline constexpr std::uint64_t kLeafSpan = std::uint64_t{1} << 30;    // addresses that one leaf stands for
-
-struct Root {
-  std::uint64_t address = 0;
-  std::string module;  // whose data it lies in
-};
-// Candidates: places where at least one entry leads to a record that leads back.
-std::vector<Root> find_roots(PresentMemory& memory, const ProcessMap& map);
 
 // Blocks of memory that jemalloc has for its own records. They begin at multiples of 2 MiB, carry their size and are
 // chained.

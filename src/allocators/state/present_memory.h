@@ -6,6 +6,7 @@
 // process gave back since is read once more as zeros, and that is all that reading can do to it.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -101,5 +102,23 @@ class PresentMemory {
   std::uint64_t bytes_left_, until_ns_;
   std::vector<CachedLine> cache_;
 };
+
+// The words of the present pages of [start, end), in pieces. `take(address, words)` returns false to stop. False: stopped, or
+// a limit was met; a piece that is gone by now is left out.
+template <class Take>
+bool for_each_piece(PresentMemory& memory, std::uint64_t start, std::uint64_t end, Take&& take) {
+  constexpr std::uint64_t kPiece = 64 * 1024;  // read at once
+  std::vector<std::uint64_t> words;
+  for (const AddressRange& range : memory.present().within(start, end))
+    for (std::uint64_t at = range.start; at < range.end; at += kPiece) {
+      words.resize(std::min(kPiece, range.end - at) / 8);
+      if (!memory.read(at, std::as_writable_bytes(std::span(words)))) {
+        if (memory.used_up()) return false;
+        continue;
+      }
+      if (!take(at, std::span<const std::uint64_t>(words))) return false;
+    }
+  return true;
+}
 
 }  // namespace fathom::allocators

@@ -10,6 +10,7 @@
 
 #include "allocators/state/glibc_layout.h"
 #include "allocators/state/jemalloc_layout.h"
+#include "allocators/state/jemalloc_shape.h"
 #include "allocators/state/present_memory.h"
 #include "allocators/state/process_reader.h"
 #include "process/maps.h"
@@ -80,21 +81,26 @@ class HandMadeMemory : public MemoryReader {
   std::vector<process::MapEntry> maps_;
 };
 
-// A jemalloc in a stripped program; 5.3 where nothing else is said.
+// A jemalloc in a stripped program; 5.3 with a tree of two levels where nothing else is said.
 class HandMadeJemalloc {
  public:
   static constexpr std::uint64_t kData = 0x5555'0000'0000, kRoot = kData + 0x2078;
   static constexpr std::uint64_t kBlock = 0x7f00'0000'0000, kLeaf = kBlock + 0x1000,
                                  kRecords = kLeaf + (1 << 21);
+  static constexpr std::uint64_t kTable =
+      kBlock + 0x300'000;  // between root and leaf, where the tree has one
   static constexpr std::uint64_t kHeap = 0x7f00'4000'0000, kHeapBytes = 64 << 20;
 
-  explicit HandMadeJemalloc(HandMadeMemory& memory, const jemalloc::Layout& layout = jemalloc::layouts()[0])
-      : memory_(memory), layout_(layout) {
+  explicit HandMadeJemalloc(HandMadeMemory& memory, const jemalloc::Layout& layout = jemalloc::layouts()[0],
+                            const jemalloc::TreeShape& shape = jemalloc::kShapes[0])
+      : memory_(memory), layout_(layout), shape_(shape) {
     memory.map(kData, 0x2000, "/usr/bin/node");
     memory.map(kData + 0x2000, 4 << 20);
     memory.map(kBlock, 4 << 20);
     memory.map(kHeap, kHeapBytes);
-    memory.write(kRoot + kHeap / (1 << 30) * 8, kLeaf);
+    const unsigned top = shape.root_level();
+    memory.write(kRoot + shape.index(top, kHeap) * 8, top == 1 ? kLeaf : kTable);
+    if (top == 2) memory.write(kTable + shape.index(1, kHeap) * 8, kLeaf);
     const std::uint64_t header[] = {4 << 20, 0, 0, kBlock + (3 << 20), 1 << 20};
     for (std::size_t i = 0; i < 5; ++i) memory.write(kBlock + i * 8, header[i]);
   }
@@ -115,14 +121,19 @@ class HandMadeJemalloc {
     next_ += size;
     return record;
   }
-  static std::uint64_t entry_of(std::uint64_t page) { return kLeaf + page % (1 << 30) / kPageBytes * 8; }
+  std::uint64_t entry_of(std::uint64_t page) const {
+    return kLeaf + shape_.index(0, page) * shape_.entry_bytes;
+  }
 
  private:
   void enter(std::uint64_t page, std::uint64_t record, std::uint64_t size_class, bool slab) {
-    memory_.write(entry_of(page), record | size_class << 48 | std::uint64_t{slab});
+    if (!shape_.wide()) return memory_.write(entry_of(page), record | size_class << 48 | std::uint64_t{slab});
+    memory_.write(entry_of(page), record);
+    memory_.write(entry_of(page) + 8, size_class << layout_.entry_class_shift | std::uint64_t{slab});
   }
   HandMadeMemory& memory_;
   const jemalloc::Layout& layout_;
+  const jemalloc::TreeShape& shape_;
   std::uint64_t next_ = kHeap, next_record_ = kRecords;
 };
 
