@@ -103,6 +103,25 @@ TEST_P(JemallocState, VersionIsTriedAndNotLookedUp) {
   }
 }
 
+// A slab has an entry for each of its pages, some of them in the next leaf.
+TEST_P(JemallocState, ExtentsMayReachOverTheEndOfALeaf) {
+  for (const bool slab : {true, false}) {
+    HandMadeMemory memory;
+    HandMadeJemalloc jemalloc(memory, jemalloc::layouts()[0], shape());
+    jemalloc.add(4096, 0, 4, true, 10);
+    jemalloc.go_on_before_next_leaf(2 * 4096);
+    jemalloc.add(5 * 4096, slab ? 0 : 1, slab ? 17 : 232, slab, 12);
+    jemalloc.add(4096, 0, 4, true, 20);
+    const AllocatorStates states = memory.states();
+    ASSERT_EQ(states.allocators.size(), 1u);
+    const AllocatorState& state = states.allocators[0];
+    EXPECT_EQ(state.certainty, Certainty::kVerified) << state.reason << state.moved;
+    EXPECT_EQ(state.records, 3u);
+    EXPECT_EQ(state.bytes(HeldKind::kLive), 54u * 64 + 44 * 64 + (slab ? 20 * 640 : 0));
+    EXPECT_EQ(state.bytes(HeldKind::kDirty), slab ? 0 : 5u * 4096);
+  }
+}
+
 TEST_P(JemallocState, EntryThatWasClearedLeadsToNoRecord) {
   HandMadeMemory memory;
   HandMadeJemalloc jemalloc(memory, jemalloc::layouts()[0], shape());

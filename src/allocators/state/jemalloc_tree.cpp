@@ -98,10 +98,10 @@ class Leaf {
   Leaf(PresentMemory& memory, const ProcessMap& map, const TreeShape& shape, const Place& place)
       : memory_(memory), map_(map), shape_(shape), place_(place) {}
 
-  // False: there was too much to read.
-  bool read() {
+  // `last`: the record of the last entry before, also of another leaf; of the last one of this leaf afterwards. False: there was
+  // too much to read.
+  bool read(std::uint64_t& last) {
     const std::uint64_t stride = shape_.entry_bytes / 8;
-    std::uint64_t last = 0;
     return for_each_piece(memory_, place_.address, place_.address + shape_.table_bytes(0),
                           [&](std::uint64_t at, auto words) {
                             for (std::size_t i = 0; i + stride <= words.size(); i += stride) {
@@ -217,11 +217,11 @@ WalkResult walk(PresentMemory& memory, const ProcessMap& map, const Root& root, 
   if (!list.add_below(shape.root_level(), root.address, 0) || list.leaves().empty()) return result;
   result.is_tree = true;
 
-  std::uint64_t last_end = 0;
+  std::uint64_t last_end = 0, last_record = 0;
   for (const Place& place : list.leaves()) {
     metadata.add_block_of(place.address);
     Leaf leaf(memory, map, shape, place);
-    if (!leaf.read() || result.extents > kMostExtents) {
+    if (!leaf.read(last_record) || result.extents > kMostExtents) {
       result.cut = true;
       return result;
     }

@@ -89,6 +89,7 @@ class HandMadeJemalloc {
                                  kRecords = kLeaf + (1 << 21);
   static constexpr std::uint64_t kTable =
       kBlock + 0x300'000;  // between root and leaf, where the tree has one
+  static constexpr std::uint64_t kNextLeaf = kBlock + (8 << 20);
   static constexpr std::uint64_t kHeap = 0x7f00'4000'0000, kHeapBytes = 64 << 20;
 
   explicit HandMadeJemalloc(HandMadeMemory& memory, const jemalloc::Layout& layout = jemalloc::layouts()[0],
@@ -98,9 +99,7 @@ class HandMadeJemalloc {
     memory.map(kData + 0x2000, 4 << 20);
     memory.map(kBlock, 4 << 20);
     memory.map(kHeap, kHeapBytes);
-    const unsigned top = shape.root_level();
-    memory.write(kRoot + shape.index(top, kHeap) * 8, top == 1 ? kLeaf : kTable);
-    if (top == 2) memory.write(kTable + shape.index(1, kHeap) * 8, kLeaf);
+    add_leaf(kHeap, kLeaf);
     const std::uint64_t header[] = {4 << 20, 0, 0, kBlock + (3 << 20), 1 << 20};
     for (std::size_t i = 0; i < 5; ++i) memory.write(kBlock + i * 8, header[i]);
   }
@@ -121,11 +120,24 @@ class HandMadeJemalloc {
     next_ += size;
     return record;
   }
+  // So many bytes before the addresses of the next leaf.
+  void go_on_before_next_leaf(std::uint64_t bytes) {
+    const std::uint64_t next = kHeap + shape_.span(1);
+    memory_.map(next - kHeapBytes, 2 * kHeapBytes);
+    memory_.map(kNextLeaf, shape_.table_bytes(0));
+    add_leaf(next, kNextLeaf);
+    next_ = next - bytes;
+  }
   std::uint64_t entry_of(std::uint64_t page) const {
-    return kLeaf + shape_.index(0, page) * shape_.entry_bytes;
+    return (page < kHeap + shape_.span(1) ? kLeaf : kNextLeaf) + shape_.index(0, page) * shape_.entry_bytes;
   }
 
  private:
+  void add_leaf(std::uint64_t first, std::uint64_t leaf) {
+    const unsigned top = shape_.root_level();
+    memory_.write(kRoot + shape_.index(top, first) * 8, top == 1 ? leaf : kTable);
+    if (top == 2) memory_.write(kTable + shape_.index(1, first) * 8, leaf);
+  }
   void enter(std::uint64_t page, std::uint64_t record, std::uint64_t size_class, bool slab) {
     if (!shape_.wide()) return memory_.write(entry_of(page), record | size_class << 48 | std::uint64_t{slab});
     memory_.write(entry_of(page), record);
