@@ -123,6 +123,7 @@ Result<WatchPlan> plan_watch(const elf::ElfFile& file, std::span<const BelievedE
   add(choice.resizes, Point::kResizes);
   const Role role = entries[choice.gives].role;
   plan.belief.multiplies = role == Role::kCalloc || role == Role::kMallocn;
+  plan.belief.flags_tell_alignment = role == Role::kMallocx;
   plan.belief.frees_tell_size = choice.frees && entries[*choice.frees].role == Role::kSdallocx;
   plan.belief.same_size = of_one_jemalloc_class;
   plan.belief.all_ends_watched = true;

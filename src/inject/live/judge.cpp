@@ -23,11 +23,13 @@ constexpr std::uint64_t kMistaken = 50, kLostShare = 20;
 struct Call {
   std::uint64_t stack, return_to;
   std::optional<std::uint64_t> size;  // none: what was asked for is no size
+  std::uint64_t alignment;
 };
 
 struct Block {
   std::uint64_t size;
-  std::uint64_t end;  // behind its last byte
+  std::uint64_t aligned_size;  // rounded up to a multiple of its alignment
+  std::uint64_t end;           // behind its last byte
 };
 
 class Judge {
@@ -88,6 +90,10 @@ class Judge {
     return size;
   }
 
+  std::uint64_t alignment_of(const Hit& hit) const {
+    return belief_.flags_tell_alignment ? std::uint64_t{1} << (hit.second & 63) : 1;
+  }
+
   void see_call(const Hit& hit) {
     ++verdict_.calls;
     auto& calls = calls_[hit.thread];
@@ -96,7 +102,7 @@ class Judge {
     const auto size = size_of(hit);
     if (!size) ++odd_sizes_;
     if (calls.size() == kMostNested) calls.erase(calls.begin());
-    calls.push_back({hit.stack, hit.return_to, size});
+    calls.push_back({hit.stack, hit.return_to, size, alignment_of(hit)});
   }
 
   void see_return(const Hit& hit) {
@@ -110,12 +116,12 @@ class Judge {
       ++strangers_;
       return;
     }
-    const auto size = calls.back().size;
+    const Call call = calls.back();
     calls.pop_back();
-    if (size && hit.result != 0) give(hit.result, *size);
+    if (call.size && hit.result != 0) give(hit.result, *call.size, call.alignment);
   }
 
-  void give(std::uint64_t start, std::uint64_t size) {
+  void give(std::uint64_t start, std::uint64_t size, std::uint64_t alignment) {
     ++verdict_.blocks;
     if (is_odd(start)) {
       ++odd_results_;
@@ -130,7 +136,7 @@ class Judge {
       at = blocks_.erase(at);
     }
     given_twice_ += lies_there ? 1 : 0;
-    blocks_[start] = {size, end};
+    blocks_[start] = {size, (size + alignment - 1) & ~(alignment - 1), end};
   }
 
   bool is_odd(std::uint64_t address) const {
@@ -149,11 +155,17 @@ class Judge {
     if (block == blocks_.end()) return;
     ++verdict_.known_frees;
     if (belief_.frees_tell_size) {
-      const std::uint64_t given = block->second.size;
-      const bool same = given == hit.second || (belief_.same_size && belief_.same_size(given, hit.second));
-      ++(same ? verdict_.equal_sizes : other_sizes_);
+      ++(is_size_of(block->second, hit.second) ? verdict_.equal_sizes : other_sizes_);
     }
     blocks_.erase(block);
+  }
+
+  // By its own size, or as one that came to the same place after a free that nobody saw: allocators divide memory into places of
+  // one class, and the class of a block is that of its size rounded up to its alignment.
+  bool is_size_of(const Block& block, std::uint64_t freed) const {
+    if (block.size == freed) return true;
+    return belief_.same_size != nullptr &&
+           (belief_.same_size(block.size, freed) || belief_.same_size(block.aligned_size, freed));
   }
 
   void see_resize(const Hit& hit) {

@@ -51,6 +51,8 @@ class MemoryPicture {
 // What the labels say.
 struct Belief {
   bool multiplies = false;  // a block has as many bytes as both arguments multiplied, as of calloc
+  // The second argument of what gives holds the logarithm of an alignment in its lowest six bits, as the flags of mallocx do.
+  bool flags_tell_alignment = false;
   bool frees_tell_size = false;
   // Whatever else frees or resizes blocks of this allocator was watched as well, in all threads of the process. false: an address may have
   // had several blocks between two hits.

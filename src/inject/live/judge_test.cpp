@@ -208,6 +208,34 @@ TEST(Judge, ASizeOfTheSameClassIsTheSame) {
   EXPECT_EQ(verdict_of(program.hits, belief).kind, Kind::kConfirmed);
 }
 
+// With four registers not all ways to free are watched: rallocx frees a block of 100 bytes at a multiple of 64, which takes 128,
+// and calloc gives the place to one of 120.
+TEST(Judge, BlockThatNobodySawFreedLeavesItsPlaceToOneOfItsClass) {
+  Belief belief = kSized;
+  belief.all_ends_watched = false;
+  belief.same_size = [](std::uint64_t given, std::uint64_t freed) {
+    return (given + 15) / 16 == (freed + 15) / 16;
+  };
+  for (std::uint64_t log = 0; log <= 12; ++log)
+    for (std::uint64_t size = 1; size <= 300; size += 7) {
+      const std::uint64_t alignment = std::uint64_t{1} << log,
+                          whole = (size + alignment - 1) / alignment * alignment;
+      const auto equal_sizes = [&](std::uint64_t freed) {
+        Program program;
+        const auto block = program.allocate(size);
+        program.hits[0].second = log | 0x40;  // zeroed
+        program.release(block, freed);
+        return verdict_of(program.hits, belief).equal_sizes;
+      };
+      belief.flags_tell_alignment = true;
+      EXPECT_EQ(equal_sizes(size), 1u);
+      EXPECT_EQ(equal_sizes(whole), 1u) << size << " at " << alignment;
+      EXPECT_EQ(equal_sizes(whole + 17), 0u) << size << " at " << alignment;
+      belief.flags_tell_alignment = false;
+      EXPECT_EQ(equal_sizes(whole), (size + 15) / 16 == (whole + 15) / 16) << size << " at " << alignment;
+    }
+}
+
 TEST(Judge, BlockOutsideOfTheHeapIsContradicted) {
   for (const std::uint64_t place :
        {kCode + 0x100, kStack + 0x100, std::uint64_t{0x1000}, std::uint64_t{1} << 60}) {
