@@ -163,7 +163,7 @@ TEST_F(Survival, ChildrenForkedMeanwhileLive) {
 
 // The kernel drops SIGCHLD where nobody wants it, but not while the thread that it is for is traced: another thread is
 // then woken for it. Before parents were spared, 30 to 41 waits ended in 100 cycles; what is left are children that are made
-// between a look for them and the stop. Each child waits until its parent is out of fork (testdata/target.c).
+// between a look for them and the stop.
 TEST_F(Survival, NoWaitEndsBecauseAChildOfTheProcessHasEnded) {
   TestTarget target(TARGET_DYNAMIC, {"parents"});
   ASSERT_TRUE(target.ready());
