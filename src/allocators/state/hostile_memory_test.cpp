@@ -197,6 +197,19 @@ TEST(JemallocStates, WithoutATreeIsSaidToBeUnknown) {
             "it was never used, or its records are of a version that is not known");
 }
 
+// As in any program: a reading each second must not follow them all.
+TEST(JemallocStates, PointersInDataAreNoEntriesOfARoot) {
+  constexpr std::uint64_t kData = 0x5555'0000'0000, kDataBytes = 1 << 20, kHeap = 0x7f00'0000'0000;
+  HandMadeMemory memory;
+  memory.map(kData, 0x1000, "/bin/program");
+  memory.map(kData + 0x1000, kDataBytes);
+  memory.map(kHeap, 64 << 20);
+  for (std::uint64_t at = 0; at < kDataBytes; at += 256) memory.write(kData + 0x1000 + at, kHeap + at * 16);
+  for (std::uint64_t at = 0; at < 16 * kDataBytes; at += 4096) memory.write(kHeap + at, at + 1);
+  EXPECT_TRUE(memory.states().allocators.empty());
+  EXPECT_LT(memory.bytes_read, 3 * kDataBytes);
+}
+
 TEST(GlibcState, MainArenaIsReadToTheByte) {
   HandMadeMemory memory;
   HandMadeGlibc glibc(memory);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <span>
 #include <unordered_set>
 
 namespace fathom::allocators::jemalloc {
@@ -15,9 +16,8 @@ class Probe {
   Probe(PresentMemory& memory, const ProcessMap& map, const TreeShape& shape)
       : memory_(memory), map_(map), shape_(shape) {}
 
-  // The first address that a table of that level at `address` stands for. nullopt: it is none.
+  // The first address that a table of that level stands for, if one lies at `address`, where it can. nullopt: none does.
   std::optional<std::uint64_t> first_address(unsigned level, std::uint64_t address) {
-    if (!can_be_table(map_, address, shape_.table_bytes(level))) return std::nullopt;
     const std::uint64_t stride = level == 0 ? shape_.entry_bytes / 8 : 1;
     constexpr int kMostPages = 16, kMostMisses = 8;
     int pages = 0, misses = 0;
@@ -30,6 +30,8 @@ class Probe {
         if (!memory_.read(at, std::as_writable_bytes(page))) return std::nullopt;
         for (std::size_t i = 0; i < page.size(); i += stride) {
           if (page[i] == 0) continue;
+          // A table leads to tables and nothing else.
+          if (level > 0 && !can_be_table(map_, page[i], shape_.table_bytes(level - 1))) return std::nullopt;
           const auto leads_to =
               level == 0 ? page_of(leaf_entry(shape_, page.subspan(i))) : first_address(level - 1, page[i]);
           const std::uint64_t index = ((at - address) / 8 + i) / stride;
@@ -57,6 +59,16 @@ class Probe {
   const TreeShape& shape_;
 };
 
+// A root is empty behind the entries of addresses that a process can have, so a word with others behind it is none of its entries.
+// Without this, each pointer in a module's data would be followed.
+bool can_be_entry(const TreeShape& shape, std::span<const std::uint64_t> words, std::size_t i) {
+  const std::uint64_t used = kAddressLimit / shape.span(shape.root_level());
+  const std::size_t end = std::min<std::uint64_t>(words.size(), i + shape.table_entries() - used + 1);
+  for (std::size_t at = i + used; at < end; ++at)
+    if (words[at] != 0) return false;
+  return true;
+}
+
 void find_roots_of(const TreeShape& shape, PresentMemory& memory, const ProcessMap& map,
                    std::vector<Root>& roots) {
   Probe probe(memory, map, shape);
@@ -67,7 +79,7 @@ void find_roots_of(const TreeShape& shape, PresentMemory& memory, const ProcessM
     for_each_piece(memory, data.range.start, data.range.end, [&](std::uint64_t at, auto words) {
       for (std::size_t i = 0; i < words.size(); ++i) {
         const std::uint64_t word = words[i];
-        if (!can_be_table(map, word, shape.table_bytes(top - 1))) continue;
+        if (!can_be_table(map, word, shape.table_bytes(top - 1)) || !can_be_entry(shape, words, i)) continue;
         if (probed.size() >= kMostProbes || roots.size() >= kMostRoots) return false;
         if (!probed.insert(word).second) continue;
         const auto first = probe.first_address(top - 1, word);
