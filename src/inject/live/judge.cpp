@@ -64,8 +64,9 @@ class Judge {
     against(odd_resizes_, 0, verdict_.resizes, "blocks resized lie where no heap is");
     against(strangers_, lost == 0 ? 0 : returns_ / kLostShare, returns_, "returns belong to no call");
     const std::uint64_t frees = verdict_.known_frees, blocks = verdict_.blocks;
-    // What nobody saw may explain many other sizes, but hardly nine in ten.
-    against(other_sizes_, all_seen ? 0 : std::max(frees - frees / 10, kEnoughFrees), frees,
+    // What nobody saw may explain many other sizes, but hardly nine in ten; a hit that was lost explains one.
+    const std::uint64_t unseen = std::max(frees - frees / 10, kEnoughFrees);
+    against(other_sizes_, belief_.all_ends_watched ? std::min(lost, unseen) : unseen, frees,
             "blocks were freed with another size than they were given with");
     against(given_twice_, all_seen ? 0 : blocks, blocks,
             "blocks were given while one that nobody had freed lay there");

@@ -304,7 +304,30 @@ TEST(Judge, SizesMayDifferForAsManyAsUnseenCallsExplain) {
   EXPECT_EQ(with(1, true), Kind::kContradicted);
   EXPECT_EQ(with(90, false), Kind::kConfirmed);
   EXPECT_EQ(with(91, false), Kind::kContradicted);
-  EXPECT_EQ(with(90, true, 1), Kind::kConfirmed);
+  for (const int lost : {1, 30, 90}) {
+    EXPECT_EQ(with(lost, true, static_cast<std::uint64_t>(lost)), Kind::kConfirmed);
+    EXPECT_EQ(with(lost + 1, true, static_cast<std::uint64_t>(lost)), Kind::kContradicted);
+  }
+  EXPECT_EQ(with(91, true, 1000), Kind::kContradicted);
+}
+
+TEST(Judge, LostHitsSpeakAgainstNobody) {
+  std::mt19937 random(3);
+  for (unsigned seed = 1; seed <= 200; ++seed) {
+    Program program(seed);
+    program.work(400);
+    std::uint64_t lost = 0;
+    std::vector<Hit> arrived;
+    for (const Hit& each : program.hits) {
+      if (random() % 100 < seed % 8)
+        ++lost;
+      else
+        arrived.push_back(each);
+    }
+    const Verdict verdict = verdict_of(arrived, kSized, lost);
+    EXPECT_EQ(verdict.why.find("with another size"), std::string::npos)
+        << lost << " of " << program.hits.size() << ": " << verdict.why;
+  }
 }
 
 TEST(Judge, BlocksThatLieSideBySideAreFine) {
