@@ -22,6 +22,7 @@ using ::testing::HasSubstr;
 
 // Where the child is, in memory that both see.
 struct Board {
+  std::atomic<int> calling;  // threads
   std::atomic<std::uint64_t> rounds;
 };
 
@@ -51,6 +52,7 @@ std::vector<WatchedPoint> all_points() {
 }
 
 void call_all(Board& board) {
+  ++board.calling;
   for (std::uint64_t i = board.rounds.fetch_add(1);; i = board.rounds.fetch_add(1)) {
     live_frees(live_gives(i, 1), i);
     live_resizes(i);
@@ -72,7 +74,7 @@ class Breakpoints : public ::testing::Test {
     child_ = ::fork();
     ASSERT_GE(child_, 0);
     if (child_ != 0) {
-      while (threads > 0 && board_->rounds < static_cast<std::uint64_t>(threads)) ::usleep(1000);
+      while (threads > 0 && board_->calling < threads) ::usleep(1000);
       return;
     }
     ::prctl(PR_SET_PDEATHSIG, SIGKILL);
