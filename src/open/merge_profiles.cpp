@@ -7,6 +7,9 @@
 #include <limits>
 #include <optional>
 #include <set>
+#include <utility>
+
+#include "model/recorded_time.h"
 
 namespace fathom::open {
 namespace {
@@ -264,6 +267,19 @@ void sort_by_time(Profile& profile) {
     std::ranges::stable_sort(series.points, {}, &model::Point::time_ns);
 }
 
+// What lies between the recordings is no time of the merged one.
+std::uint64_t unrecorded_between(const std::vector<MergeInput>& inputs) {
+  std::vector<std::pair<std::uint64_t, std::uint64_t>> intervals;
+  std::uint64_t inside = 0;
+  for (const MergeInput& input : inputs) {
+    const model::Meta& meta = input.profile.meta;
+    if (meta.start_ns == 0) continue;
+    intervals.emplace_back(meta.start_ns, meta.end_ns);
+    inside += model::unrecorded_ns(meta);
+  }
+  return model::gaps_between(std::move(intervals)) + inside;
+}
+
 }  // namespace
 
 Result<Merged> merge_profiles(std::vector<MergeInput> inputs) {
@@ -275,6 +291,7 @@ Result<Merged> merge_profiles(std::vector<MergeInput> inputs) {
   bring_to_one_clock(inputs, merged.notes);
   note_overlaps(inputs, merged.notes);
   const std::string target = target_of(inputs);
+  const std::uint64_t unrecorded = unrecorded_between(inputs);
   bool lives = false;
   std::string engine;
   for (MergeInput& input : inputs) {
@@ -293,6 +310,8 @@ Result<Merged> merge_profiles(std::vector<MergeInput> inputs) {
   model::Meta& meta = merged.profile.meta;
   meta.target = target;
   meta.engine = engine;
+  meta.facts.erase(model::kUnrecordedFact);
+  if (unrecorded != 0) meta.facts[model::kUnrecordedFact] = std::to_string(unrecorded);
   meta.facts["merged"] = std::to_string(inputs.size());
   for (const std::string& note : merged.notes) merged.profile.quality.notes.push_back(note);
   if (const Result<> sound = model::check(merged.profile); !sound) return tl::unexpected(sound.error());

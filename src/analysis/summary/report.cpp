@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <charconv>
 
+#include "model/recorded_time.h"
+
 namespace fathom::analysis {
 namespace {
 
@@ -66,10 +68,11 @@ Activity measure_activity(const model::Profile& profile, const Selection& select
   Activity activity;
   activity.cpus = number_in(profile.meta.facts, "cpus");
   const double length = profile.meta.end_ns > profile.meta.start_ns ? profile.duration_s() : 0;
+  const double gaps = length - model::recorded_s(profile);  // of merged recordings
   const double from = selection.from_ns ? static_cast<double>(*selection.from_ns) * 1e-9 : 0;
   const double to = selection.to_ns ? std::min(length, static_cast<double>(*selection.to_ns) * 1e-9) : length;
-  activity.duration_s = std::max(0.0, to - from);
   const bool whole_time = !selection.from_ns && !selection.to_ns;
+  activity.duration_s = std::max(0.0, to - from - (whole_time ? gaps : 0));
   // Of memory alone only the first thread is known, and of that one only how it began.
   activity.watched = profile.meta.engine.empty() || profile.meta.frequency_hz != 0 ||
                      !profile.all_samples().empty() || !profile.all_waits().empty();
