@@ -18,6 +18,7 @@
 #include "analysis/diff/fail_condition.h"
 #include "analysis/diff/memory_diff.h"
 #include "analysis/diff/power.h"
+#include "analysis/diff/totals.h"
 #include "analysis/diff/work_series.h"
 #include "analysis/summary/side_quality.h"
 #include "cli/command.h"
@@ -48,7 +49,7 @@ struct DiffArguments {
   std::string flamegraph, width = "both";
   present::FlameGraphOptions picture;
   OutputPath output;
-  std::size_t top = 10;
+  std::optional<std::size_t> top;
   bool json = false, markdown = false, folded = false;
   bool noise = false, fold_generics = false, wide = false;
 };
@@ -444,18 +445,22 @@ Result<int> run_diff(const DiffArguments& arguments) {
   style.style.width = arguments.wide ? 0 : output_width();
   style.style.cut_names = arguments.output.path.empty() && output_is_narrow();
   style.style.color = arguments.output.path.empty() && output_has_color();
-  style.style.top = arguments.top;
+  constexpr std::size_t kUsualRows = 10, kOneScreen = 40;
+  style.style.top = arguments.top.value_or(kUsualRows);
   style.noise = arguments.noise;
+  if (!arguments.top && !arguments.noise) style.lines = kOneScreen;
   // Of all that is compared; a metric that was asked for by name is compared alone.
   const std::optional<analysis::MemoryDiff> memory =
       arguments.selection.metric.empty() ? analysis::make_memory_diff(inputs.base, inputs.fresh)
                                          : std::nullopt;
   style.memory = memory ? &*memory : nullptr;
+  const std::vector<analysis::Total> totals = analysis::make_totals(inputs.base, inputs.fresh, *reports);
+  style.totals = &totals;
   const analysis::DiffQuality quality{quality_of(inputs.base), quality_of(inputs.fresh)};
   style.quality = &quality;
   const std::string text = arguments.power ? power_text(reports->front(), power)
                            : arguments.json
-                               ? present::diff_json(*reports, failed, style.memory, style.quality)
+                               ? present::diff_json(*reports, failed, style.memory, style.quality, totals)
                            : arguments.markdown ? present::diff_markdown(*reports, style)
                            : arguments.folded   ? present::write_diff_folded(reports->front())
                                                 : present::diff_text(*reports, style);
@@ -509,7 +514,9 @@ Run add_diff(CLI::App& app) {
       ->capture_default_str();
   app.add_option("--title", arguments->picture.title, "heading of the picture");
   app.add_flag("--inverted,--icicle", arguments->picture.inverted, "draw the root at the top");
-  app.add_option("--top", arguments->top, "rows per table; 0: all")->capture_default_str();
+  app.add_option("--top", arguments->top,
+                 "rows per table, and all tables; 0: all rows (default: what fits into 40 lines)")
+      ->type_name("N");
   app.add_flag("--noise", arguments->noise, "also list changes within noise");
   app.add_flag("--fold-generics", arguments->fold_generics, "merge Vec<u8>::push and Vec<u16>::push");
   app.add_flag("--wide", arguments->wide, "do not shorten names");

@@ -13,7 +13,7 @@ TEST_F(Cli, DiffSaysWhatChangedAndFailsWhereItIsTold) {
   EXPECT_EQ(text.status, 0);
   EXPECT_EQ(text.error, "");
   EXPECT_THAT(text.out, HasSubstr("Trie::root (trie.rs:311) went from 10.0 % to 30.0 %"));
-  EXPECT_THAT(run({"diff", base, base}).out, HasSubstr("Nothing differs by more than noise"));
+  EXPECT_THAT(run({"diff", base, base}).out, HasSubstr("No function changed by more than noise"));
 
   const Outcome failed = run({"diff", base, fresh, "--fail-if", "self > +50% : Trie::root"});
   EXPECT_EQ(failed.status, 5);
@@ -59,7 +59,7 @@ TEST_F(Cli, DiffSaysAConditionOfTheHeapOnce) {
     hand->profile.meta.facts["exit"] = "0";
     ASSERT_TRUE(store::Writer::create(path).value().finish(hand->profile));
   }
-  const Outcome outcome = run({"diff", base, fresh, "--fail-if", "allocated > +5%"});
+  const Outcome outcome = run({"diff", base, fresh, "--top", "10", "--fail-if", "allocated > +5%"});
   EXPECT_EQ(outcome.status, 5) << outcome.error;
   EXPECT_THAT(outcome.out, HasSubstr("allocated bytes per second"));
   EXPECT_EQ(outcome.error.find(" holds: "), outcome.error.rfind(" holds: ")) << outcome.error;
@@ -70,7 +70,7 @@ TEST_F(Cli, DiffTakesRangesRunsAndFoldedStacks) {
   ASSERT_TRUE(store::Writer::create(base).value().finish(analysis::side_of_change(false)));
   ASSERT_TRUE(store::Writer::create(fresh).value().finish(analysis::side_of_change(true)));
   EXPECT_THAT(run({"diff", base, "--base", ":10", "--new", "10:"}).out,
-              HasSubstr("Nothing differs by more than noise"));
+              HasSubstr("No function changed by more than noise"));
   const Outcome runs = run({"diff", "--base", base, base, "--new", fresh, fresh});
   EXPECT_EQ(runs.status, 0);
   EXPECT_THAT(runs.out, HasSubstr("base  2 runs ("));
@@ -106,8 +106,9 @@ TEST_F(Cli, DiffSaysHowFarRunsLieApartAndHowEvenTheLoadWas) {
   ASSERT_TRUE(store::Writer::create(fresh).value().finish(analysis::side_of_change(true)));
   const std::string equal = run({"diff", base, base, "--wide"}).out;
   EXPECT_THAT(equal, HasSubstr("1,150 samples, an even load)"));
-  EXPECT_THAT(run({"diff", base, fresh, "--wide"}).out, HasSubstr("1.0 % is assumed"));
-  const std::string runs = run({"diff", "--base", base, base, base, base, "--new", fresh, "--wide"}).out;
+  EXPECT_THAT(run({"diff", base, fresh, "--wide"}).out, HasSubstr("with 1.0 % assumed between runs"));
+  const std::string runs =
+      run({"diff", "--base", base, base, base, base, "--new", fresh, "--wide", "--top", "10"}).out;
   EXPECT_THAT(runs, HasSubstr("runs lie apart by 0.0 %"));
   EXPECT_THAT(runs, HasSubstr("known of base, and taken for the one run of new, too"));
   EXPECT_THAT(runs, Not(HasSubstr("is assumed")));

@@ -16,6 +16,7 @@
 #include "analysis/core/words.h"
 #include "analysis/diff/block_histogram.h"
 #include "analysis/diff/load_evenness.h"
+#include "analysis/diff/measured.h"
 #include "analysis/diff/run_spread.h"
 
 namespace fathom::analysis {
@@ -31,25 +32,12 @@ constexpr std::array<std::pair<Normalization, std::string_view>, 5> kNormalizati
      {Normalization::kWork, "work"}}};
 
 constexpr double kLeastForPieces_s = 2;
-constexpr double kLeastSamples = 10;   // of both sides, to be looked at
+constexpr double kLeastSamples = 10;  // of both sides, to be looked at
+constexpr double kLevelOfTotals = 0.05;
 constexpr double kLeastShare = 0.001;  // of both sides' wholes
 
 bool is_time(Metric metric) {
   return model::info_of(metric).kind == model::MetricKind::kTime;
-}
-
-// The part of the recording that is compared, in ns from its start.
-struct Window {
-  std::uint64_t from = 0, to = 0;
-  double seconds() const { return to > from ? static_cast<double>(to - from) * 1e-9 : 0; }
-};
-Window window_of(const DiffRun& run) {
-  const model::Meta& meta = run.profile->meta;
-  const std::uint64_t length = meta.end_ns > meta.start_ns ? meta.end_ns - meta.start_ns : 0;
-  Window window;
-  window.from = std::min(run.selection.from_ns.value_or(0), length);
-  window.to = std::min(run.selection.to_ns.value_or(length), length);
-  return window;
 }
 
 // Whether a single run's distance from others of its program is assumed: no side has enough runs to tell.
@@ -58,18 +46,13 @@ bool spread_is_assumed(std::size_t base_runs, std::size_t runs) {
   return (base_runs == 1 && fresh_runs < kRunsThatTell) || (fresh_runs == 1 && base_runs < kRunsThatTell);
 }
 
-bool is_whole_run(const DiffRun& run) {
-  const auto& facts = run.profile->meta.facts;
-  return facts.contains("command") && (facts.contains("exit") || facts.contains("signal")) &&
-         !run.selection.from_ns && !run.selection.to_ns;
-}
-
 // ns of a value, 1 for what is no time, 0 where a sample's time is not known.
 double base_unit(const model::Profile& profile, Metric metric) {
   return metric == Metric::kCpu ? sample_period_ns(profile) : 1;
 }
 
 double cpu_seconds(const DiffRun& run) {
+  if (const auto measured = measured_cpu_ns(run)) return measured->value * 1e-9;
   Selection selection = run.selection;
   selection.metric = Metric::kCpu;
   const Filter filter(*run.profile, selection);
@@ -103,8 +86,9 @@ Normalization choose(const std::vector<const DiffRun*>& runs, std::size_t base_r
   // What grows with the time that is recorded; what is live at a moment does not.
   const bool flows = options.metric != Metric::kHeapLive && options.metric != Metric::kHeapPeak &&
                      options.metric != Metric::kHeapLeaked;
-  if (!options.whole_matters && is_left_over(runs, base_runs, options)) return Normalization::kShare;
+  // What a whole run needed is the program's, however long others let it wait.
   if (!flows || all(is_whole_run)) return Normalization::kAbsolute;
+  if (!options.whole_matters && is_left_over(runs, base_runs, options)) return Normalization::kShare;
   const bool timed = all([&](const DiffRun& run) {
     return window_of(run).seconds() > 0 && base_unit(*run.profile, options.metric) > 0;
   });
@@ -134,6 +118,11 @@ class Comparison {
                   fmt::format("neither side has anything of metric {} in this selection",
                               model::to_string(options_.metric)),
                   "fathom report FILE says what a file holds");
+    kernel_parts_ = kernel_parts(report_.tree);
+    for (const DiffRun* run : runs_)
+      measured_.push_back(options_.metric == Metric::kCpu ? measured_cpu_ns(*run) : std::nullopt);
+    all_measured_ = std::all_of(measured_.begin(), measured_.end(),
+                                [](const std::optional<Measured>& cpu) { return cpu.has_value(); });
     for (std::size_t run = 0; run < runs_.size(); ++run) {
       const Result<RunScale> scale = scale_of(run);
       if (!scale) return tl::unexpected(scale.error());
@@ -160,7 +149,7 @@ class Comparison {
       options.fold_kernel = true;
       options.drop_idle = true;
       UnionRun row{run->profile, std::move(options), {}, run->codes};
-      const Window window = window_of(*run);
+      const DiffWindow window = window_of(*run);
       // The heap's windows are made of slices, and what is live is no sum over them.
       const bool cut = is_time(options_.metric) && window.seconds() >= kLeastForPieces_s;
       const std::uint64_t count = cut ? kUsualPieces : 1;
@@ -209,11 +198,19 @@ class Comparison {
     // Of waits every one was seen, so their spread over time is all that tells how they vary.
     if (waits) scale.whole_run = false;
     scale.own_spread = one_process ? 0 : waits ? kRunToRunOfWaits : kRunToRun;
+    const Measured* cpu = all_measured_ ? &*measured_[index] : nullptr;
     if (!one_process && options_.metric == Metric::kCpu) {
       const bool phases =
           is_whole_run(run) && has_phases(report_.tree, first_piece_of(index), pieces_[index], scale.weight);
-      assume_spread(scale, *run.profile, phases, report_.normalization == Normalization::kShare);
+      assume_spread(scale, *run.profile, phases);
+      if (cpu != nullptr)
+        scale.total_spread = std::hypot(
+            spread_of_total(*run.profile, phases, kernel_parts_.back(), cpu->value * 1e-9), cpu->spread);
+      const bool rate = report_.normalization == Normalization::kPerSecond ||
+                        (report_.normalization == Normalization::kShare && !report_.whole_runs);
+      if (rate && spread_is_assumed(report_.base_runs, runs_.size())) scale.starved = starvation_of(run);
     }
+    scale.lost_spread = spread_of_losses(lost_share_of(*run.profile, options_.metric));
     const double base = unit > 0 ? unit : 1;
     // A rate of time is a part of a core, or of a thread.
     const double rate = is_time(options_.metric) && unit > 0 ? base * 1e-9 : base;
@@ -226,25 +223,28 @@ class Comparison {
         break;
       case Normalization::kAbsolute:
         scale.factor = base;
+        if (cpu != nullptr) scale.known_total = cpu->value;
         break;
       case Normalization::kPerSecond:
         if (!(seconds > 0)) return needs("its times are not known", "--normalize share");
         scale.factor = rate / seconds;
+        if (cpu != nullptr) scale.known_total = cpu->value * 1e-9 / seconds;
         if (options_.metric == Metric::kCpu && unit > 0 && scale.weight > 0) {
           const double ticks = seconds * 1e9 / unit;
           scale.most = ticks * std::max(1.0, std::ceil(whole / ticks));
         }
         break;
       case Normalization::kCpuSecond: {
-        const double cpu = cpu_seconds(run);
-        if (!(cpu > 0)) return needs("it has no CPU time", "--normalize per-second");
-        scale.factor = rate / cpu;
+        const double used_s = cpu_seconds(run);
+        if (!(used_s > 0)) return needs("it has no CPU time", "--normalize per-second");
+        scale.factor = rate / used_s;
         break;
       }
       case Normalization::kWork:
         if (!(run.work > 0))
           return needs("how much work was done is not known", "--work-base N --work-new M");
         scale.factor = base / run.work;
+        if (cpu != nullptr) scale.known_total = cpu->value / run.work;
         break;
     }
     return scale;
@@ -272,8 +272,9 @@ class Comparison {
         report_.own_spread = std::max(report_.own_spread, scale.own_spread);
         report_.kernel_spread = std::max(report_.kernel_spread, scale.kernel_spread);
       }
-    report_.exact =
-        std::all_of(scales_.begin(), scales_.end(), [](const RunScale& scale) { return scale.weight <= 0; });
+    report_.exact = std::all_of(scales_.begin(), scales_.end(), [](const RunScale& scale) {
+      return scale.weight <= 0 && scale.lost_spread <= 0;
+    });
     std::size_t piece = 0;
     std::array<double, 2> all{}, unmatched{}, by_code{};
     for (std::size_t run = 0; run < runs_.size(); ++run) {
@@ -285,8 +286,9 @@ class Comparison {
       side.samples += report_.tree.samples[run];
       const double whole = whole_of(run);
       describe_load(run, piece, side);
-      report_.run_factors.push_back(
-          (scales_[run].of_whole ? (whole > 0 ? 1 / whole : 0) : scales_[run].factor) / count);
+      const RunScale& scale = scales_[run];
+      const double total = scale.of_whole ? 1 : scale.known_total;
+      report_.run_factors.push_back((total > 0 ? (whole > 0 ? total / whole : 0) : scale.factor) / count);
       const std::size_t which = is_base(run) ? 0 : 1;
       all[which] += whole;
       for (std::size_t place = 0; place < report_.tree.places.size(); ++place) {
@@ -367,14 +369,18 @@ class Comparison {
 
   void compare_all() {
     const UnionTree& tree = report_.tree;
-    const std::vector<double> kernel = kernel_parts(tree);
+    const std::vector<double>& kernel = kernel_parts_;
     const auto judged = [&](std::span<const std::int64_t> values, Change& change, double part) {
       part > 0 ? test(values, change, with_kernel(part)) : test(values, change);
     };
     if (kernel.back() <= 0) report_.kernel_spread = 0;
     report_.whole = change_of(tree.whole, scales_);
     report_.whole_is_judged = report_.normalization != Normalization::kShare;
-    if (report_.whole_is_judged) judged(tree.whole, report_.whole, kernel.back());
+    if (all_measured_) report_.measured = measured_total();
+    if (report_.measured && report_.whole_is_judged)
+      report_.whole = report_.measured->change;
+    else if (report_.whole_is_judged)
+      judged(tree.whole, report_.whole, kernel.back());
     const auto row = [&](const std::vector<std::int64_t>& values, std::size_t at) {
       return std::span<const std::int64_t>(values).subspan(at * tree.pieces, tree.pieces);
     };
@@ -412,7 +418,7 @@ class Comparison {
     report_.looked_at = chances_.size();
     report_.level = holm_level(std::move(chances_));
     Judge judge(report_.level);
-    judge.judge(report_.whole);
+    if (!report_.measured) judge.judge(report_.whole);
     for (DiffRow& function : report_.rows) {
       judge.judge(function.self);
       judge.judge(function.total);
@@ -421,6 +427,33 @@ class Comparison {
                                            &report_.crates, &report_.sizes, &report_.lifetimes}) {
       for (DiffGroup& group : *groups) judge.judge(group.self);
     }
+  }
+
+  // No sample has a part in it, so it is none of the many figures that are judged together. Where shares are compared it is
+  // of the whole run, or else of a second.
+  std::optional<MeasuredTotal> measured_total() const {
+    MeasuredTotal total;
+    total.per = report_.normalization != Normalization::kShare ? report_.normalization
+                : report_.whole_runs                           ? Normalization::kAbsolute
+                                                               : Normalization::kPerSecond;
+    total.unit = total.per == Normalization::kPerSecond ? DiffUnit::kOfCore : DiffUnit::kNs;
+    std::vector<RunScale> scales = scales_;
+    for (std::size_t run = 0; run < runs_.size(); ++run) {
+      RunScale& scale = scales[run];
+      scale.own_spread = scale.kernel_spread = scale.least_spread = scale.lost_spread = 0;  // of shares
+      if (scale.of_whole) {
+        const double seconds = window_of(*runs_[run]).seconds();
+        if (total.per == Normalization::kPerSecond && !(seconds > 0)) return std::nullopt;
+        scale.of_whole = false;
+        scale.known_total = measured_[run]->value;
+        if (total.per == Normalization::kPerSecond) scale.known_total *= 1e-9 / seconds;
+      }
+      if (!(scale.known_total > 0)) return std::nullopt;  // of a second of CPU time there is always one
+    }
+    total.change = change_of(report_.tree.whole, scales);
+    total.change.looked_at = true;
+    judge(total.change, kLevelOfTotals);
+    return total;
   }
 
   void compare_crates() {
@@ -549,6 +582,9 @@ class Comparison {
   std::vector<const DiffRun*> runs_;
   std::vector<std::size_t> pieces_;
   std::vector<RunScale> scales_;
+  std::vector<double> kernel_parts_;               // kernel_parts()
+  std::vector<std::optional<Measured>> measured_;  // CPU time by run
+  bool all_measured_ = false;
   std::vector<double> chances_;
   std::set<std::vector<std::int64_t>> tested_;
   DiffReport report_;

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "analysis/core/selection.h"
+#include "analysis/diff/diff_run.h"
 #include "analysis/diff/doubts.h"
 #include "analysis/diff/estimate.h"
 #include "analysis/diff/union_tree.h"
@@ -31,14 +32,6 @@ enum class Normalization : std::uint8_t {
 };
 std::string_view to_string(Normalization normalization);  // "per-second": what users type
 std::optional<Normalization> normalization_from(std::string_view name);
-
-struct DiffRun {
-  const model::Profile* profile = nullptr;    // outlives the report
-  Selection selection = {};                   // of its time, only what lies inside is compared
-  std::string label;                          // the file, as it was typed
-  double work = 0;                            // units done in this time; 0: unknown
-  std::span<const std::uint64_t> codes = {};  // UnionRun::codes; what they point to outlives the report
-};
 
 struct DiffOptions {
   model::Metric metric = model::Metric::kCpu;
@@ -84,6 +77,12 @@ struct DiffSide {
   std::optional<double> unevenness = {};
 };
 
+struct MeasuredTotal {
+  Change change;
+  Normalization per = Normalization::kPerSecond;
+  DiffUnit unit = DiffUnit::kOfCore;
+};
+
 struct DiffReport {
   model::Metric metric = model::Metric::kCpu;
   Normalization normalization = Normalization::kPerSecond;
@@ -100,7 +99,10 @@ struct DiffReport {
   bool exact = false;  // every event was counted: there is no sampling error
   Change whole;
   bool whole_is_judged = true;  // a share of all is always 1
-  std::vector<DiffRow> rows;    // functions; by |change of self|, largest first, equal ones by name
+  // CPU time by a clock (measured.h), where one knows it of all runs. Then functions are sampled shares of it, and it is the
+  // whole unless only shares are compared. `per`: what it is of, as figures of shares are of nothing.
+  std::optional<MeasuredTotal> measured;
+  std::vector<DiffRow> rows;  // functions; by |change of self|, largest first, equal ones by name
   std::vector<DiffGroup> causes, threads, modules;  // by |change|
   std::vector<DiffGroup> crates;  // crates of Rust, namespaces of C++; code of none is in no row
   // Of heap-allocations, where all of a recording is compared: by size as asked for and by life until freed, in order.

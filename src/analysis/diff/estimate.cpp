@@ -18,7 +18,7 @@ double clamp_freedom(double freedom) {
 double sampling_variance(double value, double whole, const RunScale& run) {
   if (run.weight <= 0) return 0;
   double part_left = 1;  // of the binomial variance n p (1 - p)
-  if (run.of_whole) {
+  if (run.of_whole || run.known_total > 0) {
     part_left = whole > 0 ? 1 - value / whole : 1;
   } else if (run.most > 0) {
     part_left = 1 - value / run.most;
@@ -75,6 +75,22 @@ struct OneRun {
   double value = 0, variance = 0, freedom = kManyDegrees;
 };
 
+// A clock measured the total of this time without error, but another time of an uneven load has another total. What sampling
+// adds to the pieces is no part of that.
+void add_uneven_load(OneRun& result, std::span<const std::int64_t> wholes, double whole,
+                     const RunScale& run) {
+  const double sampling = run.weight * whole;
+  const double over_time = variance_over_time(wholes, wholes, false);
+  if (over_time <= sampling * likely_spread(wholes.size())) return;
+  const double part = result.value / whole;
+  const double uneven = (over_time - sampling) * part * part;
+  const double all = result.variance + uneven;
+  const double shaky = result.variance * result.variance / result.freedom +
+                       uneven * uneven / static_cast<double>(wholes.size() - 1);
+  result.freedom = clamp_freedom(shaky > 0 ? all * all / shaky : kManyDegrees);
+  result.variance = all;
+}
+
 OneRun one_run(std::span<const std::int64_t> values, std::span<const std::int64_t> wholes,
                const RunScale& run) {
   double sum = 0, whole = 0;
@@ -82,12 +98,14 @@ OneRun one_run(std::span<const std::int64_t> values, std::span<const std::int64_
     sum += static_cast<double>(values[i]);
     whole += static_cast<double>(wholes[i]);
   }
-  const double factor = run.of_whole ? (whole > 0 ? 1 / whole : 0) : run.factor;
+  const bool share = run.of_whole || run.known_total > 0;
+  const double times = run.of_whole ? 1 : run.known_total;
+  const double factor = share ? (whole > 0 ? times / whole : 0) : run.factor;
   OneRun result;
   result.value = sum * factor;
   double variance = sampling_variance(sum, whole, run);
   if (!run.whole_run) {
-    const double over_time = variance_over_time(values, wholes, run.of_whole);
+    const double over_time = variance_over_time(values, wholes, share);
     // A spread that samples drawn at random would show in one case of twenty says nothing of phases; taking the larger of the
     // two all the same would widen every interval by what chance adds to one of them.
     if (over_time > variance * likely_spread(values.size())) {
@@ -96,7 +114,18 @@ OneRun one_run(std::span<const std::int64_t> values, std::span<const std::int64_
     }
   }
   result.variance = variance * factor * factor;
+  if (run.known_total > 0 && !run.of_whole && !run.whole_run && whole > 0)
+    add_uneven_load(result, wholes, whole, run);
   return result;
+}
+
+// The figure of the whole of a run.
+double figure_of_all(std::span<const std::int64_t> wholes, const RunScale& run) {
+  if (run.of_whole) return 1;
+  if (run.known_total > 0) return run.known_total;
+  double whole = 0;
+  for (const std::int64_t piece : wholes) whole += static_cast<double>(piece);
+  return whole * run.factor;
 }
 
 }  // namespace
@@ -107,13 +136,18 @@ Figure figure_of(std::span<const std::int64_t> values, std::span<const std::int6
   if (runs.empty()) return figure;
   const auto count = static_cast<double>(runs.size());
   std::vector<double> means;
-  double within = 0, shaky = 0;
+  double within = 0, shaky = 0, lost = 0;
   std::size_t at = 0;
   for (const RunScale& run : runs) {
     const OneRun one = one_run(values.subspan(at, run.pieces), wholes.subspan(at, run.pieces), run);
+    if (run.lost_spread > 0)
+      lost += run.lost_spread * figure_of_all(wholes.subspan(at, run.pieces), run) / count;
     at += run.pieces;
     means.push_back(one.value);
     figure.mean += one.value / count;
+    // What others left the whole of a run is left alike to all of its parts.
+    figure.starved += run.of_whole ? 0 : run.starved / count;
+    figure.delayed += run.of_whole ? 0 : run.delayed / count;
     const double part = one.variance / (count * count);
     within += part;
     shaky += part * part / one.freedom;
@@ -123,12 +157,11 @@ Figure figure_of(std::span<const std::int64_t> values, std::span<const std::int6
   figure.runs = runs.size();
   if (runs.size() == 1) {
     const RunScale& run = runs.front();
-    double whole = 0;
-    for (const std::int64_t piece : wholes) whole += static_cast<double>(piece);
-    const double own = run.own_spread * figure.mean;
-    const double least = run.least_spread * (run.of_whole ? 1 : whole * run.factor);
+    figure.assumed_part = std::hypot(run.own_spread, run.total_spread);
+    const double own = figure.assumed_part * figure.mean;
+    const double least = run.least_spread * figure_of_all(wholes, run);
     figure.assumed = own * own + least * least;
-    figure.variance += figure.assumed;
+    figure.variance += figure.assumed + lost * lost;
     return figure;
   }
   double between = 0;
@@ -139,12 +172,16 @@ Figure figure_of(std::span<const std::int64_t> values, std::span<const std::int6
     figure.variance = between;
     figure.freedom = count - 1;
   }
+  figure.variance += lost * lost;
   return figure;
 }
 
 Figure with_spread_of(Figure figure, const Figure& other) {
   if (figure.runs != 1 || other.runs < 2) return figure;
-  if (other.runs >= kRunsThatTell) figure.variance = std::max(figure.variance - figure.assumed, 0.0);
+  if (other.runs >= kRunsThatTell) {
+    figure.variance = std::max(figure.variance - figure.assumed, 0.0);
+    figure.assumed_part = 0;
+  }
   const double apart = other.spread * figure.mean;
   if (apart * apart > figure.variance) {
     figure.variance = apart * apart;
@@ -164,6 +201,21 @@ Change change_of_runs(std::span<const std::int64_t> values, std::span<const std:
   return change_between(with_spread_of(a, b), with_spread_of(b, a));
 }
 
+namespace {
+
+// The variance of a change where nothing has changed: both sides then are the same size, and what is assumed as a part of a
+// figure is a part of what lies between the two. As a part of the larger one it hides every factor once it is a third.
+double variance_of_no_change(const Figure& base, const Figure& fresh) {
+  double variance = base.variance + fresh.variance;
+  if (!(base.mean > 0) || !(fresh.mean > 0)) return variance;
+  const double between = base.mean * fresh.mean;  // the square of their geometric mean
+  for (const Figure* figure : {&base, &fresh})
+    variance += figure->assumed_part * figure->assumed_part * (between - figure->mean * figure->mean);
+  return std::max(variance, 0.0);
+}
+
+}  // namespace
+
 Change change_between(const Figure& base, const Figure& fresh) {
   Change change;
   change.base = base.mean;
@@ -171,15 +223,25 @@ Change change_between(const Figure& base, const Figure& fresh) {
   change.change = fresh.mean - base.mean;
   const double variance = base.variance + fresh.variance;
   change.sd = std::sqrt(variance);
+  change.base_sd = std::sqrt(base.variance);
+  change.fresh_sd = std::sqrt(fresh.variance);
   const double shaky = (base.freedom > 0 ? base.variance * base.variance / base.freedom : 0) +
                        (fresh.freedom > 0 ? fresh.variance * fresh.variance / fresh.freedom : 0);
   change.freedom = clamp_freedom(shaky > 0 ? variance * variance / shaky : kManyDegrees);
-  if (change.change == 0) {
+  // The smaller side may be so small, and the larger one so large, by what others did.
+  change.less = base.starved + fresh.delayed;
+  change.more = fresh.starved + base.delayed;
+  const bool grew = change.change > 0;
+  if (const double others = grew ? change.less : change.more; others > 0)
+    change.slack = std::max(grew ? base.mean : fresh.mean, 0.0) * std::expm1(others);
+  const double beyond = std::fabs(change.change) - change.slack;
+  const double sd = std::sqrt(variance_of_no_change(base, fresh));
+  if (beyond <= 0) {
     change.p = 1;
-  } else if (change.sd <= 0) {
+  } else if (sd <= 0) {
     change.p = 0;
   } else {
-    change.p = 2 * students_t_tail(std::fabs(change.change) / change.sd, change.freedom);
+    change.p = 2 * students_t_tail(beyond / sd, change.freedom);
   }
   return change;
 }
@@ -195,13 +257,13 @@ double holm_level(std::vector<double> chances, double level) {
 
 void Judge::judge(Change& change) {
   change.beyond_noise = change.looked_at && change.p <= single_ && change.change != 0;
-  change.error = 0;
+  change.error = change.slack;
   if (change.sd <= 0) return;
   double& deviations = deviations_[change.freedom];
   if (deviations == 0) {
     deviations = students_t_upper_quantile(single_ / 2, change.freedom);
   }
-  change.error = change.sd * deviations;
+  change.error = change.sd * deviations + change.slack;
 }
 
 void judge(Change& change, double single) {

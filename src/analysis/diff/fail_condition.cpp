@@ -129,8 +129,14 @@ void for_each_figure(const DiffReport& report, const FailCondition& condition, c
 
 std::vector<Failure> failures_of(const DiffReport& report, const FailCondition& condition) {
   std::vector<Failure> failures;
+  // Only what the condition is about is judged: how many other figures the report has is nothing to it. Bonferroni's level, as
+  // each of these figures alone makes it hold; half of the chance lies on the other side of the limit.
+  std::size_t figures = 0;
+  for_each_figure(report, condition,
+                  [&](const std::string&, const Change& change) { figures += change.looked_at ? 1 : 0; });
+  const double level = 2 * kFalseAlarms / static_cast<double>(std::max<std::size_t>(figures, 1));
   for_each_figure(report, condition, [&](const std::string& name, const Change& change) {
-    if (!change.beyond_noise) return;
+    if (!change.looked_at || change.p > level) return;
     // What was not there before has grown beyond every limit.
     const double limit = condition.points ? condition.limit : condition.limit * change.base;
     if (condition.above ? change.change > limit : change.change < limit) failures.push_back({name, change});

@@ -1,5 +1,6 @@
 // What `--fail-if` says: a limit for what may change. It holds when a change is beyond the limit and more than noise, so that
-// a check does not fail by chance.
+// a check does not fail by chance (kFalseAlarms). Noise is judged by the figures of the condition alone: on a report with
+// hundreds of functions a check of the total is as sharp as on one with ten.
 //
 //   total > +5%                  the whole, in per cent of base
 //   total > +5% : parse          any function like this, with all that it calls: a part of a name or /expression/
@@ -30,6 +31,9 @@ struct FailCondition {
 
 // kUsage for what is none, also for a broken pattern.
 Result<FailCondition> parse_fail_condition(const std::string& text);
+
+// The chance that a condition holds of runs that do not differ.
+inline constexpr double kFalseAlarms = 0.01;
 
 struct Failure {
   std::string name;  // "" for the whole

@@ -12,7 +12,8 @@ Change changed(double base, double fresh, bool beyond_noise) {
   change.base = base;
   change.fresh = fresh;
   change.change = fresh - base;
-  change.beyond_noise = beyond_noise;
+  change.looked_at = true;
+  change.p = beyond_noise ? 1e-6 : 0.5;
   return change;
 }
 

@@ -6,6 +6,7 @@
 #include <numbers>
 
 #include "analysis/diff/doubts.h"
+#include "model/heap_exactness.h"
 
 namespace fathom::analysis {
 
@@ -38,7 +39,7 @@ bool has_phases(const UnionTree& tree, std::size_t first_piece, std::size_t piec
   return apart - by_chance > kDiffers;
 }
 
-void assume_spread(RunScale& scale, const model::Profile& profile, bool phases, bool shares) {
+void assume_spread(RunScale& scale, const model::Profile& profile, bool phases) {
   scale.kernel_spread = kRunToRunOfKernel;
   if (phases) {
     scale.own_spread = std::hypot(kRunToRunOfPhases, kSpreadOfShares * others_share(profile));
@@ -46,10 +47,46 @@ void assume_spread(RunScale& scale, const model::Profile& profile, bool phases, 
     scale.least_spread = kLeastSpreadOfPhases;
   }
   const double busy = cpu_wait_share(profile);
-  const double of_user = shares ? kSpreadOfShares * busy : busy > kBusyMachine ? busy : 0;
+  const double of_user = kSpreadOfShares * busy;
   scale.own_spread = std::hypot(scale.own_spread, of_user);
   scale.kernel_spread = std::hypot(scale.kernel_spread, std::max(kSpreadOfKernel * busy, of_user));
+  scale.kernel_spread = std::min(scale.kernel_spread, kMostSpreadOfKernel);
   scale.least_spread = std::hypot(scale.least_spread, kLeastSpreadOfBusy * busy);
+}
+
+double spread_of_total(const model::Profile& profile, bool phases, double kernel_part, double cpu_s) {
+  const double busy = std::max(cpu_wait_share(profile), others_share(profile));
+  const double moments = kSpreadOfMoments / std::sqrt(1 + std::max(cpu_s, 0.0));
+  const double user =
+      std::hypot(phases ? 2 * kRunToRun : kRunToRun, busy * std::hypot(kSpreadOfNeighbours, moments));
+  const double kernel = std::hypot(kRunToRunOfKernel, kSpreadOfKernelTotal * busy);
+  return std::hypot((1 - kernel_part) * user, kernel_part * kernel);
+}
+
+double lost_share_of(const model::Profile& profile, model::Metric metric) {
+  double lost = 0, kept = 0;
+  const model::Quality& quality = profile.quality;
+  if (model::is_heap(metric)) {
+    if (profile.heap.empty()) return 0;
+    const model::HeapExactness exactness = model::exactness_of(profile);
+    lost = static_cast<double>(exactness.lost());
+    kept = static_cast<double>(exactness.events);
+  } else {
+    if (metric != model::Metric::kOffCpu) {
+      lost += static_cast<double>(quality.lost_ring_full) + static_cast<double>(quality.lost_stack) +
+              static_cast<double>(quality.lost_disk);
+      kept += static_cast<double>(quality.samples);
+    }
+    if (metric != model::Metric::kCpu) {
+      lost += static_cast<double>(quality.lost_waits);
+      kept += static_cast<double>(quality.waits);
+    }
+  }
+  return lost > 0 ? lost / (lost + kept) : 0;
+}
+
+double spread_of_losses(double lost_share) {
+  return std::clamp(lost_share, 0.0, 1.0) / std::sqrt(3.0);
 }
 
 std::vector<double> kernel_parts(const UnionTree& tree) {

@@ -49,7 +49,7 @@ TEST(RunSpread, PhasesOthersAndWaitsForACpuAddToWhatIsAssumed) {
   model::Profile profile = program(20);
   const auto assumed = [&](bool phases) {
     RunScale scale;
-    assume_spread(scale, profile, phases, true);
+    assume_spread(scale, profile, phases);
     return scale;
   };
   EXPECT_DOUBLE_EQ(assumed(false).own_spread, kRunToRun);
@@ -64,6 +64,8 @@ TEST(RunSpread, PhasesOthersAndWaitsForACpuAddToWhatIsAssumed) {
   profile.quality.expected_samples = 1.0 * profile.meta.frequency_hz;  // a second, so half of it was waited
   EXPECT_GE(assumed(false).own_spread, kSpreadOfShares / 2);
   EXPECT_GE(assumed(false).kernel_spread, kSpreadOfKernel / 2);
+  profile.meta.facts["cpu_wait_ms"] = "60000";
+  EXPECT_LE(assumed(true).kernel_spread, kMostSpreadOfKernel) << "what others did does not hide every factor";
 }
 
 TEST(RunSpread, WhatTheKernelTookIsAPartOfAllThatCallsIt) {

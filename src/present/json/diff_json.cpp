@@ -42,6 +42,43 @@ Json change_json(const Change& change) {
           {"beyond_noise", change.beyond_noise}};
 }
 
+std::string_view kind_word(analysis::TotalKind kind) {
+  switch (kind) {
+    case analysis::TotalKind::kCpu:
+      return "cpu";
+    case analysis::TotalKind::kWall:
+      return "wall";
+    case analysis::TotalKind::kCalls:
+      return "calls";
+    case analysis::TotalKind::kAllocations:
+      return "heap-allocations";
+    case analysis::TotalKind::kAllocated:
+      return "heap-allocated";
+    case analysis::TotalKind::kHeapPeak:
+      return "heap-peak";
+    case analysis::TotalKind::kPeakRss:
+      return "peak-rss";
+  }
+  return "";
+}
+
+Json total_json(const analysis::Total& total) {
+  DiffReport unit;
+  unit.unit = total.unit;
+  unit.count_unit = total.kind == analysis::TotalKind::kCalls ? "calls" : "allocations";
+  Json json;
+  json["total"] = kind_word(total.kind);
+  json["name"] = total.name.empty() ? Json() : Json(analysis::valid_utf8(total.name));
+  json["normalization"] = analysis::to_string(total.per);
+  json["unit"] = unit_word(unit);
+  json["measured"] = !total.sampled;
+  json["change"] = change_json(total.change);
+  json["ratio"] = total.ratio ? Json(total.ratio->value) : Json();
+  json["ratio_low"] = total.ratio ? Json(total.ratio->low) : Json();
+  json["ratio_high"] = total.ratio ? Json(total.ratio->high) : Json();
+  return json;
+}
+
 Json side_json(const analysis::DiffSide& side) {
   Json json;
   json["files"] = Json::array();
@@ -133,7 +170,8 @@ Json quality_json(const analysis::SideQuality& side) {
 }  // namespace
 
 std::string diff_json(const std::vector<DiffReport>& reports, const std::vector<FailedCondition>& failed,
-                      const analysis::MemoryDiff* memory, const analysis::DiffQuality* quality) {
+                      const analysis::MemoryDiff* memory, const analysis::DiffQuality* quality,
+                      const std::vector<analysis::Total>& totals) {
   Json json;
   json["format_version"] = kDiffJsonVersion;
   json["doubts"] = Json::array();
@@ -149,6 +187,8 @@ std::string diff_json(const std::vector<DiffReport>& reports, const std::vector<
                                 {"change", change_json(failure.change)}});
     }
   }
+  json["totals"] = Json::array();
+  for (const analysis::Total& total : totals) json["totals"].push_back(total_json(total));
   json["metrics"] = Json::array();
   for (const DiffReport& report : reports) json["metrics"].push_back(report_json(report));
   json["memory"] = memory != nullptr ? memory_json(*memory) : Json();

@@ -8,6 +8,7 @@
 #include "analysis/diff/diff.h"
 #include "analysis/diff/fail_condition.h"
 #include "analysis/diff/memory_diff.h"
+#include "analysis/diff/totals.h"
 #include "analysis/summary/side_quality.h"
 
 namespace fathom::present {
@@ -24,6 +25,7 @@ struct FailedCondition {
 std::string diff_json(const std::vector<analysis::DiffReport>& reports,
                       const std::vector<FailedCondition>& failed,
                       const analysis::MemoryDiff* memory = nullptr,
-                      const analysis::DiffQuality* quality = nullptr);
+                      const analysis::DiffQuality* quality = nullptr,
+                      const std::vector<analysis::Total>& totals = {});
 
 }  // namespace fathom::present

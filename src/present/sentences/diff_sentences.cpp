@@ -36,19 +36,23 @@ std::string points(double value, double error) {
   return fmt::format("{:.{}f}", 100 * value, known >= 0.995 ? 1 : known >= 0.0995 ? 2 : 3);
 }
 
-std::string per_text(const DiffReport& report) {
-  switch (report.normalization) {
+std::string per_text(Normalization normalization, const std::string& work) {
+  switch (normalization) {
     case Normalization::kPerSecond:
       return " per second";
     case Normalization::kCpuSecond:
       return " per second of CPU time";
     case Normalization::kWork:
-      return report.work.empty() ? " per unit of work" : " per " + analysis::printable(report.work);
+      return work.empty() ? " per unit of work" : " per " + analysis::printable(work);
     case Normalization::kAbsolute:
     case Normalization::kShare:
       break;
   }
   return "";
+}
+
+std::string per_text(const DiffReport& report) {
+  return per_text(report.normalization, report.work);
 }
 
 std::string metric_text(model::Metric metric) {
@@ -102,6 +106,53 @@ std::string whole_text(const DiffReport& report) {
                      from_to(report, whole));
 }
 
+std::string total_name(const analysis::Total& total) {
+  switch (total.kind) {
+    case analysis::TotalKind::kCpu:
+      return total.sampled ? "CPU time, estimated from samples," : "CPU time";
+    case analysis::TotalKind::kWall:
+      return "wall-clock time";
+    case analysis::TotalKind::kCalls:
+      return "calls of " + analysis::printable(analysis::spoken_name(total.name));
+    case analysis::TotalKind::kAllocations:
+      return total.sampled ? "allocations, estimated from samples," : "allocations";
+    case analysis::TotalKind::kAllocated:
+      return total.sampled ? "allocated bytes, estimated from samples," : "allocated bytes";
+    case analysis::TotalKind::kHeapPeak:
+      return total.sampled ? "peak of the heap, estimated from samples," : "peak of the heap";
+    case analysis::TotalKind::kPeakRss:
+      return "peak of resident memory";
+  }
+  return "";
+}
+
+// "52", "2.3": how many times, without digits that say nothing.
+std::string times_number(double times) {
+  return times < 9.95 ? fmt::format("{:.1f}", times)
+                      : analysis::with_commas(std::llround(std::min(times, 9e15)));
+}
+
+constexpr double kInTimes = 2;  // from twice on, factors read better than per cent
+
+// "52 times less (47 to 58 times)", "48 % more (29 % to 69 %)": the interval in the direction of the change.
+std::string ratio_text(const analysis::Ratio& ratio) {
+  const bool more = ratio.value >= 1;
+  const char* word = more ? "more" : "less";
+  const double times = more ? ratio.value : 1 / ratio.value;
+  const double low = more ? ratio.low : 1 / ratio.high, high = more ? ratio.high : 1 / ratio.low;
+  const bool has_interval = high > low;
+  if (times >= kInTimes) {
+    std::string text = fmt::format("{} times {}", times_number(times), word);
+    if (has_interval) text += fmt::format(" ({} to {} times)", times_number(low), times_number(high));
+    return text;
+  }
+  const auto part = [&](double value) { return more ? value - 1 : 1 - 1 / value; };
+  std::string text = fmt::format("{} {}", analysis::percent(part(times)), word);
+  if (has_interval)
+    text += fmt::format(" ({} to {})", analysis::percent(part(low)), analysis::percent(part(high)));
+  return text;
+}
+
 std::size_t found(const DiffReport& report) {
   return static_cast<std::size_t>(std::count_if(report.rows.begin(), report.rows.end(),
                                                 [](const DiffRow& row) { return row.self.beyond_noise; }));
@@ -114,19 +165,44 @@ bool any_total(const DiffReport& report) {
 
 }  // namespace
 
-std::string diff_value(const DiffReport& report, double value) {
-  switch (report.unit) {
+static std::string figure_text(DiffUnit unit, Normalization normalization, double value) {
+  switch (unit) {
     case DiffUnit::kOfCore:
     case DiffUnit::kShare:
       return analysis::percent(value);
     case DiffUnit::kNs:
       return analysis::amount(value, "ns");
     case DiffUnit::kBytes:
-      return analysis::bytes(value) + (report.normalization == Normalization::kPerSecond ? "/s" : "");
+      return analysis::bytes(value) + (normalization == Normalization::kPerSecond ? "/s" : "");
     case DiffUnit::kCount:
       break;
   }
   return count_text(value);
+}
+
+std::string diff_value(const DiffReport& report, double value) {
+  return figure_text(report.unit, report.normalization, value);
+}
+
+std::string total_sentence(const analysis::Total& total, const std::string& work) {
+  const Change& change = total.change;
+  std::string text = total_name(total);
+  if (total.unit != DiffUnit::kBytes) text += per_text(total.per, work);
+  text[0] = static_cast<char>(text[0] >= 'a' && text[0] <= 'z' ? text[0] - 'a' + 'A' : text[0]);
+  text += fmt::format(" {} → {}", figure_text(total.unit, total.per, change.base),
+                      figure_text(total.unit, total.per, change.fresh));
+  if (!change.looked_at) return text + ": too few readings to compare";
+  if (change.base == change.fresh) return text + ": the same";
+  if (!change.beyond_noise) {
+    // What others did is no error that a number describes once it is as large as the figure.
+    const double size = std::max(change.base, change.fresh);
+    if (change.slack > size / 2)
+      return text + ": other programs used the CPUs, which hides any change below " +
+             fmt::format("{} times", times_number(1 + change.error / std::min(change.base, change.fresh)));
+    return text + fmt::format(": no more than noise (±{})", analysis::percent(change.error / size));
+  }
+  if (!total.ratio) return text + (change.base == 0 ? ", new" : ", gone");
+  return text + ", " + ratio_text(*total.ratio);
 }
 
 std::string diff_change(const DiffReport& report, const Change& change) {
@@ -160,39 +236,71 @@ std::string side_name(const analysis::DiffSide& side) {
          " ...)";
 }
 
-std::string diff_headline(const DiffReport& report) {
-  const std::size_t changed = found(report);
-  std::string text;
-  if (report.whole_is_judged && report.whole.beyond_noise) text = whole_text(report);
-  // What moved with the whole is named first; without a change of the whole, what grew.
+namespace {
+
+// Every sentence begins with a capital; "new" is a side.
+std::string capitalised(std::string text) {
+  if (!text.empty() && text[0] >= 'a' && text[0] <= 'z' && !text.starts_with("new "))
+    text[0] = static_cast<char>(text[0] - 'a' + 'A');
+  return text;
+}
+
+// What moved with the whole is named first; without a change of the whole, what grew.
+std::string functions_text(const DiffReport& report) {
   const bool grew = !report.whole.beyond_noise || report.whole.change > 0;
   const DiffRow* first = culprit(report, grew);
   const DiffRow* other = culprit(report, !grew);
-  if (text.empty() && (first != nullptr || other != nullptr))
+  if (first == nullptr && other == nullptr) return "";
+  std::string text = first != nullptr ? culprit_text(report, *first) : "";
+  if (other != nullptr) text += (first != nullptr ? "; " : "") + culprit_text(report, *other);
+  text += ".";
+  const std::size_t changed = found(report),
+                    named = (first != nullptr ? 1u : 0u) + (other != nullptr ? 1u : 0u);
+  if (changed > named)
+    return text + fmt::format(" {} more {} changed by more than noise.", changed - named,
+                              changed - named == 1 ? "function" : "functions");
+  return text + " No other function changed by more than noise.";
+}
+
+constexpr const char* kOnlyWithCallees =
+    "No function by itself, but calls with all that they call have changed.";
+
+analysis::Total as_total(const DiffReport& report) {
+  analysis::Total total;
+  total.change = report.whole;
+  total.ratio = analysis::ratio_of(report.whole);
+  total.per = report.normalization;
+  total.unit = report.unit;
+  return total;
+}
+
+}  // namespace
+
+std::string diff_headline(const DiffReport& report) {
+  const std::string functions = functions_text(report);
+  const bool measured = report.measured && report.whole_is_judged;
+  std::string text;
+  if (report.whole_is_judged && report.whole.beyond_noise)
+    text = measured ? total_sentence(as_total(report), report.work) + "." : whole_text(report);
+  if (text.empty() && !functions.empty())
     text = report.whole_is_judged
                ? fmt::format("{} is the same within noise ({}, {}), but its parts are not.",
                              diff_figure_name(report), from_to(report, report.whole),
                              diff_change(report, report.whole))
                : "The parts have changed.";
-  if (text.empty() && any_total(report))
-    text = "No function by itself, but calls with all that they call have changed.";
+  if (text.empty() && any_total(report)) text = kOnlyWithCallees;
   if (text.empty())
     return fmt::format("Nothing differs by more than noise: {}{}.", diff_figure_name(report),
                        report.whole_is_judged ? fmt::format(" {} ({})", from_to(report, report.whole),
                                                             diff_change(report, report.whole))
                                               : "");
-  if (first != nullptr) text += " " + culprit_text(report, *first);
-  if (other != nullptr) text += (first != nullptr ? "; " : " ") + culprit_text(report, *other);
-  if (first != nullptr || other != nullptr) text += ".";
-  const std::size_t named = (first != nullptr ? 1u : 0u) + (other != nullptr ? 1u : 0u);
-  if (changed > named)
-    text += fmt::format(" {} more {} changed by more than noise.", changed - named,
-                        changed - named == 1 ? "function" : "functions");
-  else if (changed > 0)
-    text += " No other function changed by more than noise.";
-  text[0] = static_cast<char>(
-      text[0] >= 'a' && text[0] <= 'z' && !text.starts_with("new ") ? text[0] - 'a' + 'A' : text[0]);
-  return text;
+  if (!functions.empty()) text += " " + functions;
+  return capitalised(std::move(text));
+}
+
+std::string diff_parts_sentence(const DiffReport& report) {
+  if (std::string functions = functions_text(report); !functions.empty()) return functions;
+  return any_total(report) ? kOnlyWithCallees : "No function changed by more than noise.";
 }
 
 // The whole of one recording of each side varied over time by far more than samples of a steady load do: a busy machine, or a load
@@ -210,15 +318,27 @@ static bool has_uneven_load(const DiffReport& report) {
                                                  expected(report.whole.fresh, report.fresh.samples));
 }
 
-std::string diff_legend(const DiffReport& report) {
+static std::string figures_text(const DiffReport& report) {
   std::string figures = diff_figure_name(report);
   if (report.unit == DiffUnit::kOfCore)
     figures += report.metric == model::Metric::kCpu ? ", where 100 % is one core all the time"
                                                     : ", where 100 % is one thread all the time";
   if (report.normalization == Normalization::kAbsolute)
     figures += report.whole_runs ? ", of the whole run" : ", as recorded";
-  std::string text =
-      fmt::format("Figures: {} (--normalize {}).", figures, analysis::to_string(report.normalization));
+  if (report.measured && report.whole_is_judged)
+    figures += "; the total is measured, functions are sampled shares of it";
+  return fmt::format("Figures: {} (--normalize {}).", figures, analysis::to_string(report.normalization));
+}
+
+std::string diff_short_legend(const DiffReport& report) {
+  std::string text = figures_text(report) + " ± is the error at 95 % certainty";
+  if (report.own_spread > 0)
+    text += fmt::format(", with {} assumed between runs", analysis::percent(report.own_spread));
+  return text + "; --top 10 prints all tables and explains it.";
+}
+
+std::string diff_legend(const DiffReport& report) {
+  std::string text = figures_text(report);
   const bool several = report.base_runs > 1 || report.tree.runs - report.base_runs > 1;
   if (report.exact && !several && model::is_heap(report.metric)) {
     text += " Every event was counted, so ± says only how far runs of one program lie apart.";

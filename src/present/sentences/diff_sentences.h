@@ -6,6 +6,7 @@
 
 #include "analysis/diff/diff.h"
 #include "analysis/diff/power.h"
+#include "analysis/diff/totals.h"
 
 namespace fathom::present {
 
@@ -19,8 +20,14 @@ std::string relative_change(const analysis::Change& change);
 
 // The answer: what changed, and whether that is more than noise.
 std::string diff_headline(const analysis::DiffReport& report);
+// The same where the totals stand above it: of the functions alone.
+std::string diff_parts_sentence(const analysis::DiffReport& report);
+// "CPU time 3.70 s → 70 ms, 52 times less (47 to 58 times)". `work`: what a unit of work is called.
+std::string total_sentence(const analysis::Total& total, const std::string& work);
 // What the figures are, how they were made comparable, and what ± says.
 std::string diff_legend(const analysis::DiffReport& report);
+// The same in a line or two.
+std::string diff_short_legend(const analysis::DiffReport& report);
 // Why the sides should not be compared; one sentence each.
 std::vector<std::string> doubt_sentences(const analysis::DiffReport& report);
 // Code without names: what was found by its instructions, and what has nothing in common; "" where all has names.

@@ -187,31 +187,74 @@ bool is_said_before(const std::vector<DiffReport>& reports, std::size_t at) {
                      [&](const DiffReport& report) { return report.metric == reports[at].metric; });
 }
 
-std::string one_text(const DiffReport& report, const DiffTextOptions& options, bool only_headline) {
-  const std::size_t width = options.style.width;
-  std::string out = fill("", diff_headline(report), width, 0);
-  if (only_headline) return out;
+std::size_t lines_of(std::string_view text) {
+  return static_cast<std::size_t>(std::count(text.begin(), text.end(), '\n'));
+}
+
+// The first lines of a paragraph; names can be longer than a screen.
+std::string cut_to(std::string text, std::size_t lines) {
+  std::size_t at = 0;
+  for (std::size_t i = 0; i < lines; ++i) {
+    at = text.find('\n', at);
+    if (at == std::string::npos || ++at == text.size()) return text;
+  }
+  text.resize(at - 1);
+  return text + " ...\n";
+}
+
+std::string table_text(const DiffReport& report, const Table& table, std::size_t shown,
+                       const DiffTextOptions& options) {
+  TextTable text({{"base", Align::kRight},
+                  {"new", Align::kRight},
+                  {"change ± error", Align::kRight},
+                  {"of base", Align::kRight},
+                  {table.name_head, Align::kLeft, true},
+                  {"", Align::kLeft}});
+  for (std::size_t i = 0; i < shown; ++i) {
+    const Line& line = table.lines[i];
+    text.add({diff_value(report, line.change.base), diff_value(report, line.change.fresh),
+              diff_change(report, line.change), line.noise ? "noise" : relative_change(line.change),
+              line.name, line.where},
+             line.noise);
+  }
+  std::string out = "\n" + table.title + "\n" + text.text(table_width(options.style), options.style.color);
+  if (const std::string rest = rest_of(table, shown); !rest.empty()) out += "  " + rest + "\n";
+  return out;
+}
+
+std::string tables_text(const DiffReport& report, const DiffTextOptions& options) {
+  std::string out;
   for (const Table& table : tables_of(report, options.noise)) {
-    if (table.lines.empty()) continue;
-    out += "\n" + table.title + "\n";
-    TextTable text({{"base", Align::kRight},
-                    {"new", Align::kRight},
-                    {"change ± error", Align::kRight},
-                    {"of base", Align::kRight},
-                    {table.name_head, Align::kLeft, true},
-                    {"", Align::kLeft}});
-    const std::size_t shown = shown_of(table, options.style.top);
-    for (std::size_t i = 0; i < shown; ++i) {
-      const Line& line = table.lines[i];
-      text.add({diff_value(report, line.change.base), diff_value(report, line.change.fresh),
-                diff_change(report, line.change), line.noise ? "noise" : relative_change(line.change),
-                line.name, line.where},
-               line.noise);
-    }
-    out += text.text(table_width(options.style), options.style.color);
-    if (const std::string rest = rest_of(table, shown); !rest.empty()) out += "  " + rest + "\n";
+    if (!table.lines.empty()) out += table_text(report, table, shown_of(table, options.style.top), options);
   }
   return out;
+}
+
+// As many rows of each table as fit into so many lines, shared out in the order of the tables; those without room are named.
+std::string tables_text_in(const DiffReport& report, const DiffTextOptions& options, std::size_t room) {
+  constexpr std::size_t kAround = 3,
+                        kLeast = kAround + 2;  // an empty line, title and heads; a row and what is left out
+  std::vector<Table> tables = tables_of(report, options.noise);
+  std::erase_if(tables, [](const Table& table) { return table.lines.empty(); });
+  const std::size_t fit = std::min(tables.size(), room == 0 ? 0 : (room - 1) / kLeast);
+  std::string out;
+  for (std::size_t i = 0; i < fit; ++i) {
+    const std::size_t left = room - 1 - lines_of(out);
+    const std::size_t share = std::max(left / (fit - i), kLeast);
+    std::size_t shown = std::min(shown_of(tables[i], options.style.top), share - kAround);
+    if (shown < tables[i].lines.size()) shown = std::min(shown, share - kAround - 1);
+    out += table_text(report, tables[i], shown, options);
+  }
+  std::string unseen;
+  for (std::size_t i = fit; i < tables.size(); ++i) unseen += (unseen.empty() ? "" : ", ") + tables[i].title;
+  if (!unseen.empty() && room > 0) out += fmt::format("More tables (--top 10): {}\n", unseen);
+  return out;
+}
+
+bool has_changed(const DiffReport& report) {
+  return (report.whole_is_judged && report.whole.beyond_noise) ||
+         std::any_of(report.rows.begin(), report.rows.end(),
+                     [](const DiffRow& row) { return row.self.beyond_noise || row.total.beyond_noise; });
 }
 
 std::size_t noise_of(const DiffReport& report) {
@@ -241,19 +284,58 @@ std::string in_markdown(std::string_view text) {
 
 }  // namespace
 
-std::string diff_text(const std::vector<DiffReport>& reports, const DiffTextOptions& options) {
-  if (reports.empty()) return "";
+namespace {
+
+// Of the first report, with the totals above it or without.
+std::string first_headline(const DiffReport& first, const DiffTextOptions& options) {
+  const bool has_total = options.totals != nullptr && !options.totals->empty() && first.whole_is_judged &&
+                         first.metric == model::Metric::kCpu;
+  return has_total ? diff_parts_sentence(first) : diff_headline(first);
+}
+
+std::string totals_text(const DiffTextOptions& options, const std::string& work) {
+  std::string out;
+  if (options.totals == nullptr) return out;
+  for (const analysis::Total& total : *options.totals)
+    out += fill("", total_sentence(total, work) + ".", options.style.width, 2);
+  return out.empty() ? out : out + "\n";
+}
+
+std::string doubts_text(const DiffReport& first, const DiffTextOptions& options) {
+  constexpr std::size_t kMost = 3, kMostLines = 3;
+  const std::vector<std::string> doubts = doubt_sentences(first);
+  const std::size_t shown = options.lines == 0 ? doubts.size() : std::min(doubts.size(), kMost);
+  std::string out;
+  for (std::size_t i = 0; i < shown; ++i) {
+    std::string text = doubts[i] + ".";
+    if (i + 1 == shown && shown < doubts.size())
+      text += fmt::format(" {} more (--top 10).", analysis::counted(doubts.size() - shown, "doubt"));
+    text = fill("Doubtful: ", text, options.style.width, 10);
+    out += options.lines == 0 ? text : cut_to(std::move(text), kMostLines);
+  }
+  return out.empty() ? out : out + "\n";
+}
+
+std::string noise_text(const DiffReport& first, const DiffTextOptions& options) {
+  const std::size_t noise = noise_of(first);
+  if (noise == 0 || options.noise) return "";
+  return fill("",
+              fmt::format("{} {} no more than noise (--noise shows them).",
+                          analysis::counted(noise, "function"), noise == 1 ? "differs by" : "differ by"),
+              options.style.width, 0);
+}
+
+// Everything, each metric with its tables.
+std::string full_text(const std::vector<DiffReport>& reports, const DiffTextOptions& options) {
   const DiffReport& first = reports.front();
   const std::size_t width = options.style.width;
-  const bool of_heap = model::is_heap(first.metric);
-  std::string out = side_line("base", first.base, of_heap) + side_line("new", first.fresh, of_heap) + "\n";
-  const std::vector<std::string> doubts = doubt_sentences(first);
-  for (std::size_t i = 0; i < doubts.size(); ++i) out += fill("Doubtful: ", doubts[i] + ".", width, 10);
-  if (!doubts.empty()) out += "\n";
+  std::string out;
   for (std::size_t i = 0; i < reports.size(); ++i) {
     if (i > 0) out += "\n";
-    if (reports.size() > 1) out += heading_of(reports[i]) + ": ";
-    out += one_text(reports[i], options, is_said_before(reports, i));
+    std::string headline = i == 0 ? first_headline(first, options) : diff_headline(reports[i]);
+    if (reports.size() > 1) headline = heading_of(reports[i]) + ": " + headline;
+    out += fill("", headline, width, 0);
+    if (!is_said_before(reports, i)) out += tables_text(reports[i], options);
     // What became of all metrics stands behind the first answer: the first is what was asked for.
     if (i == 0 && reports.size() > 1)
       out += "\n" + overview_text("All that was compared", metrics_overview(reports), options.style);
@@ -261,16 +343,63 @@ std::string diff_text(const std::vector<DiffReport>& reports, const DiffTextOpti
   if (options.memory != nullptr)
     out += "\n" + overview_text("Memory at the end of what is compared", memory_overview(*options.memory),
                                 options.style);
-  out += "\n" + fill("", diff_legend(first), width, 0);
-  if (const std::size_t noise = noise_of(first); noise > 0 && !options.noise)
-    out += fill("",
-                fmt::format("{} {} no more than noise (--noise shows them).",
-                            analysis::counted(noise, "function"), noise == 1 ? "differs by" : "differ by"),
-                width, 0);
+  out += "\n" + fill("", diff_legend(first), width, 0) + noise_text(first, options);
   if (const std::string unmatched = unmatched_sentence(first); !unmatched.empty())
     out += fill("", unmatched, width, 0);
   if (options.quality != nullptr) out += fill("Quality: ", sentence_of(*options.quality), width, 2);
   return out;
+}
+
+// Something is missing that a reader must know of before the figures.
+bool is_poor(const analysis::DiffQuality& quality) {
+  constexpr double kMostComplete = 0.9, kManyUnnamed = 0.1;
+  const auto poor = [&](const analysis::SideQuality& side) {
+    return side.lost + side.lost_waits + side.lost_heap_events > 0 ||
+           side.complete_share.value_or(1) < kMostComplete || side.unnamed_share.value_or(0) > kManyUnnamed;
+  };
+  return poor(quality.base) || poor(quality.fresh);
+}
+
+// On one screen: of the first metric the tables, of the others what changed.
+std::string short_text(const std::vector<DiffReport>& reports, const DiffTextOptions& options,
+                       std::size_t room) {
+  constexpr std::size_t kMostLines = 4, kMostOfOthers = 3, kMostOthers = 3;
+  const DiffReport& first = reports.front();
+  const std::size_t width = options.style.width;
+  std::string head = cut_to(fill("", first_headline(first, options), width, 0), kMostLines);
+  std::string tail, same;
+  std::size_t others = 0;
+  for (std::size_t i = 1; i < reports.size(); ++i) {
+    if (is_said_before(reports, i)) continue;
+    if (has_changed(reports[i]) && ++others <= kMostOthers)
+      tail += "\n" +
+              cut_to(fill(heading_of(reports[i]) + ": ", diff_headline(reports[i]), width, 2), kMostOfOthers);
+    else if (!has_changed(reports[i]))
+      same += (same.empty() ? "" : ", ") + heading_of(reports[i]);
+  }
+  tail += "\n";
+  if (others > kMostOthers)
+    tail += fmt::format("{} more changed (--metric NAME, or --top 10).\n",
+                        analysis::counted(others - kMostOthers, "metric"));
+  if (!same.empty()) tail += cut_to(fill("No more than noise: ", same + ".", width, 2), 2);
+  tail += fill("", diff_short_legend(first), width, 0);
+  if (options.quality != nullptr && is_poor(*options.quality))
+    tail += cut_to(fill("Quality: ", sentence_of(*options.quality), width, 2), kMostLines);
+  const std::size_t used = lines_of(head) + lines_of(tail);
+  return head + tables_text_in(first, options, room > used ? room - used : 0) + tail;
+}
+
+}  // namespace
+
+std::string diff_text(const std::vector<DiffReport>& reports, const DiffTextOptions& options) {
+  if (reports.empty()) return "";
+  const DiffReport& first = reports.front();
+  const bool of_heap = model::is_heap(first.metric);
+  std::string out = side_line("base", first.base, of_heap) + side_line("new", first.fresh, of_heap) + "\n";
+  out += totals_text(options, first.work) + doubts_text(first, options);
+  if (options.lines == 0) return out + full_text(reports, options);
+  const std::size_t used = lines_of(out);
+  return out + short_text(reports, options, options.lines > used ? options.lines - used : 0);
 }
 
 std::string diff_markdown(const std::vector<DiffReport>& reports, const DiffTextOptions& options) {
@@ -292,7 +421,12 @@ std::string diff_markdown(const std::vector<DiffReport>& reports, const DiffText
       for (const std::string& doubt : doubt_sentences(report))
         out += "> **Doubtful:** " + in_markdown(doubt) + ".\n\n";
     }
-    out += "**" + in_markdown(diff_headline(report)) + "**\n";
+    if (i == 0 && options.totals != nullptr) {
+      for (const analysis::Total& total : *options.totals)
+        out += "- " + in_markdown(total_sentence(total, report.work)) + "\n";
+      if (!options.totals->empty()) out += "\n";
+    }
+    out += "**" + in_markdown(i == 0 ? first_headline(report, options) : diff_headline(report)) + "**\n";
     if (is_said_before(reports, i)) continue;
     for (const Table& table : tables_of(report, options.noise)) {
       if (table.lines.empty()) continue;

@@ -8,6 +8,7 @@
 
 #include "analysis/diff/diff.h"
 #include "analysis/diff/memory_diff.h"
+#include "analysis/diff/totals.h"
 #include "analysis/summary/side_quality.h"
 #include "present/text/text_report.h"
 
@@ -16,6 +17,9 @@ namespace fathom::present {
 struct DiffTextOptions {
   TextOptions style = {};  // `top`: rows per table, 0 for all; reports what is cut off
   bool noise = false;      // rows that are no more than noise, too: grey, by name, below the others
+  const std::vector<analysis::Total>* totals = nullptr;  // of both sides; outlives the call
+  // At most so many lines: tables are shortened, and only what changed of the other metrics is said. 0: as many as it takes.
+  std::size_t lines = 0;
   const analysis::MemoryDiff* memory =
       nullptr;  // what RSS consists of, where both sides know it; outlives the call
   const analysis::DiffQuality* quality = nullptr;  // of the recordings; outlives the call

@@ -1,0 +1,48 @@
+// One run of a side of a comparison: a recording, or a part of one.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <span>
+#include <string>
+
+#include "analysis/core/selection.h"
+#include "model/profile.h"
+#include "model/recorded_time.h"
+
+namespace fathom::analysis {
+
+struct DiffRun {
+  const model::Profile* profile = nullptr;    // outlives the report
+  Selection selection = {};                   // of its time, only what lies inside is compared
+  std::string label;                          // the file, as it was typed
+  double work = 0;                            // units done in this time; 0: unknown
+  std::span<const std::uint64_t> codes = {};  // UnionRun::codes; what they point to outlives the report
+};
+
+// The part of the recording that is compared, in ns from its start.
+struct DiffWindow {
+  std::uint64_t from = 0, to = 0;
+  std::uint64_t unrecorded = 0;  // of it: between recordings that were merged
+  double seconds() const {
+    return to > from + unrecorded ? static_cast<double>(to - from - unrecorded) * 1e-9 : 0;
+  }
+};
+inline DiffWindow window_of(const DiffRun& run) {
+  const model::Meta& meta = run.profile->meta;
+  const std::uint64_t length = meta.end_ns > meta.start_ns ? meta.end_ns - meta.start_ns : 0;
+  DiffWindow window;
+  window.from = std::min(run.selection.from_ns.value_or(0), length);
+  window.to = std::min(run.selection.to_ns.value_or(length), length);
+  if (!run.selection.from_ns && !run.selection.to_ns) window.unrecorded = model::unrecorded_ns(meta);
+  return window;
+}
+
+// A program that was recorded from its start to its end.
+inline bool is_whole_run(const DiffRun& run) {
+  const auto& facts = run.profile->meta.facts;
+  return facts.contains("command") && (facts.contains("exit") || facts.contains("signal")) &&
+         !facts.contains("merged") && !run.selection.from_ns && !run.selection.to_ns;
+}
+
+}  // namespace fathom::analysis

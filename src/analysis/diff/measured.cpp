@@ -1,0 +1,76 @@
+#include "analysis/diff/measured.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <string>
+
+#include "analysis/diff/doubts.h"
+#include "model/unsampled.h"
+
+namespace fathom::analysis {
+namespace {
+
+double number_of(const model::Profile& profile, const char* key) {
+  const auto found = profile.meta.facts.find(key);
+  if (found == profile.meta.facts.end()) return 0;
+  double value = 0;
+  std::from_chars(found->second.data(), found->second.data() + found->second.size(), value);
+  return std::isfinite(value) && value > 0 ? value : 0;
+}
+
+bool is_all_of_its_time(const Selection& selection) {
+  return !selection.from_ns && !selection.to_ns;
+}
+
+double sampled_ns(const DiffRun& run) {
+  Selection selection = run.selection;
+  selection.metric = model::Metric::kCpu;
+  const Filter filter(*run.profile, selection);
+  double values = 0;
+  for (const model::Sample& sample : run.profile->all_samples())
+    if (filter.takes_all(sample)) values += static_cast<double>(sample.value);
+  return values * sample_period_ns(*run.profile);
+}
+
+}  // namespace
+
+std::optional<Measured> measured_cpu_ns(const DiffRun& run) {
+  const model::Profile& profile = *run.profile;
+  const double period = sample_period_ns(profile);
+  if (!is_all_of_its_time(run.selection) || run.selection.stacks || profile.meta.engine == "import" ||
+      !(period > 0))
+    return std::nullopt;
+  // Threads that no sample can be taken of are not divided among functions.
+  if (profile.meta.facts.contains(model::kNotSampledFact)) return std::nullopt;
+  Selection selection = run.selection;
+  selection.metric = model::Metric::kCpu;
+  const Filter filter(profile, selection);
+  double exact = 0;
+  for (std::uint32_t i = 0; i < profile.threads.size(); ++i)
+    if (filter.takes_thread({i})) exact += static_cast<double>(profile.threads[i].cpu_ns);
+  if (!(exact > 0)) return std::nullopt;
+  // Of a thread that ends, the kernel has not booked the time since its last tick.
+  constexpr double kTick_ns = 4e6;
+  const double unbooked = kTick_ns / std::sqrt(12.0) * std::sqrt(number_of(profile, "ended_threads"));
+  const double sampled = sampled_ns(run);
+  const double by_chance = 3 * std::sqrt(sampled * period);
+  constexpr double kMuchMore = 1.25;
+  if (sampled > kMuchMore * exact + by_chance) return std::nullopt;  // processes that live for a millisecond
+  const double missing = std::max(sampled - exact - by_chance, 0.0);
+  return Measured{exact, std::hypot(unbooked, missing) / exact};
+}
+
+std::optional<Measured> measured_wall_ns(const DiffRun& run) {
+  const double seconds = window_of(run).seconds();
+  if (!(seconds > 0)) return std::nullopt;
+  return Measured{seconds * 1e9, 0};
+}
+
+double starvation_of(const DiffRun& run) {
+  // Of two times of one recording it is not known when threads waited.
+  constexpr double kMost = 0.99;
+  return -std::log1p(-std::min(cpu_wait_share(*run.profile), kMost));
+}
+
+}  // namespace fathom::analysis
