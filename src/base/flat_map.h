@@ -35,6 +35,12 @@ class FlatMap {
       if (slot.key != kEmpty) visit(slot.key, slot.value);
     }
   }
+  template <class Visit>
+  void for_each(Visit visit) {
+    for (Slot& slot : slots_) {
+      if (slot.key != kEmpty) visit(slot.key, slot.value);
+    }
+  }
 
  private:
   static constexpr std::uint64_t kEmpty = ~std::uint64_t{0};

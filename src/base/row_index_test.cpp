@@ -29,5 +29,18 @@ TEST(RowIndex, FindsEachRowByItsKeyAndAddsWhatIsNew) {
   EXPECT_EQ(table.size(), known.size());
 }
 
+// A table whose first rows are in no index, and rows that are soon too large for the bits that they had.
+TEST(RowIndex, RowsMayBeginAnywhereAndSkip) {
+  std::map<std::uint32_t, std::uint64_t> table;
+  RowIndex index;
+  const auto key_of = [&](std::uint32_t row) { return table.at(row); };
+  for (std::uint64_t key = 0; key < 3000; ++key) {
+    const auto row = static_cast<std::uint32_t>(7 + key * 1'000'003);
+    ASSERT_EQ(index.find_or_add(key, row, key_of), row);
+    table[row] = key;
+  }
+  for (const auto& [row, key] : table) ASSERT_EQ(index.find_or_add(key, 0, key_of), row);
+}
+
 }  // namespace
 }  // namespace fathom
