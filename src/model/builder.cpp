@@ -66,8 +66,7 @@ Builder::Builder(Profile& profile) : profile_(profile) {
   for (std::uint32_t i = 0; i < profile_.functions.size(); ++i)
     functions_.emplace(pair_key(profile_.functions[i].name.value, profile_.functions[i].module.value), i);
   for (std::uint32_t i = 0; i < profile_.frames.size(); ++i) know_frame(i);
-  for (std::uint32_t i = 1; i < profile_.stacks.size(); ++i)
-    stacks_.emplace(pair_key(profile_.stacks[i].parent.value, profile_.stacks[i].frame.value), i);
+  for (std::uint32_t i = 1; i < profile_.stacks.size(); ++i) find_or_add_stack(profile_.stacks[i], i);
 }
 
 void Builder::know_frame(std::uint32_t row) {
@@ -161,10 +160,17 @@ FrameId Builder::frame_with_lines(ModuleId module, ElfAddress address, const std
   return {found->second};
 }
 
+std::uint32_t Builder::find_or_add_stack(const Stack& stack, std::uint32_t next) {
+  return stacks_.find_or_add(pair_key(stack.parent.value, stack.frame.value), next, [&](std::uint32_t row) {
+    return pair_key(profile_.stacks[row].parent.value, profile_.stacks[row].frame.value);
+  });
+}
+
 StackId Builder::stack(StackId parent, FrameId frame) {
-  auto [found, added] = stacks_.try_emplace(pair_key(parent.value, frame.value), 0);
-  if (added) found->second = add(profile_.stacks, Stack{parent, frame});
-  return {found->second};
+  const auto next = static_cast<std::uint32_t>(profile_.stacks.size());
+  const std::uint32_t row = find_or_add_stack({parent, frame}, next);
+  if (row == next) profile_.stacks.push_back({parent, frame});
+  return {row};
 }
 
 }  // namespace fathom::model

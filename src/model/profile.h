@@ -32,6 +32,7 @@
 
 #include "base/address.h"
 #include "base/result.h"
+#include "base/row_index.h"
 #include "model/calls.h"
 #include "model/heap.h"
 #include "model/ids.h"
@@ -376,6 +377,7 @@ class Builder {
 
  private:
   void know_frame(std::uint32_t row);
+  std::uint32_t find_or_add_stack(const Stack& stack, std::uint32_t next);
   std::vector<Line> lines_of(ModuleId module, const std::vector<NamedLine>& lines);
   static std::string lines_key(ModuleId module, ElfAddress address, const Line* lines, std::size_t count);
   struct PairHash {
@@ -389,7 +391,8 @@ class Builder {
     std::size_t operator()(const WideKey& key) const noexcept;
   };
   Profile& profile_;
-  std::unordered_map<std::uint64_t, std::uint32_t, PairHash> functions_, stacks_;
+  std::unordered_map<std::uint64_t, std::uint32_t, PairHash> functions_;
+  RowIndex stacks_;  // millions of rows, each of which is its own key
   std::unordered_map<WideKey, std::uint32_t, WideHash> frames_;
   std::unordered_map<std::string, std::uint32_t> modules_, frames_by_lines_;
 };
