@@ -19,6 +19,11 @@
 namespace fathom::formats {
 namespace {
 
+template <class Stream>
+std::unique_ptr<StreamReader> stream_of(const std::string& name) {
+  return std::make_unique<Stream>(name);
+}
+
 constexpr Reader kReaders[] = {
     {"heaptrack", is_heaptrack, read_heaptrack},
     {"perf.data", is_perf_data,
@@ -33,8 +38,8 @@ constexpr Reader kReaders[] = {
     {"speedscope", is_speedscope, read_speedscope},
     {"cpuprofile", is_cpu_profile, read_cpu_profile},
     {"heapprofile", is_heap_profile, read_heap_profile},
-    {"perf script", is_perf_script, read_perf_script},
-    {"folded", is_folded, read_folded},
+    {"perf script", is_perf_script, read_perf_script, stream_of<PerfScriptReader>},
+    {"folded", is_folded, read_folded, stream_of<FoldedReader>},
 };
 
 }  // namespace

@@ -1,11 +1,13 @@
 // The foreign formats that can be read: one row each. A new format is one row more, and every front end has it.
 #pragma once
 
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
 
 #include "base/result.h"
+#include "formats/import/stream_reader.h"
 #include "model/profile.h"
 
 namespace fathom::formats {
@@ -15,6 +17,8 @@ struct Reader {
   bool (*recognises)(std::string_view content);  // looks at the beginning only
   // `name` is the file's, for messages. The profile has passed check().
   Result<model::Profile> (*read)(std::string_view content, const std::string& name);
+  // The same for a file that comes in pieces; null where a format needs all of it at once.
+  std::unique_ptr<StreamReader> (*stream)(const std::string& name) = nullptr;
 };
 
 // In the order in which they are asked.

@@ -9,8 +9,10 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <memory>
 #include <span>
 #include <string_view>
+#include <utility>
 
 #include "allocators/statistics/statistics.h"
 #include "base/fd.h"
@@ -148,43 +150,48 @@ std::string spoken(const std::string& path) {
   return path == "-" ? "standard input" : path;
 }
 
-// Folded stacks are read piece by piece: the text is many times as large as what is in it.
+// Text is read piece by piece where its reader can: it is many times as large as what is in it.
 constexpr std::size_t kBeginning = 64 * 1024;
 
-bool is_folded_text(std::string_view beginning) {
+// Null: what begins so is read as a whole.
+std::unique_ptr<formats::StreamReader> stream_of(std::string_view beginning, const std::string& name) {
   const formats::Reader* reader = formats::reader_of(beginning);
-  return reader != nullptr && reader->recognises == formats::is_folded && !formats::is_heap_dump(beginning) &&
-         !stranger_of(beginning);
+  if (reader == nullptr || reader->stream == nullptr || formats::is_heap_dump(beginning)) return nullptr;
+  // Tables of other tools may look like stacks with counts.
+  if (reader->recognises == formats::is_folded && stranger_of(beginning)) return nullptr;
+  return reader->stream(name);
 }
 
 // nullopt: it is something else, and nothing of it was read.
-std::optional<Result<model::Profile>> folded_file(const Fd& fd, const std::string& name) {
-  constexpr std::size_t kPiece = std::size_t{8} << 20;
+std::optional<Result<model::Profile>> streamed_file(const Fd& fd, const std::string& name) {
+  constexpr std::size_t kPiece = std::size_t{1} << 20;
   if (::lseek(fd.get(), 0, SEEK_CUR) != 0) return std::nullopt;
   const Result<Mapping> mapping = Mapping::of_fd(fd.get(), name);
   if (!mapping) return std::nullopt;
   const std::string_view bytes(static_cast<const char*>(mapping->data()), mapping->size());
   const bool packed = formats::is_packed(bytes);
-  if (!is_folded_text(packed ? formats::first_unpacked(bytes.substr(0, formats::kFirstPacked), kBeginning)
-                             : bytes.substr(0, kBeginning)))
-    return std::nullopt;
-  formats::FoldedReader reader(name);
+  const auto reader =
+      stream_of(packed ? formats::first_unpacked(bytes.substr(0, formats::kFirstPacked), kBeginning)
+                       : bytes.substr(0, kBeginning),
+                name);
+  if (reader == nullptr) return std::nullopt;
   if (packed) {
     const Result<> unpacked =
-        formats::unpack(bytes, name, kMostUnpacked, [&](std::string_view piece) { reader.add(piece); });
+        formats::unpack(bytes, name, kMostUnpacked, [&](std::string_view piece) { reader->add(piece); });
     if (!unpacked) return Result<model::Profile>(tl::unexpected(unpacked.error()));
-    return reader.finish();
+    return reader->finish();
   }
   for (std::size_t at = 0; at < bytes.size(); at += kPiece) {
     const std::string_view piece = bytes.substr(at, kPiece);
-    reader.add(piece);
+    reader->add(piece);
     (void)::madvise(static_cast<char*>(mapping->data()) + at, piece.size(), MADV_DONTNEED);
   }
-  return reader.finish();
+  return reader->finish();
 }
 
 // Of a pipe. nullopt: it is something else, and begins with `begun`.
-std::optional<Result<model::Profile>> folded_pipe(const Fd& fd, const std::string& name, std::string& begun) {
+std::optional<Result<model::Profile>> streamed_pipe(const Fd& fd, const std::string& name,
+                                                    std::string& begun) {
   std::string piece(kBeginning, '\0');
   const auto read_piece = [&]() -> Result<std::string_view> {
     for (;;) {
@@ -199,14 +206,14 @@ std::optional<Result<model::Profile>> folded_pipe(const Fd& fd, const std::strin
     ended = read->empty();
     begun.append(*read);
   }
-  if (formats::is_packed(begun) || !is_folded_text(begun)) return std::nullopt;
-  formats::FoldedReader reader(name);
-  reader.add(begun);
+  const auto reader = formats::is_packed(begun) ? nullptr : stream_of(begun, name);
+  if (reader == nullptr) return std::nullopt;
+  reader->add(std::exchange(begun, {}));
   for (;;) {
     const auto read = read_piece();
     if (!read) return Result<model::Profile>(tl::unexpected(read.error()));
-    if (read->empty()) return reader.finish();
-    reader.add(*read);
+    if (read->empty()) return reader->finish();
+    reader->add(*read);
   }
 }
 
@@ -294,10 +301,10 @@ Result<model::Profile> open_one(const std::string& path, const store::ReadOption
     }
   }
   std::string begun;
-  if (auto folded = S_ISREG(status.st_mode) ? folded_file(*fd, name) : folded_pipe(*fd, name, begun)) {
-    if (*folded && needs_blocks(options)) return no_blocks(name);
-    if (*folded && !names.symbol_directory.empty()) return no_addresses(name);
-    return called_after(std::move(*folded), name);
+  if (auto text = S_ISREG(status.st_mode) ? streamed_file(*fd, name) : streamed_pipe(*fd, name, begun)) {
+    if (*text && needs_blocks(options)) return no_blocks(name);
+    if (*text && !names.symbol_directory.empty()) return no_addresses(name);
+    return called_after(std::move(*text), name);
   }
   const Result<Content> content = read_content(*fd, name, std::move(begun));
   if (!content) return tl::unexpected(content.error());

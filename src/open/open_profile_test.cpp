@@ -2,10 +2,12 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
+#include <thread>
 
 #include "analysis/core/hand_made_profile.h"
 #include "elf/module_file.h"
@@ -273,6 +275,38 @@ TEST_F(OpenProfile, EveryPrefixOfARecordingIsReadOrRefusedInOneLine) {
     if (!read) {
       EXPECT_EQ(read.error().message.find('\n'), std::string::npos) << length;
     }
+  }
+}
+
+// More text than what is looked at to know it, so that it comes in pieces that end inside of lines.
+TEST_F(OpenProfile, ATextIsTheSameFromAFileAPipeAndPacked) {
+  std::string folded, perf_script;
+  for (int i = 0; i < 20'000; ++i) {
+    const std::string name = std::to_string(i % 977);
+    folded += "worker-" + std::to_string(i % 3) + ";main;run;f" + name + ' ' + std::to_string(i) + '\n';
+    perf_script += "worker 1/" + std::to_string(i % 3) + " [000] 5." + std::to_string(100'000 + i) + ": " +
+                   std::to_string(1 + i) + " cycles:\n\t1f f" + name +
+                   "+0x1 (/usr/bin/a)\n\t2f main (/usr/bin/a)\n\n";
+  }
+  for (const std::string& text : {folded, perf_script}) {
+    const Result<model::Profile> whole = opened(file(text));
+    ASSERT_TRUE(whole) << whole.error().message;
+    EXPECT_EQ(whole->samples.size(), 20'000u);
+    for (const formats::Packing packing : {formats::Packing::kGzip, formats::Packing::kZstd}) {
+      formats::Packer packer(packing);
+      packer.add(text);
+      const Result<model::Profile> packed = opened(file(packer.finish().value()));
+      ASSERT_TRUE(packed) << packed.error().message;
+      EXPECT_TRUE(*packed == *whole);
+    }
+    std::filesystem::remove(folder_ + "/x");
+    ASSERT_EQ(::mkfifo((folder_ + "/x").c_str(), 0600), 0);
+    std::thread writer([&] { std::ofstream(folder_ + "/x", std::ios::binary) << text; });
+    const Result<model::Profile> piped = opened(folder_ + "/x");
+    writer.join();
+    std::filesystem::remove(folder_ + "/x");
+    ASSERT_TRUE(piped) << piped.error().message;
+    EXPECT_TRUE(*piped == *whole);
   }
 }
 

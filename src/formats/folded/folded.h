@@ -13,6 +13,7 @@
 #include <string_view>
 
 #include "base/result.h"
+#include "formats/import/stream_reader.h"
 #include "model/profile.h"
 
 namespace fathom::formats {
@@ -28,15 +29,12 @@ Result<model::Profile> read_folded(std::string_view text, const std::string& nam
 
 // The same of a text that comes in pieces, and is many times as large as what is in it. Whether its lines have two columns is
 // decided by the first ones.
-class FoldedReader {
+class FoldedReader : public StreamReader {
  public:
   explicit FoldedReader(std::string name);
-  FoldedReader(const FoldedReader&) = delete;
-  FoldedReader& operator=(const FoldedReader&) = delete;
-  ~FoldedReader();
-
-  void add(std::string_view piece);
-  Result<model::Profile> finish();  // once
+  ~FoldedReader() override;
+  void add(std::string_view piece) override;
+  Result<model::Profile> finish() override;
 
  private:
   struct State;

@@ -3,24 +3,25 @@
 #include <algorithm>
 #include <charconv>
 #include <cstdint>
-#include <cstring>
 #include <deque>
-#include <functional>
 #include <map>
 #include <optional>
 #include <string>
 #include <tuple>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
 #include "base/row_index.h"
+#include "base/text_index.h"
 #include "formats/folded/folded.h"
+#include "formats/folded/parts.h"
 #include "formats/folded/source_frame.h"
 #include "formats/import/addresses.h"
 #include "formats/import/idle_cpus.h"
 #include "formats/import/left_out_lines.h"
+#include "formats/import/lines.h"
 #include "model/exact_count.h"
+#include "model/rare_stacks.h"
 
 namespace fathom::formats {
 namespace {
@@ -28,8 +29,12 @@ namespace {
 constexpr int kDecimals = 3;  // what is kept of fractions
 // How much of the text tells what kind of folded text it is.
 constexpr std::size_t kLookedAt = 64 * 1024;
-// What is kept of one text. What is left out then is counted.
-constexpr std::size_t kMostLines = 100'000'000, kMostStacks = 100'000'000;
+// What is kept of one text: functions, bytes of their names, and threads. The rest becomes one function and one thread, and is
+// counted. Of stacks see model/rare_stacks.h.
+constexpr std::size_t kMostFunctions = 4'000'000, kMostNameBytes = std::size_t{1} << 30;
+constexpr std::size_t kMostThreads = 100'000;
+constexpr std::string_view kOtherFunctions = "(other functions)", kOtherThreads = "(other threads)";
+constexpr std::size_t kMostSamples = 16'000'000;  // lines, until those of equal stacks are added up
 
 bool is_decimal(char c) {
   return c >= '0' && c <= '9';
@@ -129,13 +134,6 @@ std::string_view for_each_line(std::string_view text, Visit visit) {
   }
 }
 
-// A map with keys of its own that is asked with text of others.
-struct TextHash : std::hash<std::string_view> {
-  using is_transparent = void;
-};
-template <class Value>
-using ByText = std::unordered_map<std::string, Value, TextHash, std::equal_to<>>;
-
 // Frames by their text, and stacks by their frames.
 class Stacks {
  public:
@@ -145,40 +143,37 @@ class Stacks {
     plain_ = builder_.module(names);
   }
 
-  bool full() const { return profile_.stacks.size() >= kMostStacks; }
+  // The table of stacks was changed by somebody else.
+  void find_again() {
+    entered_.clear();
+    index_ = {};
+    for (std::uint32_t i = 1; i < profile_.stacks.size(); ++i)
+      index_.find_or_add(
+          key_of(profile_.stacks[i].parent, profile_.stacks[i].frame), i,
+          [&](std::uint32_t row) { return key_of(profile_.stacks[row].parent, profile_.stacks[row].frame); });
+  }
+  std::uint64_t functions_left_out() const { return functions_left_out_; }
 
-  // `line` without its count, cut at ";" into `parts`; the frames begin with the one at `first`.
-  model::StackId stack(std::string_view line, const std::vector<std::string_view>& parts, std::size_t first) {
-    // Text that was sorted begins as the line before.
-    std::size_t equal = first;
-    std::size_t at_byte =
-        first < parts.size() ? static_cast<std::size_t>(parts[first].data() - line.data()) : 0;
-    const bool begins_there =
-        first == 0 ||
-        (first <= ends_.size() && ends_[first - 1] + 1 == at_byte);  // its thread's name is as long
-    if (first == first_ && begins_there)
-      while (equal < parts.size() && equal < ends_.size() && at_byte + parts[equal].size() == ends_[equal] &&
-             std::memcmp(line.data() + at_byte, before_.data() + at_byte, parts[equal].size()) == 0)
-        at_byte += parts[equal++].size() + 1;
-    if (first != first_) entered_.clear();
+  // The frames begin with the part at `first`.
+  model::StackId stack(const Parts& parts, std::size_t first) {
+    if (first != first_ || (first == 0 && !parts.first_is_equal())) entered_.clear();
     first_ = first;
-    while (!entered_.empty() && entered_.back().end >= equal) entered_.pop_back();
+    const std::size_t equal = std::max(first, parts.equal());
+    const auto is_inlined = [&](std::size_t at) {
+      return at < parts.size() && parts[at].ends_with(kInlined);
+    };
+    while (!entered_.empty() &&
+           (entered_.back().end > equal || (entered_.back().end == equal && is_inlined(equal))))
+      entered_.pop_back();
     for (std::size_t at = entered_.empty() ? first : entered_.back().end; at < parts.size();) {
       // Inlined calls follow the function that they were inlined into, and are one frame with it.
       std::size_t end = at + 1;
-      while (end < parts.size() && parts[end].ends_with(kInlined)) ++end;
-      const std::string_view all(parts[at].data(),
-                                 static_cast<std::size_t>(parts[end - 1].end() - parts[at].begin()));
-      auto known = frames_.find(all);
-      if (known == frames_.end()) known = frames_.emplace(std::string(all), make(parts, at, end)).first;
+      while (is_inlined(end)) ++end;
+      const model::FrameId frame = frame_of(parts, at, end);
       entered_.push_back(
-          {end, stack_of(entered_.empty() ? model::StackId{0} : entered_.back().stack, known->second)});
+          {end, stack_of(entered_.empty() ? model::StackId{0} : entered_.back().stack, frame)});
       at = end;
     }
-    before_.assign(line);
-    ends_.clear();
-    for (const std::string_view part : parts)
-      ends_.push_back(static_cast<std::size_t>(part.data() - line.data()) + part.size());
     return entered_.empty() ? model::StackId{0} : entered_.back().stack;
   }
 
@@ -192,11 +187,26 @@ class Stacks {
     model::StackId stack;
   };
 
+  static std::uint64_t key_of(model::StackId above, model::FrameId below) {
+    return std::uint64_t{above.value} << 32 | below.value;
+  }
+
+  model::FrameId frame_of(const Parts& parts, std::size_t first, std::size_t end) {
+    std::string_view text = parts.between(first, end);
+    if (texts_.size() >= kMostFunctions || texts_.bytes() >= kMostNameBytes) {
+      const auto known = texts_.find(text);
+      if (known) return frames_[*known];
+      ++functions_left_out_;
+      if (!other_) other_ = builder_.named_frame(kOtherFunctions, plain_);
+      return *other_;
+    }
+    const std::uint32_t number = texts_.number_of(text);
+    if (number == frames_.size()) frames_.push_back(make(parts, first, end));
+    return frames_[number];
+  }
+
   // As Builder::stack: a large text has millions of them, and nobody else adds any meanwhile.
   model::StackId stack_of(model::StackId parent, model::FrameId frame) {
-    const auto key_of = [](model::StackId above, model::FrameId below) {
-      return std::uint64_t{above.value} << 32 | below.value;
-    };
     std::vector<model::Stack>& table = profile_.stacks;
     const auto next = static_cast<std::uint32_t>(table.size());
     const std::uint32_t row = index_.find_or_add(key_of(parent, frame), next, [&](std::uint32_t known) {
@@ -207,7 +217,7 @@ class Stacks {
   }
 
   // The frame of parts[first], with what was inlined into it behind.
-  model::FrameId make(const std::vector<std::string_view>& parts, std::size_t first, std::size_t end) {
+  model::FrameId make(const Parts& parts, std::size_t first, std::size_t end) {
     std::vector<model::Builder::NamedLine> lines;
     std::deque<std::string> places;  // that lines speak of
     const auto add = [&](std::string_view name) {
@@ -247,11 +257,12 @@ class Stacks {
   model::Profile& profile_;
   model::Builder& builder_;
   model::ModuleId plain_;
-  ByText<model::FrameId> frames_;
+  TextIndex texts_;
+  std::vector<model::FrameId> frames_;    // by number of texts_
+  std::optional<model::FrameId> other_;   // of functions beyond what is kept
+  std::uint64_t functions_left_out_ = 0;  // calls of such
   RowIndex index_;
-  std::string before_;  // the last line, where its parts end, and its frames
-  std::vector<std::size_t> ends_;
-  std::vector<Entered> entered_;
+  std::vector<Entered> entered_;  // of the line before
   std::size_t first_ = 1;
 };
 
@@ -264,15 +275,18 @@ class Threads {
     model::ThreadId thread;
     std::size_t first_frame = 1;
   };
-  Place place_of(const std::vector<std::string_view>& parts) {
+  bool left_some_out() const { return other_.has_value(); }
+  Place place_of(const Parts& parts) {
     if (parts.size() > 1 && parts[0].starts_with('P'))
       if (const auto pid = number_behind('P', parts[0]))
         if (const auto tid = number_behind('T', parts[1])) return {thread(*pid, *tid, parts[1]), 2};
     const auto known = first_parts_.find(parts[0]);
-    if (known != first_parts_.end()) return known->second;
+    if (known) return places_[*known];
     const bool is_frame = source_frame(parts[0]).has_value();
     const Place place{thread(0, 0, is_frame ? std::string_view() : parts[0]), is_frame ? 0U : 1U};
-    first_parts_.emplace(std::string(parts[0]), place);
+    if (places_.size() >= kMostThreads) return place;
+    first_parts_.number_of(parts[0]);
+    places_.push_back(place);
     return place;
   }
 
@@ -289,6 +303,16 @@ class Threads {
   }
 
   model::ThreadId thread(std::int32_t pid, std::int32_t tid, std::string_view name) {
+    if (profile_.threads.size() >= kMostThreads) {
+      const auto there = threads_.find(std::tuple(pid, tid, std::string(name)));
+      if (there != threads_.end()) return there->second;
+      if (!other_) other_ = new_thread(0, 0, kOtherThreads);
+      return *other_;
+    }
+    return new_thread(pid, tid, name);
+  }
+
+  model::ThreadId new_thread(std::int32_t pid, std::int32_t tid, std::string_view name) {
     const auto [known, added] =
         threads_.try_emplace(std::tuple(pid, tid, std::string(name)),
                              model::ThreadId{static_cast<std::uint32_t>(profile_.threads.size())});
@@ -310,18 +334,20 @@ class Threads {
 
   model::Profile& profile_;
   model::Builder& builder_;
-  ByText<Place> first_parts_;
+  TextIndex first_parts_;
+  std::vector<Place> places_;             // by number of first_parts_
+  std::optional<model::ThreadId> other_;  // beyond what is kept
   std::map<std::tuple<std::int32_t, std::int32_t, std::string>, model::ThreadId> threads_;
   std::map<std::int32_t, model::ProcessId> processes_;
 };
 
 // How many lines of the beginning of a text are of which kind.
-struct Lines {
+struct LineKinds {
   std::size_t stacks = 0, deep = 0;  // deep: of several frames
   std::size_t cut = 0, others = 0;   // cut: frames and no count
 };
-Lines lines_of(std::string_view text, bool whole) {
-  Lines lines;
+LineKinds lines_of(std::string_view text, bool whole) {
+  LineKinds lines;
   const auto look = [&](std::string_view line) {
     line = without_end(line);
     if (line.empty() || is_comment(line)) return;
@@ -341,7 +367,7 @@ bool is_folded(std::string_view text) {
   const bool whole = text.size() <= kLookedAt;
   text = without_byte_order_mark(text.substr(0, kLookedAt));
   if (text.find('\0') != std::string_view::npos) return false;
-  const Lines lines = lines_of(text, whole);
+  const LineKinds lines = lines_of(text, whole);
   if (lines.deep == 0) return lines.stacks != 0 && lines.others + lines.cut == 0;
   // Of stacks most have a second frame; a log has a line here and there that ends in a number.
   return lines.stacks >= lines.others && lines.deep * 4 >= lines.stacks + lines.cut;
@@ -388,57 +414,60 @@ struct FoldedReader::State {
     std::string_view stack = line;
     const std::optional<Count> count = take_count(stack, &of_three);
     if (!count || (has_deep && is_message(stack))) return left_out.add(lines, line);
-    if (profile.samples.size() == kMostLines || stacks.full()) return void(++too_many);
+    if (profile.stacks.size() > model::kMostStacks || profile.samples.size() >= kMostSamples) fold();
     if (difference) (void)take_count(stack);
-    parts.clear();
-    for (std::string_view rest = stack;;) {
-      const std::size_t end = rest.find(';');
-      parts.push_back(rest.substr(0, end));
-      if (end == std::string_view::npos) break;
-      rest.remove_prefix(end + 1);
-    }
+    parts.cut(stack);
     const Threads::Place place = threads.place_of(parts);
     model::Sample sample;
     sample.thread = place.thread;
-    sample.stack = stacks.stack(stack, parts, place.first_frame);
-    sample.value = count->whole;
+    sample.stack = stacks.stack(parts, place.first_frame);
+    sample.value = value_of(*count);
     profile.samples.push_back(sample);
-    if (count->fraction) thousandths.resize(profile.samples.size());
-    if (!thousandths.empty()) {
-      thousandths.resize(profile.samples.size());
-      thousandths.back() = static_cast<std::uint16_t>(count->thousandths);
+  }
+
+  // All values become thousandths once one has a fraction.
+  std::int64_t value_of(const Count& count) {
+    if (count.fraction && !has_fractions) {
+      has_fractions = true;
+      for (model::Sample& sample : profile.samples) sample.value = in_thousandths(sample.value, 0);
     }
+    return has_fractions ? in_thousandths(count.whole, count.thousandths) : count.whole;
+  }
+  std::int64_t in_thousandths(std::int64_t whole, std::int64_t thousandths) {
+    if (whole > (INT64_MAX - 999) / 1000) {
+      is_too_large = true;
+      return 0;
+    }
+    return whole * 1000 + thousandths;
+  }
+
+  // Down to half of what is kept, so that it is seldom.
+  void fold() {
+    model::add_up_equal_samples(profile);
+    if (profile.stacks.size() > model::kMostStacks)
+      model::fold_rare_stacks(profile, model::kMostStacks / 2, rare);
+    while (profile.samples.size() > kMostSamples / 2 && profile.stacks.size() > 1)
+      model::fold_rare_stacks(profile, (profile.stacks.size() - 1) / 2, rare);
+    stacks.find_again();
   }
 
   void process(std::string_view piece) {
-    if (!pending.empty()) {
-      const std::size_t end = piece.find('\n');
-      keep(piece.substr(0, end));
-      if (end == std::string_view::npos) return;
-      take(pending);
-      pending.clear();
-      piece.remove_prefix(end + 1);
-    }
-    keep(for_each_line(piece, [this](std::string_view line) { take(line); }));
-  }
-  // No stack is longer; a file without lines would fill the memory.
-  void keep(std::string_view part) {
-    constexpr std::size_t kLongestLine = std::size_t{64} << 20;
-    pending.append(part.substr(0, kLongestLine - std::min(kLongestLine, pending.size())));
+    text.add(piece, [this](std::string_view line) { take(line); });
   }
 
-  std::string name, head,
-      pending;  // of the text: what was not looked at yet, and a line whose end has not come
+  std::string name, head;  // head: what was not looked at yet
+  Lines text;
   bool decided = false, difference = false, has_deep = false, of_three = false;
-  std::uint64_t lines = 0, too_many = 0;
+  bool has_fractions = false, is_too_large = false;
+  std::uint64_t lines = 0;
   model::Profile profile;
   model::Builder builder;
   Stacks stacks;
   Threads threads;
   LeftOutLines left_out;
   std::vector<std::string> facts;
-  std::vector<std::string_view> parts;
-  std::vector<std::uint16_t> thousandths;  // by sample; empty where no count has any
+  Parts parts;  // of the line
+  model::RareStacks rare;
 };
 
 FoldedReader::FoldedReader(std::string name) : state_(std::make_unique<State>(std::move(name))) {}
@@ -461,7 +490,7 @@ Result<model::Profile> FoldedReader::finish() {
     state.decide();
     state.process(std::exchange(state.head, {}));
   }
-  if (!state.pending.empty()) state.take(state.pending);
+  state.text.finish([&](std::string_view line) { state.take(line); });
   model::Profile& profile = state.profile;
   if (profile.samples.empty())
     return fail(ErrorKind::kMalformed, fmt::format("{}: no stack with a count in it", state.name));
@@ -471,20 +500,21 @@ Result<model::Profile> FoldedReader::finish() {
     note("The file has three counts per line (time, idle time, memory); the first is taken.");
   if (state.left_out.count() != 0) note(state.left_out.note(state.lines, "no stack with a count at the end"));
   if (!state.facts.empty()) note(fmt::format("The file's comments: {}.", fmt::join(state.facts, ", ")));
-  if (state.too_many != 0)
-    note(fmt::format("The last {} lines are left out: the file has more stacks than are read.",
-                     state.too_many));
-  if (!state.thousandths.empty()) {
-    profile.meta.facts["unit"] = "thousandths";
-    state.thousandths.resize(profile.samples.size());
-    for (std::size_t i = 0; i < profile.samples.size(); ++i) {
-      std::int64_t& value = profile.samples[i].value;
-      if (value > (INT64_MAX - 999) / 1000)
-        return fail(ErrorKind::kMalformed,
-                    fmt::format("{}: counts with fractions that are too large", state.name));
-      value = value * 1000 + state.thousandths[i];
-    }
-  }
+  std::int64_t total = 0;
+  for (const model::Sample& sample : profile.samples)
+    if (__builtin_add_overflow(total, sample.value, &total)) total = INT64_MAX;
+  if (state.rare.stacks != 0) note(state.rare.note(total));
+  if (state.stacks.functions_left_out() != 0)
+    note(fmt::format(
+        "The file has more functions than fathom keeps ({} million): {} calls of others are shown as \"{}\".",
+        kMostFunctions / 1'000'000, state.stacks.functions_left_out(), kOtherFunctions));
+  if (state.threads.left_some_out())
+    note(fmt::format("The file has more threads than fathom keeps ({}): the others are shown as \"{}\".",
+                     kMostThreads, kOtherThreads));
+  if (state.is_too_large)
+    return fail(ErrorKind::kMalformed,
+                fmt::format("{}: counts with fractions that are too large", state.name));
+  if (state.has_fractions) profile.meta.facts["unit"] = "thousandths";
   if (std::ranges::find(state.facts, "mode: wall") != state.facts.end()) {
     profile.meta.facts["unit"] = "units of wall-clock time";
     profile.meta.facts[model::kCountedFact] = "all";

@@ -2,10 +2,12 @@
 // recorded by others can so be looked at; recordings of our own never take this way.
 #pragma once
 
+#include <memory>
 #include <string>
 #include <string_view>
 
 #include "base/result.h"
+#include "formats/import/stream_reader.h"
 #include "model/profile.h"
 
 namespace fathom::formats {
@@ -20,5 +22,18 @@ bool is_perf_script(std::string_view text);
 // of a stack that cannot be read are skipped; a note counts them. `name` is the file's, for messages.
 // kMalformed when there is no event at all.
 Result<model::Profile> read_perf_script(std::string_view text, const std::string& name);
+
+// The same of a text that comes in pieces.
+class PerfScriptReader : public StreamReader {
+ public:
+  explicit PerfScriptReader(std::string name);
+  ~PerfScriptReader() override;
+  void add(std::string_view piece) override;
+  Result<model::Profile> finish() override;
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
 
 }  // namespace fathom::formats

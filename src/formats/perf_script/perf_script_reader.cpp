@@ -2,13 +2,18 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <functional>
 #include <map>
+#include <optional>
 #include <unordered_map>
 #include <vector>
 
+#include "base/text_index.h"
 #include "formats/import/idle_cpus.h"
+#include "formats/import/lines.h"
 #include "formats/perf_script/perf_script.h"
 #include "formats/perf_script/perf_script_lines.h"
+#include "model/rare_stacks.h"
 
 namespace fathom::formats {
 namespace {
@@ -78,30 +83,43 @@ ModuleWords module_words(std::string_view module) {
   return {ModuleKind::kNames, file};
 }
 
-class Reader {
+}  // namespace
+
+struct PerfScriptReader::State {
  public:
-  explicit Reader(const std::string& name) : name_(name), builder_(profile_) {
+  explicit State(std::string name) : name_(std::move(name)) {
     profile_.meta.engine = "import";
     profile_.meta.facts["format"] = "perf script";
     profile_.processes.push_back({});  // of threads whose pid is not printed
     processes_[0] = {0};
   }
 
-  Result<model::Profile> read(std::string_view text) {
-    while (!text.empty()) {
-      ++number_;
-      read_line(take_line(text));
-    }
+  void add(std::string_view piece) {
+    text_.add(piece, [this](std::string_view line) { take(line); });
+  }
+
+  Result<model::Profile> finish() {
+    text_.finish([this](std::string_view line) { take(line); });
     end_sample();
     if (profile_.samples.empty()) {
       return fail(ErrorKind::kMalformed, fmt::format("{}: no event of perf script in it", name_),
                   std::string(kRemedy));
     }
+    if (left_out_ != 0)
+      return fail(ErrorKind::kUnsupported,
+                  fmt::format("{}: more than {} million samples", name_, kMostSamples / 1'000'000),
+                  "a part of it: perf script --time FROM,TO");
     conclude();
     return std::move(profile_);
   }
 
  private:
+  void take(std::string_view line) {
+    ++number_;
+    if (line.ends_with('\r')) line.remove_suffix(1);
+    read_line(line);
+  }
+
   void read_line(std::string_view line) {
     if (is_blank_line(line)) {
       end_sample();
@@ -150,7 +168,8 @@ class Reader {
       first_ns_ = std::min(first_ns_, *header->time_ns);
       last_ns_ = std::max(last_ns_, *header->time_ns);
     }
-    ++events_[header->event];
+    const auto known = events_.find(header->event);
+    ++(known != events_.end() ? known->second : events_[std::string(header->event)]);
     has_period_ = has_period_ || header->period.has_value();
     // Without call chains the whole sample is one line; otherwise `rest` holds the fields of a tracepoint or
     // of a memory access, if any.
@@ -162,7 +181,7 @@ class Reader {
     const std::optional<PerfFrame> frame = parse_perf_frame(line);
     if (!frame) return false;
     if (frame->module == "inlined") {
-      inlined_.push_back(frame->symbol);  // innermost first; the real frame of the same address follows
+      inlined_.emplace_back(frame->symbol);  // innermost first; the real frame of the same address follows
       return true;
     }
     frames_.push_back(place(*frame));
@@ -175,15 +194,20 @@ class Reader {
     if (!in_sample_) return;
     in_sample_ = false;
     if (!inlined_.empty()) {
-      const std::string_view outermost = inlined_.back();
+      const std::string outermost = std::move(inlined_.back());
       inlined_.pop_back();
       frames_.push_back(place({outermost, ""}));
       inlined_.clear();
     }
     sample_.stack = {0};
-    for (std::size_t i = frames_.size(); i-- > 0;) sample_.stack = builder_.stack(sample_.stack, frames_[i]);
+    for (std::size_t i = frames_.size(); i-- > 0;) sample_.stack = builder_->stack(sample_.stack, frames_[i]);
     frames_.clear();
+    if (profile_.samples.size() == kMostSamples) return void(++left_out_);
     profile_.samples.push_back(sample_);
+    if (profile_.stacks.size() > model::kMostStacks) {
+      model::fold_rare_stacks(profile_, model::kMostStacks / 2, rare_);
+      builder_.emplace(profile_);
+    }
   }
 
   void unread() {
@@ -193,38 +217,38 @@ class Reader {
   model::FrameId place(const PerfFrame& frame) {
     // Nearly all frames have been seen before, with the same texts.
     key_.assign(frame.module);
-    for (const std::string_view part : inlined_) key_.append(1, '\n').append(part);
+    for (const std::string& part : inlined_) key_.append(1, '\n').append(part);
     key_.append(1, '\n').append(frame.symbol);
-    const auto known = places_.find(key_);
-    if (known != places_.end()) return known->second;
+    const std::uint32_t number = places_.number_of(key_);
+    if (number < frame_of_place_.size()) return frame_of_place_[number];
 
     const model::ModuleId module = module_of(frame.module);
     std::vector<model::Builder::NamedLine> lines;
-    for (const std::string_view part : inlined_) lines.push_back({part, "", 0});
+    for (const std::string& part : inlined_) lines.push_back({part, "", 0});
     std::string name(frame.symbol);
     const std::string_view module_name = profile_.strings[profile_.modules[module.value].name];
     if (name == "[unknown]" && !module_name.empty()) {
       name = module_name.front() == '[' ? std::string(module_name) : fmt::format("[{}]", module_name);
     }
     lines.push_back({name, "", 0});
-    const model::FrameId id = builder_.frame_with_lines(module, {}, lines);
-    places_.emplace(key_, id);
+    const model::FrameId id = builder_->frame_with_lines(module, {}, lines);
+    frame_of_place_.push_back(id);
     return id;
   }
 
   model::ModuleId module_of(std::string_view path) {
-    const auto [known, added] = modules_.try_emplace(path);
-    if (added) {
+    const std::uint32_t number = module_paths_.number_of(path);
+    if (number == modules_.size()) {
       const ModuleWords words = module_words(path);
       model::Module row;
       row.kind = words.kind;
-      row.name = builder_.string(words.name);
-      row.path = builder_.string(path == "[unknown]" ? "" : path);
+      row.name = builder_->string(words.name);
+      row.path = builder_->string(path == "[unknown]" ? "" : path);
       if (words.kind == model::ModuleKind::kAnonymous) row.symbols = model::SymbolSource::kPerfMap;
       if (words.kind == model::ModuleKind::kKernel) row.symbols = model::SymbolSource::kKallsyms;
-      known->second = builder_.module(row);
+      modules_.push_back(builder_->module(row));
     }
-    return known->second;
+    return modules_[number];
   }
 
   model::ThreadId thread(const PerfHeader& header) {
@@ -236,13 +260,13 @@ class Reader {
         process->second = {static_cast<std::uint32_t>(profile_.processes.size())};
         model::Process row;
         row.pid = header.pid;
-        row.name = builder_.string(header.comm);
+        row.name = builder_->string(header.comm);
         profile_.processes.push_back(row);
       }
       model::Thread row;
       row.process = process->second;
       row.tid = header.tid;
-      row.name = builder_.string(header.comm);
+      row.name = builder_->string(header.comm);
       known->second = {static_cast<std::uint32_t>(profile_.threads.size())};
       profile_.threads.push_back(row);
     }
@@ -275,35 +299,53 @@ class Reader {
                                                    unread_ == 1 ? "1 line" : fmt::format("{} lines", unread_),
                                                    first_unread_));
     }
+    std::int64_t total = 0;
+    for (const model::Sample& sample : profile_.samples)
+      if (__builtin_add_overflow(total, sample.value, &total)) total = INT64_MAX;
+    if (rare_.stacks != 0) profile_.quality.notes.push_back(rare_.note(total));
     leave_out_idle_cpus(profile_);
     profile_.quality.samples = profile_.samples.size();
   }
 
-  const std::string& name_;
+  static constexpr std::size_t kMostSamples = 64'000'000;
+
+  std::string name_;
+  Lines text_;
   model::Profile profile_;
-  model::Builder builder_;
+  std::optional<model::Builder> builder_{profile_};
+  model::RareStacks rare_;
+  std::uint64_t left_out_ = 0;
   std::size_t number_ = 0;  // of the present line
   std::size_t unread_ = 0;
   std::size_t first_unread_ = 0;
 
   bool in_sample_ = false;
   model::Sample sample_;
-  std::vector<model::FrameId> frames_;     // leaf first
-  std::vector<std::string_view> inlined_;  // waiting for the frame that they were inlined into
+  std::vector<model::FrameId> frames_;  // leaf first
+  std::vector<std::string> inlined_;    // waiting for the frame that they were inlined into
 
   std::uint64_t first_ns_ = UINT64_MAX;
   std::uint64_t last_ns_ = 0;
-  std::map<std::string_view, std::uint64_t> events_;
+  std::map<std::string, std::uint64_t, std::less<>> events_;
   bool has_period_ = false;
 
   std::string key_;
-  std::unordered_map<std::string, model::FrameId> places_;
-  std::unordered_map<std::string_view, model::ModuleId> modules_;
+  TextIndex places_;
+  std::vector<model::FrameId> frame_of_place_;  // by number of places_
+  TextIndex module_paths_;
+  std::vector<model::ModuleId> modules_;  // by number of module_paths_
   std::unordered_map<std::string, model::ThreadId> threads_;
   std::unordered_map<std::int32_t, model::ProcessId> processes_;
 };
 
-}  // namespace
+PerfScriptReader::PerfScriptReader(std::string name) : state_(std::make_unique<State>(std::move(name))) {}
+PerfScriptReader::~PerfScriptReader() = default;
+void PerfScriptReader::add(std::string_view piece) {
+  state_->add(piece);
+}
+Result<model::Profile> PerfScriptReader::finish() {
+  return state_->finish();
+}
 
 bool is_perf_script(std::string_view text) {
   while (!text.empty()) {
@@ -316,7 +358,9 @@ bool is_perf_script(std::string_view text) {
 }
 
 Result<model::Profile> read_perf_script(std::string_view text, const std::string& name) {
-  return Reader(name).read(text);
+  PerfScriptReader reader(name);
+  reader.add(text);
+  return reader.finish();
 }
 
 }  // namespace fathom::formats
