@@ -8,6 +8,7 @@
 #include "analysis/core/common_costs.h"
 #include "analysis/core/functions.h"
 #include "analysis/core/runtimes.h"
+#include "base/flat_map.h"
 
 namespace fathom::analysis {
 namespace {
@@ -34,9 +35,8 @@ class Finder {
   Finder(const Profile& profile, const Selection& selection, const CallTree& tree)
       : profile_(profile),
         tree_(tree),
-        leaves_(leaves_of(profile, selection)),
-        weights_(leaves_),
-        sources_(profile, frame_weights_of(profile, leaves_)) {
+        weights_(leaves_of(profile, selection)),
+        sources_(profile, frame_weights_of(profile, weights_)) {
     for (std::size_t i = weights_.size(); i-- > 1;) weights_[profile.stacks[i].parent.value] += weights_[i];
   }
 
@@ -109,22 +109,26 @@ class Finder {
 
   // Of most samples of a function that was linked in, code with a name of its own calls it.
   bool belongs_to_callers(const TreeNode& function) const {
-    std::int64_t all = 0, called = 0;
+    if (!knows_callers_) add_up_callers();
+    const Callers& callers = callers_[function_key(function)];
+    return callers.called * 2 >= callers.all;
+  }
+  // One visit per node for all such functions, of which a large program has thousands.
+  void add_up_callers() const {
+    knows_callers_ = true;
     for (const TreeNode& node : tree_.nodes) {
-      if (node.name != function.name || node.module != function.module || node.self <= 0) continue;
-      all += node.self;
+      if (node.self <= 0 || !is_linked(node)) continue;
+      Callers& callers = callers_[function_key(node)];
+      callers.all += node.self;
       for (std::uint32_t at = node.parent; at != 0; at = tree_.nodes[at].parent) {
         const TreeNode& above = tree_.nodes[at];
-        const std::string& name = tree_.name(above);
-        if (above.kind == NodeKind::kThread || above.kind == NodeKind::kKernel || is_unnamed(name) ||
-            is_linked(above) || built_in_runtime_rules().has_function(name) ||
-            built_in_runtime_rules().begins(name))
+        if (above.kind == NodeKind::kThread || above.kind == NodeKind::kKernel || code(above).is_plain ||
+            is_linked(above))
           continue;
-        called += node.self;
+        callers.called += node.self;
         break;
       }
     }
-    return called * 2 >= all;
   }
 
   int work_of(std::string_view name) const {
@@ -247,13 +251,34 @@ class Finder {
     return most == callers.end() ? "" : most->first;
   }
 
-  bool is_own(const TreeNode& node) const {
-    if (node.kind != NodeKind::kUser && node.kind != NodeKind::kInlined) return false;
-    return sources_.is_own(tree_.modules[node.module].name, tree_.name(node));
+  static bool is_user(const TreeNode& node) {
+    return node.kind == NodeKind::kUser || node.kind == NodeKind::kInlined;
   }
-  bool is_linked(const TreeNode& node) const {
-    if (node.kind != NodeKind::kUser && node.kind != NodeKind::kInlined) return false;
-    return sources_.is_linked_code(tree_.modules[node.module].name, tree_.name(node));
+  bool is_own(const TreeNode& node) const { return is_user(node) && code(node).is_own; }
+  bool is_linked(const TreeNode& node) const { return is_user(node) && code(node).is_linked; }
+
+  // What is known of a function by its names alone. A tree has millions of nodes and thousands of functions, so names are
+  // compared once per function.
+  struct Code {
+    bool is_known = false;
+    bool is_own = false, is_linked = false;
+    bool is_plain = false;  // without a name of its own, or part of a language's runtime
+  };
+  struct Callers {
+    std::int64_t all = 0, called = 0;  // samples; those below code with a name of its own
+  };
+  static std::uint64_t function_key(const TreeNode& node) {
+    return std::uint64_t{node.module} << 32 | node.name;
+  }
+  const Code& code(const TreeNode& node) const {
+    Code& code = codes_[function_key(node)];
+    if (code.is_known) return code;
+    const std::string& name = tree_.name(node);
+    const std::string& module = tree_.modules[node.module].name;
+    const RuntimeRules& runtimes = built_in_runtime_rules();
+    code = {true, sources_.is_own(module, name), sources_.is_linked_code(module, name),
+            is_unnamed(name) || runtimes.has_function(name) || runtimes.begins(name)};
+    return code;
   }
 
   HotFrame frame_of(const TreeNode& node) const {
@@ -347,8 +372,11 @@ class Finder {
 
   const Profile& profile_;
   const CallTree& tree_;
-  std::vector<std::int64_t> leaves_, weights_;  // by stack: without and with what is called from there
+  std::vector<std::int64_t> weights_;  // by stack, with what is called from there
   SourceFacts sources_;
+  mutable FlatMap<Code> codes_;       // by function_key
+  mutable FlatMap<Callers> callers_;  // of linked functions, by function_key
+  mutable bool knows_callers_ = false;
   mutable std::map<std::string, int> works_;  // numbers of common costs
 };
 

@@ -6,6 +6,8 @@
 #include <optional>
 #include <utility>
 
+#include "base/flat_map.h"
+
 namespace fathom::analysis {
 namespace {
 
@@ -25,30 +27,36 @@ constexpr double kMuchMore = 2;        // than a named function: code without na
 class SubjectFinder {
  public:
   SubjectFinder(const CallTree& tree, const std::function<CodeFact(const TreeNode&)>& code_of)
-      : tree_(tree),
-        function_of_(tree.nodes.size(), kNoFunction),
-        nameless_of_(tree.nodes.size(), kNoFunction) {
-    std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint32_t> names;
-    std::map<std::uint32_t, std::uint32_t> groups;    // by module
-    std::map<std::uint32_t, std::uint32_t> nameless;  // by name: its module
+      : tree_(tree), steps_(tree.nodes.size()) {
+    FlatMap<std::uint32_t> names;                   // by name and module: function + 2; 1: none
+    std::map<std::uint32_t, std::uint32_t> groups;  // by module
+    std::vector<char> nameless(tree.names.size());
     for (std::size_t i = 0; i < tree.nodes.size(); ++i) {
       const TreeNode& node = tree.nodes[i];
+      steps_[i].depth = node.depth;
       if (node.kind != NodeKind::kUser && node.kind != NodeKind::kInlined && node.kind != NodeKind::kKernel)
         continue;
-      const auto [known, is_new] = names.try_emplace({node.name, node.module}, kNoFunction);
-      if (is_new) {
+      std::uint32_t& known = names[std::uint64_t{node.module} << 32 | node.name];
+      if (known == 0) {
+        known = 1;
         const CodeFact code = code_of(node);
         if (code.rank == CodeRank::kNone) {
-          if (code.grouped) nameless.emplace(node.name, node.module);
+          if (code.grouped) nameless[node.name] = 1;
         } else {
           const auto next = static_cast<std::uint32_t>(functions_.size());
-          known->second = code.grouped ? groups.try_emplace(node.module, next).first->second : next;
-          if (known->second == next)
+          const std::uint32_t function =
+              code.grouped ? groups.try_emplace(node.module, next).first->second : next;
+          known = function + 2;
+          if (function == next)
             functions_.push_back({node.name, node.module, node.kind, code.rank, code.grouped, code.work});
         }
       }
-      function_of_[i] = known->second;
-      if (known->second == kNoFunction && nameless.contains(node.name)) nameless_of_[i] = node.module;
+      if (known != 1) {
+        steps_[i].function = known - 2;
+      } else if (nameless[node.name] != 0) {
+        nameless_of_.resize(tree.nodes.size(), kNoFunction);
+        nameless_of_[i] = node.module;
+      }
     }
     calls_a_subject_.resize(functions_.size());
     is_dead_end_.resize(functions_.size());
@@ -114,11 +122,12 @@ class SubjectFinder {
   // Of the functions that call a subject: the one that spends most without that, if it is worth a word.
   std::optional<HotSubject> caller_itself() const {
     std::optional<HotSubject> most;
+    const std::vector<std::int64_t> selves = this->selves();
     for (std::uint32_t i = 0; i < functions_.size(); ++i) {
       if (calls_a_subject_[i] == 0 || functions_[i].rank <= CodeRank::kStart) continue;
       HotSubject subject = subject_of(i);
       subject.itself = true;
-      subject.total = self_of(i);
+      subject.total = selves[i];
       if (static_cast<double>(subject.total) >= kFurtherShare * static_cast<double>(tree_.total) &&
           (!most || subject.total > most->total))
         most = subject;
@@ -132,11 +141,13 @@ class SubjectFinder {
   void walk(Enter enter) const {
     std::vector<std::uint32_t> open_count(functions_.size());
     std::vector<std::uint32_t> path;  // function of each depth
-    for (std::size_t i = 0; i < tree_.nodes.size(); ++i) {
-      const std::uint32_t depth = tree_.nodes[i].depth;
+    for (std::size_t i = 0; i < steps_.size(); ++i) {
+      const auto [depth, function] = steps_[i];
+      if (weights_[i] == 0) continue;
       for (; path.size() > depth; path.pop_back())
         if (path.back() != kNoFunction) --open_count[path.back()];
-      const std::uint32_t function = function_of_[i];
+      path.resize(depth,
+                  kNoFunction);  // where a caller is worth nothing: what it calls is, and less than that
       enter(i, function, function != kNoFunction && open_count[function] == 0, open_count, path);
       path.push_back(function);
       if (function != kNoFunction) ++open_count[function];
@@ -149,26 +160,27 @@ class SubjectFinder {
     walk([&](std::size_t i, std::uint32_t function, bool is_first, const auto& open_count, const auto&) {
       if (is_first && (from == kNoFunction || open_count[from] != 0)) {
         sums.total[function] += weights_[i];
-        sums.depth[function] += static_cast<double>(weights_[i]) * tree_.nodes[i].depth;
+        sums.depth[function] += static_cast<double>(weights_[i]) * steps_[i].depth;
       }
     });
-    if (from != kNoFunction) sums.self = self_of(from);
+    if (from != kNoFunction) sums.self = selves()[from];
     return sums;
   }
 
-  // Samples of which it is the deepest function with a name: its own instructions, and what has no name below it.
-  std::int64_t self_of(std::uint32_t function) const {
-    std::int64_t self = 0;
-    for (std::size_t i = 0; i < tree_.nodes.size(); ++i) {
-      std::uint32_t at = static_cast<std::uint32_t>(i);
-      if (excluded_self(i) <= 0) continue;
-      while (at != 0 && function_of_[at] == kNoFunction) at = tree_.nodes[at].parent;
-      if (function_of_[at] == function) self += excluded_self(i);
+  // By function: samples of which it is the deepest one with a name: its own instructions, and what has no name below it.
+  std::vector<std::int64_t> selves() const {
+    std::vector<std::int64_t> selves(functions_.size());
+    std::vector<std::uint32_t> nearest;  // at each depth
+    for (std::size_t i = 0; i < steps_.size(); ++i) {
+      const auto [depth, function] = steps_[i];
+      nearest.resize(depth);
+      nearest.push_back(function != kNoFunction || depth == 0 ? function : nearest.back());
+      if (nearest.back() != kNoFunction) selves[nearest.back()] += excluded_self(i);
     }
-    return self;
+    return selves;
   }
   std::int64_t excluded_self(std::size_t node) const {
-    return weights_[node] <= 0 ? 0 : tree_.nodes[node].self;
+    return weights_[node] <= 0 ? 0 : std::max<std::int64_t>(0, tree_.nodes[node].self);
   }
 
   double mean_depth(const Below& sums, std::uint32_t function) const {
@@ -296,6 +308,7 @@ class SubjectFinder {
 
   // All code without names of one library.
   std::optional<HotSubject> nameless_subject(double least) const {
+    if (nameless_of_.empty()) return std::nullopt;
     std::map<std::uint32_t, HotSubject> by_module;
     std::vector<std::uint32_t> open;  // module of each depth
     for (std::size_t i = 0; i < tree_.nodes.size(); ++i) {
@@ -337,7 +350,7 @@ class SubjectFinder {
     if (!is_first) return std::nullopt;
     if (const auto nameless = nameless_subject(static_cast<double>(least))) return nameless;
     const std::uint32_t start = deepest(least, [](CodeRank rank) { return rank == CodeRank::kStart; });
-    if (start != kNoFunction && self_of(start) >= least) return subject_of(start);
+    if (start != kNoFunction && selves()[start] >= least) return subject_of(start);
     const std::uint32_t widest = choose(1);
     if (widest == kNoFunction) return start == kNoFunction ? std::nullopt : std::optional(subject_of(start));
     HotSubject subject = subject_of(widest);
@@ -351,21 +364,28 @@ class SubjectFinder {
     for (std::uint32_t i = 0; i < functions_.size(); ++i)
       if (static_cast<double>(above[i]) >= kHalf * static_cast<double>(whole_[function]))
         calls_a_subject_[i] = 1;
-    std::vector<char> inside(tree_.nodes.size());
-    for (std::size_t i = 0; i < tree_.nodes.size(); ++i) {
-      inside[i] = function_of_[i] == function || (i != 0 && inside[tree_.nodes[i].parent] != 0) ? 1 : 0;
-      if (inside[i] != 0) weights_[i] = 0;
+    constexpr std::uint32_t kNowhere = UINT32_MAX;
+    std::uint32_t inside = kNowhere;  // the depth of the outermost call of it that the walk is in
+    for (std::size_t i = 0; i < steps_.size(); ++i) {
+      if (steps_[i].depth <= inside) inside = steps_[i].function == function ? steps_[i].depth : kNowhere;
+      if (inside != kNowhere)
+        weights_[i] = 0;
+      else if (weights_[i] != 0)
+        weights_[i] = tree_.nodes[i].self;
     }
-    for (std::size_t i = 0; i < tree_.nodes.size(); ++i)
-      if (weights_[i] != 0) weights_[i] = tree_.nodes[i].self;
     for (std::size_t i = tree_.nodes.size(); i-- > 1;) weights_[tree_.nodes[i].parent] += weights_[i];
   }
 
+  // What a walk looks at of a node, of which there are millions.
+  struct Step {
+    std::uint32_t depth = 0;
+    std::uint32_t function = kNoFunction;
+  };
   const CallTree& tree_;
   std::vector<Function> functions_;
-  std::vector<std::uint32_t> function_of_;  // by node
-  std::vector<std::uint32_t>
-      nameless_of_;                    // by node: its module, where it is code without names of a library
+  std::vector<Step> steps_;  // by node
+  // By node: its module, where it is code without names of a library. Empty where none is.
+  std::vector<std::uint32_t> nameless_of_;
   std::vector<std::int64_t> weights_;  // by node, with what is below it
   std::vector<std::int64_t> whole_;    // by function: samples that have it
   std::vector<char> is_dead_end_;      // by function: the search need not stop there again

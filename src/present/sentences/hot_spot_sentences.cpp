@@ -7,6 +7,7 @@
 #include <cmath>
 #include <functional>
 #include <string>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -54,14 +55,14 @@ std::string inside_of(const HotSpot& spot) {
   if (spot.parts.empty() || spot.total <= 0) return "";
   // Different functions may do the same in words: malloc and operator new allocate memory. The parts are disjoint, so they add up.
   std::vector<std::pair<std::string, double>> parts;
+  std::unordered_map<std::string, std::size_t> rows;
   for (const HotPart& part : spot.parts) {
     const double share = static_cast<double>(part.value) / static_cast<double>(spot.total);
-    std::string what = words(part);
-    const auto known = std::ranges::find(parts, what, &std::pair<std::string, double>::first);
-    if (known == parts.end())
-      parts.emplace_back(std::move(what), share);
+    const auto [row, is_new] = rows.try_emplace(words(part), parts.size());
+    if (is_new)
+      parts.emplace_back(row->first, share);
     else
-      known->second += share;
+      parts[row->second].second += share;
   }
   std::ranges::stable_sort(parts, std::ranges::greater(), &std::pair<std::string, double>::second);
   if (parts[0].second >= 0.9) return ", almost all of it " + parts[0].first;
