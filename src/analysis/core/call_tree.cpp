@@ -29,8 +29,6 @@ struct Place {
 struct DraftNode {
   std::uint32_t parent;
   std::uint32_t place;
-  NodeKind kind;
-  std::int64_t self = 0;
 };
 
 constexpr std::uint32_t kNoPlace = ~std::uint32_t{0};
@@ -140,12 +138,15 @@ class Draft {
  public:
   // `expected`: how many nodes there may be, if that is known; a guess costs nothing but addresses.
   Draft(bool fold_recursion, std::size_t expected) : fold_recursion_(fold_recursion) {
-    nodes_.reserve(std::min(expected + 1, kMostNodes));
-    nodes_.push_back({0, kNoPlace, NodeKind::kRoot});
+    expected = std::min(expected + 1, kMostNodes);
+    nodes_.reserve(expected);
+    kinds_.reserve(expected);
+    selves_.reserve(expected);
+    append({0, kNoPlace}, NodeKind::kRoot);
   }
   std::uint32_t child(std::uint32_t parent, Places::Line line) {
     if (fold_recursion_ && nodes_[parent].place == line.place) {
-      if (line.kind == NodeKind::kUser) nodes_[parent].kind = NodeKind::kUser;
+      if (line.kind == NodeKind::kUser) kinds_[parent] = NodeKind::kUser;
       return parent;
     }
     if (++steps_ > kMostSteps || nodes_.size() > kMostNodes)
@@ -156,22 +157,33 @@ class Draft {
         key_of(parent, line.place), next,
         [&](std::uint32_t known) { return key_of(nodes_[known].parent, nodes_[known].place); });
     if (node == next) {
-      nodes_.push_back({parent, line.place, line.kind});
+      append({parent, line.place}, line.kind);
     } else if (line.kind == NodeKind::kUser) {
-      nodes_[node].kind = NodeKind::kUser;
+      kinds_[node] = NodeKind::kUser;
     }
     return node;
   }
-  void add(std::uint32_t node, std::int64_t value) { nodes_[node].self += value; }
+  void add(std::uint32_t node, std::int64_t value) { selves_[node] += value; }
   const std::vector<DraftNode>& nodes() const { return nodes_; }
+  NodeKind kind(std::uint32_t node) const { return kinds_[node]; }
+  std::int64_t self(std::uint32_t node) const { return selves_[node]; }
+  // No child is added from here on.
+  void forget_index() { children_ = {}; }
 
  private:
+  void append(DraftNode node, NodeKind kind) {
+    nodes_.push_back(node);
+    kinds_.push_back(kind);
+    selves_.push_back(0);
+  }
   static std::uint64_t key_of(std::uint32_t parent, std::uint32_t place) {
     return std::uint64_t{parent} << 32 | place;
   }
 
   bool fold_recursion_;
-  std::vector<DraftNode> nodes_;
+  std::vector<DraftNode> nodes_;  // apart from the rest, as a search looks at them alone
+  std::vector<NodeKind> kinds_;
+  std::vector<std::int64_t> selves_;
   std::uint64_t steps_ = 0;
   RowIndex children_;  // all nodes but the root, by parent and place
 };
@@ -322,7 +334,7 @@ void arrange(const Draft& draft, const std::vector<Place>& places,
   tree.nodes.reserve(from.size());
   tree.nodes.push_back({});
   tree.nodes[0].kind = NodeKind::kRoot;
-  tree.nodes[0].self = from[0].self;
+  tree.nodes[0].self = draft.self(0);
   struct Open {
     std::uint32_t draft, node;
     std::uint32_t next_child, last_child;
@@ -347,8 +359,8 @@ void arrange(const Draft& draft, const std::vector<Place>& places,
     node.name = name_rank[place.name];
     node.module = module_rank[place.module];
     node.depth = tree.nodes[top.node].depth + 1;
-    node.kind = from[child].kind;
-    node.self = node.total = from[child].self;
+    node.kind = draft.kind(child);
+    node.self = node.total = draft.self(child);
     tree.nodes.push_back(node);
     open.push_back({child, id, first[child], kNoNode});
   }
@@ -371,14 +383,17 @@ CallTree build_call_tree(const Profile& profile, const TreeOptions& options) {
   CallTree tree;
   tree.metric = options.selection.metric;
   tree.unit = unit_of(profile, options.selection);
-  const StackSums sums = add_up_stacks(profile, options, tree);
   Places places(profile, options.fold_generics, options.selection.tracer, options.selection.stacks.get());
   Draft draft(options.fold_recursion, options.reverse ? 0 : profile.stacks.size());
-  if (options.reverse) {
-    draw_from_leaf(profile, options, sums, places, draft);
-  } else {
-    draw_from_root(profile, options, sums, places, draft);
+  {
+    const StackSums sums = add_up_stacks(profile, options, tree);
+    if (options.reverse) {
+      draw_from_leaf(profile, options, sums, places, draft);
+    } else {
+      draw_from_root(profile, options, sums, places, draft);
+    }
   }
+  draft.forget_index();  // all of this together would be as large as the tree
 
   tree.names = places.take_names();
   tree.names.push_back("all");
