@@ -91,20 +91,16 @@ void add_shades(const Hue& hue, std::vector<ColorClass>& classes) {
   classes.push_back({name(2), mix(hue.light, kBlack, 0.06), mix(hue.dark, kBlack, 0.3)});
 }
 
-// What each node adds to the share of its group: what ran in it.
-std::vector<std::int64_t> running(const CallTree& tree, bool reverse) {
-  std::vector<std::int64_t> values(tree.nodes.size(), 0);
-  for (std::size_t i = 0; i < tree.nodes.size(); ++i) {
-    values[i] = !reverse ? tree.nodes[i].self : tree.nodes[i].depth == 1 ? tree.nodes[i].total : 0;
-  }
-  return values;
+// What a node adds to the share of its group: what ran in it.
+std::int64_t running(const TreeNode& node, bool reverse) {
+  return !reverse ? node.self : node.depth == 1 ? node.total : 0;
 }
 
 // Gives the nodes the classes of their families: a family is a hue with its shades and one item of the
 // legend.
 class Painter {
  public:
-  Painter(const CallTree& tree, bool reverse) : tree_(tree), running_(running(tree, reverse)) {
+  Painter(const CallTree& tree, bool reverse) : tree_(tree), reverse_(reverse) {
     result_.of_node.resize(tree.nodes.size(), 0);
   }
   // `shades` classes are added when the family is used for the first time; returns its number.
@@ -117,9 +113,13 @@ class Painter {
     return families_.size() - 1;
   }
   void paint(std::size_t node, std::size_t family, std::string_view shaded_by) {
+    paint(node, family, hash_of(shaded_by));
+  }
+  // The same with hash_of(shaded_by).
+  void paint(std::size_t node, std::size_t family, std::uint64_t shade) {
     Family& painted = families_[family];
-    result_.of_node[node] = static_cast<std::uint16_t>(painted.first + hash_of(shaded_by) % painted.count);
-    painted.self += running_[node];
+    result_.of_node[node] = static_cast<std::uint16_t>(painted.first + shade % painted.count);
+    painted.self += running(tree_.nodes[node], reverse_);
     ++painted.nodes;
   }
   // What the legend says of the family, where that is not what its nodes ran; below 0: nothing.
@@ -155,7 +155,7 @@ class Painter {
     std::size_t nodes;
   };
   const CallTree& tree_;
-  std::vector<std::int64_t> running_;
+  bool reverse_;
   std::vector<Family> families_;
   Coloring result_;
 };
@@ -175,36 +175,34 @@ Coloring color_by_owner(const CallTree& tree, bool reverse) {
   struct Facts {
     Owner owner = Owner::kCode;
     std::string_view group;
+    std::int64_t covered = 0;  // by its nodes together
+    std::uint64_t shade = 0;
+    std::size_t family = 0;
     bool known = false;
   };
   FlatMap<Facts> of_function;
-  const auto facts_of = [&](const TreeNode& node) {
+  const auto facts_of = [&](const TreeNode& node) -> Facts& {
     const std::uint64_t module_and_kind =
         std::uint64_t{node.module} << 4 | static_cast<std::uint8_t>(node.kind);
     Facts& facts = of_function[std::uint64_t{node.name} << 32 ^ module_and_kind];
     if (facts.known) return facts;
     facts.known = true;
+    facts.shade = hash_of(tree.name(node));
     facts.owner = model::nameless_function(tree.name(node))
                       ? Owner::kUnknown
                       : owner_of(node, tree.name(node), tree.modules[node.module]);
     if (facts.owner == Owner::kCode) facts.group = group_of(tree.name(node), tree.modules[node.module].name);
     return facts;
   };
-  // Per node once, as both passes below need it.
-  std::vector<Owner> owners(tree.nodes.size());
-  std::vector<std::string_view> groups(tree.nodes.size());
+  for (const TreeNode& node : tree.nodes) facts_of(node).covered += node.total;
   // The eight groups that cover most of the picture get a hue of their own.
   std::map<std::string_view, std::int64_t> area;
   std::int64_t covered_by_code = 0;
-  for (std::size_t i = 0; i < tree.nodes.size(); ++i) {
-    const TreeNode& node = tree.nodes[i];
-    const Facts facts = facts_of(node);
-    owners[i] = facts.owner;
-    groups[i] = facts.group;
-    if (facts.owner != Owner::kCode) continue;
-    covered_by_code += node.total;
-    if (!facts.group.empty()) area[facts.group] += node.total;
-  }
+  of_function.for_each([&](std::uint64_t, const Facts& facts) {
+    if (facts.owner != Owner::kCode) return;
+    covered_by_code += facts.covered;
+    if (!facts.group.empty()) area[facts.group] += facts.covered;
+  });
   std::vector<std::pair<std::string_view, std::int64_t>> largest(area.begin(), area.end());
   std::stable_sort(largest.begin(), largest.end(),
                    [](const auto& a, const auto& b) { return a.second > b.second; });
@@ -237,9 +235,9 @@ Coloring color_by_owner(const CallTree& tree, bool reverse) {
       painter.family("no name: stripped or unknown", [](std::vector<ColorClass>& classes) {
         classes.push_back({"u0", kUnnamedHue.light, kUnnamedHue.dark, false, true});
       });
-  for (std::size_t i = 0; i < tree.nodes.size(); ++i) {
-    std::size_t family = other;
-    switch (owners[i]) {
+  of_function.for_each([&](std::uint64_t, Facts& facts) {
+    std::size_t& family = facts.family = other;
+    switch (facts.owner) {
       case Owner::kThread:
         family = threads;
         break;
@@ -262,10 +260,13 @@ Coloring color_by_owner(const CallTree& tree, bool reverse) {
         family = unnamed;
         break;
       case Owner::kCode:
-        if (const auto found = of_group.find(groups[i]); found != of_group.end()) family = found->second;
+        if (const auto found = of_group.find(facts.group); found != of_group.end()) family = found->second;
         break;
     }
-    painter.paint(i, family, tree.name(tree.nodes[i]));
+  });
+  for (std::size_t i = 0; i < tree.nodes.size(); ++i) {
+    const Facts& facts = facts_of(tree.nodes[i]);
+    painter.paint(i, facts.family, facts.shade);
   }
   return painter.finish(std::string("Colour: whose code it is (crate, namespace or file). Per cent: what ") +
                             (model::is_heap(tree.metric) ? "such frames asked for" : "ran in such frames") +
@@ -344,7 +345,6 @@ Coloring color_by_time(const CallTree& tree, bool reverse) {
   std::vector<Times> times(tree.nodes.size());
   // In a reversed tree, what led to a cause stands on it, and is of its kind.
   std::vector<TimeKind> own(tree.nodes.size(), kOnCpu);
-  const std::vector<std::int64_t> values = running(tree, reverse);
   Times all{};
   for (std::size_t i = 1; i < tree.nodes.size(); ++i) {
     const TreeNode& node = tree.nodes[i];
@@ -352,7 +352,7 @@ Coloring color_by_time(const CallTree& tree, bool reverse) {
              : reverse                     ? own[node.parent]
                                            : kOnCpu;
     times[i][own[i]] = tree.nodes[i].self;
-    all[own[i]] += values[i];
+    all[own[i]] += running(node, reverse);
   }
   for (std::size_t i = tree.nodes.size(); i-- > 1;)  // children before their parents
     for (std::size_t kind = 0; kind < kTimeKinds; ++kind) times[tree.nodes[i].parent][kind] += times[i][kind];

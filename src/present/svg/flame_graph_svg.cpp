@@ -553,19 +553,19 @@ FlameGraphOptions options_of(const BoundTree& bound, const Coloring& coloring, F
 
 }  // namespace
 
-std::string flame_graph_svg(const CallTree& tree, const FlameGraphOptions& options) {
+std::string flame_graph_svg(const CallTree& tree, const FlameGraphOptions& asked) {
   constexpr std::size_t kBytesOfNode = 2;  // at least: flags and a symbol
+  FlameGraphOptions options = asked;
+  if (!options.coloring) options.coloring = color_tree(tree, options.colors, options.reverse);
   std::string svg;
-  if (tree.nodes.size() <= options.max_bytes / kBytesOfNode) {
+  std::size_t most = std::min(tree.nodes.size(), options.max_bytes / kBytesOfNode);
+  if (most == tree.nodes.size()) {
     svg = Picture(tree, options).draw();
     if (svg.size() <= options.max_bytes) return svg;
   }
-  const Coloring coloring =
-      options.coloring ? *options.coloring : color_tree(tree, options.colors, options.reverse);
-  for (std::size_t most = std::min(tree.nodes.size(), options.max_bytes / kBytesOfNode) / 2; most > 0;
-       most /= 2) {
+  while ((most /= 2) > 0) {
     const BoundTree bound = keep_largest(tree, most);
-    svg = Picture(bound.tree, options_of(bound, coloring, options)).draw();
+    svg = Picture(bound.tree, options_of(bound, *options.coloring, options)).draw();
     if (svg.size() <= options.max_bytes) break;
   }
   return svg;
