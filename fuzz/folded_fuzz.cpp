@@ -5,12 +5,15 @@
 #include <string_view>
 
 #include "formats/folded/folded.h"
+#include "in_pieces.h"
 #include "present/exports/folded_writer.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace fathom;
   const std::string_view text(reinterpret_cast<const char*>(data), size);
   const Result<model::Profile> profile = formats::read_folded(text, "fuzz");
+  formats::FoldedReader reader("fuzz");
+  fuzz::check_in_pieces(reader, text, profile);
   if (!profile) {
     if (profile.error().message.find('\n') != std::string::npos) std::abort();
     return 0;

@@ -6,6 +6,7 @@
 
 #include "analysis/summary/report.h"
 #include "formats/perf_script/perf_script.h"
+#include "in_pieces.h"
 #include "present/json/json.h"
 #include "present/text/text_report.h"
 
@@ -14,6 +15,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const std::string_view text(reinterpret_cast<const char*>(data), size);
   (void)formats::is_perf_script(text);
   const Result<model::Profile> profile = formats::read_perf_script(text, "fuzz");
+  formats::PerfScriptReader reader("fuzz");
+  fuzz::check_in_pieces(reader, text, profile);
   if (!profile) {
     if (profile.error().message.find('\n') != std::string::npos) std::abort();
     return 0;

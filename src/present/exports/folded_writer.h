@@ -1,7 +1,9 @@
 // A call tree as folded stacks (formats/folded/folded.h): one line per stack, "frame;frame;frame COUNT".
 #pragma once
 
+#include <functional>
 #include <string>
+#include <string_view>
 
 #include "analysis/core/call_tree.h"
 
@@ -17,5 +19,8 @@ struct FoldedOptions {
 // microseconds for waits, rounded so that they still add up; what is below a microsecond in all is left out.
 // ";" in a name becomes ":", control characters spaces.
 std::string write_folded(const analysis::CallTree& tree, const FoldedOptions& options = {});
+// The same piece by piece: the text may be ten times as large as the tree.
+void write_folded(const analysis::CallTree& tree, const FoldedOptions& options,
+                  const std::function<void(std::string_view)>& take);
 
 }  // namespace fathom::present

@@ -389,8 +389,8 @@ class PprofWriter {
   std::string finish() {
     WireWriter head, tail;
     for (const Type& type : kind_.types) head.message(kSampleType, type_of(type));
-    std::string all = head.take();
-    all += samples_.view();
+    std::string all = samples_.take();  // nearly all of it, which does not stand in memory twice
+    all.insert(0, head.view());
     all += mappings();
     all += places_of_file_.view();
     all += functions_of_file_.view();
