@@ -273,10 +273,9 @@ class Finder {
       });
     };
     if (imports(elf::SymbolTable::kDynsym) || imports(elf::SymbolTable::kSymtab))
-      found_.notes.push_back(
-          fmt::format("{} ends heaps with mi_heap_destroy: the blocks in them look live from then on, until "
-                      "their memory is handed out again",
-                      file_.name()));
+      found_.notes.push_back(fmt::format(
+          "{} ends heaps with mi_heap_destroy: the blocks in them look live from then on, until their memory is handed out again",
+          file_.name()));
   }
 
   // Known by its messages, or by what every program needs, and by no name.

@@ -268,8 +268,8 @@ class Reader {
     if (auto selected = select_blocks(profile); !selected) return tl::make_unexpected(selected.error());
     if (damages_ != 0)
       quality.notes.push_back(fmt::format(
-          "the recording file is damaged in {} {} ({} bytes, first: {}); what stood there is missing",
-          damages_, damages_ == 1 ? "place" : "places", damaged_bytes_, first_damage_));
+          "the recording file is damaged in {} {} ({} bytes, first: {}); the data there is missing", damages_,
+          damages_ == 1 ? "place" : "places", damaged_bytes_, first_damage_));
     else if (lost_blocks_ != 0)
       quality.notes.push_back(fmt::format("{} blocks of the recording file are missing", lost_blocks_));
     quality.filtered += loading_.filtered;
@@ -347,9 +347,8 @@ class Reader {
     const double missing = expected - read;
     std::string note = fmt::format("heap: {} of {:.0f} blocks are selected", selection.blocks(), read);
     if (missing > 0.5 + 1e-9 * expected)
-      note += fmt::format(", and {:.0f} more are not told one by one (live when the file was cut, or lost)",
-                          missing);
-    if (others) note += "; memory that the program mapped by itself is not among them";
+      note += fmt::format(", and {:.0f} more are not listed (live when the file was cut, or lost)", missing);
+    if (others) note += "; memory that the program mapped by itself is not included";
     if (!loading_.options.blocks->selects_all() || missing > 0.5 + 1e-9 * expected)
       profile.quality.notes.push_back(std::move(note));
     return {};

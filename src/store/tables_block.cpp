@@ -79,7 +79,7 @@ Result<> decode_strings(Cursor& in, Loading& loading) {
   while (strings.size() < rows->first) {
     const std::size_t there = strings.size();
     strings.intern(fmt::format("[lost text {}]", there));
-    if (strings.size() == there) return fail(ErrorKind::kMalformed, "a lost text is there");
+    if (strings.size() == there) return fail(ErrorKind::kMalformed, "a lost text exists");
   }
   ColumnReader lengths(in, rows->count);
   if (auto charged = loading.charge(in.remaining()); !charged) return charged;
@@ -88,7 +88,7 @@ Result<> decode_strings(Cursor& in, Loading& loading) {
     const std::string_view text = in.read_chars(lengths.next());
     if (!in.ok() || !lengths.ok()) return cut_short("strings");
     if (strings.intern(text).value != rows->first + i)
-      return fail(ErrorKind::kMalformed, fmt::format("string {} is there twice", rows->first + i));
+      return fail(ErrorKind::kMalformed, fmt::format("string {} exists twice", rows->first + i));
   }
   return {};
 }

@@ -212,9 +212,8 @@ std::optional<AllocatorState> read_glibc(PresentMemory& memory, const ProcessMap
     });
     if (libc == map.data.end()) return std::nullopt;
     if (memory.used_up()) why = kTooMuch;
-    return unknown(
-        libc->path,
-        why.empty() ? "its malloc was never used, or its records are of a version that is not known" : why);
+    return unknown(libc->path,
+                   why.empty() ? "its malloc was never used, or its records have an unknown version" : why);
   }
   state.module = found->module;
   state.layout = found->parameters ? (found->parameters->since_2_35 ? "2.35 to 2.41" : "2.27 to 2.34") : "";

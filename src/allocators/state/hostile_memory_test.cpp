@@ -193,8 +193,7 @@ TEST(JemallocStates, WithoutATreeIsSaidToBeUnknown) {
   ASSERT_EQ(states.allocators.size(), 1u);
   EXPECT_EQ(states.allocators[0].name, "jemalloc");
   EXPECT_EQ(states.allocators[0].certainty, Certainty::kUnknown);
-  EXPECT_EQ(states.allocators[0].reason,
-            "it was never used, or its records are of a version that is not known");
+  EXPECT_EQ(states.allocators[0].reason, "it was never used, or its records have an unknown version");
 }
 
 // As in any program: a reading each second must not follow them all.

@@ -37,8 +37,7 @@ class JemallocSums {
   void add(const Extent& extent) {
     const std::uint64_t end = extent.start + extent.size;
     if (extent.of_huge_pages)
-      state_.reason =
-          "a part of it is of its huge page allocator (opt.hpa); what lies free there is not counted";
+      state_.reason = "its huge page allocator (opt.hpa) is in use; free memory there is not counted";
     const std::uint64_t resident = present_.bytes_in(extent.start, end);
     add_range({extent.start, end, kind_of(extent.state)});
     HeldArena& arena = arenas_[extent.arena];

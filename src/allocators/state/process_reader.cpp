@@ -112,9 +112,8 @@ AllocatorStates read_allocator_states(const std::vector<process::MapEntry>& maps
       AllocatorState state;
       state.name = name;
       state.module = entry.path;
-      state.reason = name == "jemalloc"
-                         ? "it was never used, or its records are of a version that is not known"
-                         : "its records are not read";
+      state.reason = name == "jemalloc" ? "it was never used, or its records have an unknown version"
+                                        : "its records are not read";
       states.allocators.push_back(std::move(state));
     }
   states.took_ns = monotonic_ns() - begun;
@@ -146,7 +145,7 @@ Result<AllocatorStates> read_allocator_states(std::int32_t pid) {
   if (work && work->wait_until(monotonic_ns() + kHangsNs))
     if (auto read = work->take()) return std::move(*read);
   return fail(ErrorKind::kSystem,
-              fmt::format("the memory of process {} could not be read: a page of it did not come", pid));
+              fmt::format("the memory of process {} could not be read: a page did not arrive", pid));
 }
 
 }  // namespace fathom::allocators

@@ -18,10 +18,10 @@ void add_jemalloc(const AllocatorState& state, const std::optional<std::string>&
   out.push_back({prefix.value_or("") + "mallctl(\"arena.4096.purge\", NULL, NULL, NULL, 0)", false,
                  free_pages, "gives back the free pages of all arenas at once",
                  "pages that are needed again are faulted in again"});
-  out.push_back({variable + std::string(kJemallocGivesBackSooner), true, free_pages,
-                 "gives free pages back after a second, also while the program is idle" + hint,
-                 "up to one thread per CPU, which sleeps mostly, and a page fault for each page that is used "
-                 "again"});
+  out.push_back(
+      {variable + std::string(kJemallocGivesBackSooner), true, free_pages,
+       "gives free pages back after a second, also while the program is idle" + hint,
+       "up to one thread per CPU, which sleeps mostly, and a page fault for each page that is used again"});
   if (state.arenas.size() > 1)
     out.push_back({variable + "narenas:1", true, state.resident(HeldKind::kFreeInSlabs),
                    "lets all threads share slabs that are partly free" + hint,
@@ -36,9 +36,9 @@ void add_glibc(const AllocatorState& state, std::vector<Remedy>& out) {
   if (state.trim_threshold && *state.trim_threshold > 128 * 1024)
     out.push_back(
         {"MALLOC_TRIM_THRESHOLD_=131072", true, state.returnable_top,
-         fmt::format("gives back the end of the main arena when 128 KiB of it are free; the threshold has "
-                     "grown to {} KiB by itself",
-                     *state.trim_threshold / 1024),
+         fmt::format(
+             "gives back the end of the main arena when 128 KiB of it are free; the threshold has grown to {} KiB automatically",
+             *state.trim_threshold / 1024),
          "a system call whenever the end becomes free, and page faults when it grows again"});
   std::uint64_t of_threads = 0;
   for (const HeldArena& arena : state.arenas)
@@ -46,7 +46,7 @@ void add_glibc(const AllocatorState& state, std::vector<Remedy>& out) {
   if (state.arenas.size() > 1)
     out.push_back({"MALLOC_ARENA_MAX=1", true,
                    std::min(of_threads, state.resident(HeldKind::kBins) + state.resident(HeldKind::kTop)),
-                   "lets all threads share what is free in the main arena",
+                   "lets all threads share the free memory of the main arena",
                    "threads wait for each other where they allocate at the same time"});
 }
 

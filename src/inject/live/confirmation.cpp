@@ -95,9 +95,9 @@ Result<WatchChoice> choose_to_watch(const elf::ElfFile& file, std::span<const Be
   const auto gives = first([&](std::size_t each) {
     return gives_blocks(entries[each].role) && can_watch(returns_of(file, entries[each]));
   });
-  if (!gives) return fail(ErrorKind::kUnsupported, "where what it gives blocks by returns is not known");
+  if (!gives) return fail(ErrorKind::kUnsupported, "the return of its allocating function is unknown");
   const auto frees = first([&](std::size_t each) { return frees_blocks(entries[each].role); });
-  if (!frees) return fail(ErrorKind::kUnsupported, "nothing of it frees");
+  if (!frees) return fail(ErrorKind::kUnsupported, "none of it frees memory");
   return WatchChoice{*gives, frees,
                      first([&](std::size_t each) { return resizes_blocks(entries[each].role); })};
 }

@@ -69,7 +69,7 @@ class Judge {
     against(other_sizes_, belief_.all_ends_watched ? std::min(lost, unseen) : unseen, frees,
             "blocks were freed with another size than they were given with");
     against(given_twice_, all_seen ? 0 : blocks, blocks,
-            "blocks were given while one that nobody had freed lay there");
+            "blocks were handed out over a block that was not freed");
     if (!verdict_.why.empty()) {
       verdict_.kind = Verdict::Kind::kContradicted;
     } else if (verdict_.blocks < kEnoughBlocks || verdict_.known_frees < kEnoughFrees) {

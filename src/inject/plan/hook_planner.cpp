@@ -56,7 +56,7 @@ Result<> HookPlanner::plan_slots(PlannedHook& planned) const {
     const auto now = memory_.get<std::uint64_t>(slot);
     if (!now) return tl::unexpected<Error>(now.error());
     if (*now != planned.hook.function.value)
-      return refuse(fmt::format("the slot at 0x{:x} holds 0x{:x}: somebody else's hook", slot.value, *now));
+      return refuse(fmt::format("the slot at 0x{:x} holds 0x{:x}: another tool's hook", slot.value, *now));
   }
   planned.kind = TRACER_HOOK_SLOT;
   planned.text = fmt::format("{}: {} slot{}, no thread stops", planned.hook.name, planned.hook.slots.size(),
@@ -69,7 +69,7 @@ Result<> HookPlanner::plan_start(PlannedHook& planned) {
   if (hook.code.empty()) return refuse("its code is not known");
   std::vector<std::byte> now(hook.code.size());
   if (auto done = memory_.read(hook.function, now); !done) return done;
-  if (now != hook.code) return refuse("its code is not as in the file: somebody else's hook is there");
+  if (now != hook.code) return refuse("its code differs from the file: another tool hooked it");
 
   auto island = island_of(hook);
   if (!island) return tl::unexpected<Error>(island.error());

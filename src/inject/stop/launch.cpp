@@ -43,7 +43,7 @@ Result<> check_program(int pid) {
   const std::string path = fmt::format("/proc/{}/exe", pid);
   if (::stat(path.c_str(), &status) == 0 && (status.st_mode & (S_ISUID | S_ISGID)) != 0)
     return fail(ErrorKind::kUnsupported, "a set-uid or set-gid program cannot be traced from its start",
-                "start it by itself, and attach with -p PID");
+                "start it yourself, and attach with -p PID");
   return check_machine(pid);
 }
 

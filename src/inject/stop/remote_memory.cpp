@@ -43,8 +43,7 @@ Result<RemoteMemory> RemoteMemory::open(int pid) {
     Error error = system_error(path, errno).value();
     if (error.kind == ErrorKind::kPermission)
       error.remedy =
-          "run as root or with CAP_SYS_PTRACE (as root only, where the program has capabilities that you "
-          "lack); for own processes, kernel.yama.ptrace_scope = 0 will do";
+          "run as root or with CAP_SYS_PTRACE (as root only, where the program has capabilities that you lack); for own processes, kernel.yama.ptrace_scope = 0 will do";
     return tl::unexpected<Error>(std::move(error));
   }
   return RemoteMemory(pid, std::move(fd));

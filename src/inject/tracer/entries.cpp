@@ -61,10 +61,9 @@ Result<> still_as_planned(const RemoteMemory& memory, const PlannedHook& hook) {
   std::vector<std::byte> now(hook.entry.before.size());
   if (auto done = memory.read(hook.entry.patch_address, now); !done) return done;
   if (now == hook.entry.before) return {};
-  return fail(
-      ErrorKind::kUnsupported,
-      fmt::format("{}: its start is not as in the file: somebody else's hook is there", hook.hook.name),
-      "end the other tool first");
+  return fail(ErrorKind::kUnsupported,
+              fmt::format("{}: its start differs from the file: another tool hooked it", hook.hook.name),
+              "end the other tool first");
 }
 
 }  // namespace

@@ -52,10 +52,10 @@ std::string Restorer::why_not(const tracer_journal_entry& entry) {
     std::memcpy(&before, entry.before, sizeof(before));
     std::memcpy(&after, entry.after, sizeof(after));
     if (mapping == nullptr || !ModuleFiles::is_data(*mapping)) return "it lies in no module's data";
-    if (!places_.in_image(after)) return "what was put there is not the tracer's";
-    if (!is_code_of_module(before)) return "what stood there is no function's address";
+    if (!places_.in_image(after)) return "the value there is not the tracer's";
+    if (!is_code_of_module(before)) return "the original value is not the address of a function";
     const auto filed = files_.word_at_start(entry.address);
-    return filed && *filed != before ? "its file says that something else stood there" : "";
+    return filed && *filed != before ? "its file has a different original value" : "";
   }
   if (mapping == nullptr || !ModuleFiles::is_text(*mapping)) return "it lies in no module's code";
   const auto before = std::as_bytes(std::span(entry.before, entry.length));
@@ -67,7 +67,7 @@ std::string Restorer::why_not(const tracer_journal_entry& entry) {
   if (!read) return is_jump_into_islands(entry.address, after) ? "" : "its file cannot be opened";
   return *read == entry.length && std::equal(before.begin(), before.end(), filed.begin())
              ? ""
-             : "its file says that something else stood there";
+             : "its file has a different original value";
 }
 
 Restoration Restorer::by_journal(std::span<const tracer_journal_entry> journal) {
@@ -159,9 +159,10 @@ void Restorer::search_data(const process::MapEntry& entry, Restoration& found) {
         found.changes.push_back(change(TRACER_HOOK_SLOT, address, std::as_bytes(std::span(&*before, 1)),
                                        std::as_bytes(std::span(&words[i], 1))));
       else
-        leave(found,
-              fmt::format("0x{:x} (it holds an address of the tracer, and {} does not say what stood there)",
-                          address, entry.path));
+        leave(
+            found,
+            fmt::format("0x{:x} (it holds an address of the tracer, and {} does not have the original value)",
+                        address, entry.path));
     }
   }
 }

@@ -52,7 +52,7 @@ Result<Mapping> map_shared(int pid, int fd, std::uint64_t bytes) {
   struct stat status {};
   if (::fstat(file.get(), &status) != 0) return system_error(name, errno);
   if (static_cast<std::uint64_t>(status.st_size) != bytes)
-    return fail(ErrorKind::kSystem, name + ": somebody else changes its size", "try again");
+    return fail(ErrorKind::kSystem, name + ": another process changes its size", "try again");
   void* address = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file.get(), 0);
   if (address == MAP_FAILED) return system_error(name, errno);
   return Mapping(address, bytes);

@@ -31,11 +31,11 @@ Result<> check_layout(const tracer_shared& head, std::uint64_t mapped_bytes) {
       !fits(head.pages_offset, head.pages_count, sizeof(unwind_page)) ||
       !fits(head.rows_offset, head.rows_count, sizeof(unwind_row)) ||
       !fits(head.rules_offset, head.rules_count, sizeof(unwind_rule)))
-    return damaged("an unwind table lies outside of it");
+    return damaged("an unwind table lies outside it");
   const std::uint64_t ring = head.ring_bytes;
   if (ring == 0 || (ring & (ring - 1)) != 0 || head.ring_stride < TRACER_RING_DATA + ring ||
       !fits(head.rings_offset, head.ring_count, head.ring_stride))
-    return damaged("its rings lie outside of it");
+    return damaged("its rings lie outside it");
   return {};
 }
 

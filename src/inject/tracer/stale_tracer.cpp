@@ -99,7 +99,7 @@ std::string describe(int pid, const Outcome& outcome) {
   if (!outcome.refused.empty())
     text += fmt::format("; not believed, and left as they are: {}", listed(outcome.refused));
   if (!outcome.taken_back.foreign.empty())
-    text += fmt::format(", {} left that somebody else changed since (the first at {})",
+    text += fmt::format(", {} left that another tool changed since (the first at {})",
                         outcome.taken_back.foreign.size(), outcome.taken_back.foreign[0]);
   if (!outcome.left.empty()) text += fmt::format("; still leads into the tracer: {}", listed(outcome.left));
   if (outcome.unmapped) return text + ", mappings removed";

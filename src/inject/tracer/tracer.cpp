@@ -373,7 +373,7 @@ Result<> Tracer::State::put_slots(const PlannedHook& hook) {
     if (!now) return tl::unexpected<Error>(now.error());
     if (*now != hook.hook.function.value)
       return fail(ErrorKind::kUnsupported,
-                  fmt::format("{}: the slot at 0x{:x} has changed: somebody else hooks it", hook.hook.name,
+                  fmt::format("{}: the slot at 0x{:x} has changed: another tool hooked it", hook.hook.name,
                               slot.value));
     if (auto done = head.note_change(TRACER_HOOK_SLOT, slot, before, after, hook.hook.module_start); !done)
       return done;
@@ -431,9 +431,9 @@ Result<> Tracer::unhook() {
   if (done->foreign.empty()) return {};
   return fail(
       ErrorKind::kUnsupported,
-      fmt::format("process {}: {} places were changed by somebody else after us and are left as they are, "
-                  "the first at {}",
-                  state.target.pid, done->foreign.size(), done->foreign[0]));
+      fmt::format(
+          "process {}: another tool changed {} hooked places afterwards; fathom left them as they are, the first at {}",
+          state.target.pid, done->foreign.size(), done->foreign[0]));
 }
 
 Result<bool> Tracer::unmap(const unwind::AddressSpace* space) {

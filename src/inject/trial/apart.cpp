@@ -119,7 +119,7 @@ Result<Apart> start_apart(int fd, int like) {
   start.fd = fd, start.mounts = mounts.get(), start.is_root = ::geteuid() == 0;
   if (start.is_root && like != 0) {
     const auto user = user_of(like);
-    if (!user) return fail(ErrorKind::kUnsupported, "whose process it is cannot be read");
+    if (!user) return fail(ErrorKind::kUnsupported, "the owner of the process cannot be read");
     start.user = *user;
   }
   if (::pipe2(start.alive.data(), O_CLOEXEC) != 0) return system_error("private copy", errno);
@@ -148,7 +148,7 @@ std::string why_apart_ended(int status) {
       case 126:
         return "the file cannot be executed";
       default:
-        return "it ended by itself";
+        return "it ended on its own";
     }
   return "it was killed";
 }

@@ -21,7 +21,7 @@ using allocators::nameless::Role;
 constexpr WatchLimits kLongLook{1000, std::chrono::milliseconds(2000)};
 constexpr WatchLimits kOtherLook{400, std::chrono::milliseconds(500)};
 constexpr std::string_view kRemedy =
-    "let the program work meanwhile, or let its functions be tried in a private copy of it";
+    "give the program work in the meantime, or let fathom try its functions in a private copy";
 
 class Looks {
  public:
@@ -103,7 +103,7 @@ class Looks {
       names += fmt::format("{}{}", names.empty() ? "" : ", ", name_of(role));
     }
     if (!names.empty())
-      text += fmt::format("; not called meanwhile, and known by what leads to it: {}", names);
+      text += fmt::format("; not called in that time, and recognised by its callers: {}", names);
     return {};
   }
 
@@ -132,13 +132,12 @@ Result<EntryTrial> labelled_entries(const JemallocEntries& found) {
     trial.entries.push_back({each, each.label});
   }
   if (!has_malloc || !has_free)
-    return fail(ErrorKind::kUnsupported, fmt::format("which of its functions {} is told by trying only",
+    return fail(ErrorKind::kUnsupported, fmt::format("only a trial can show which of its functions {}",
                                                      has_malloc ? "frees" : "is malloc"));
   if (unlabelled != 0)
-    return fail(
-        ErrorKind::kUnsupported,
-        fmt::format("what {} of the functions that the program uses of it do{} is told by trying only",
-                    unlabelled, unlabelled == 1 ? "es" : ""));
+    return fail(ErrorKind::kUnsupported,
+                fmt::format("only a trial can show what {} of the functions that the program uses do{}",
+                            unlabelled, unlabelled == 1 ? "es" : ""));
   return trial;
 }
 

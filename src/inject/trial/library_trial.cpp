@@ -153,7 +153,8 @@ class TrialOfLibrary {
       result_.trial.entries.push_back({each, role});
     }
     if (!gives || !frees)
-      return fail(ErrorKind::kUnsupported, "the program does not come to what behaves as its functions");
+      return fail(ErrorKind::kUnsupported,
+                  "the program does not reach the functions that behave like its own");
     for (const auto& [address, tried] : tried_) result_.trial.rejected += tried.role == Role::kUnknown;
     result_.own_code = std::move(ways->own_code);
     return {};
@@ -181,8 +182,7 @@ class TrialOfLibrary {
       case Kind::kStores:
         return fail(
             ErrorKind::kUnsupported,
-            fmt::format("the program calls a function of it, at {:#x}, that does something to blocks, and it "
-                        "is not known what",
+            fmt::format("the program calls a function of it, at {:#x}, that changes blocks in an unknown way",
                         address.value));
       case Kind::kGone:
         break;
@@ -190,8 +190,7 @@ class TrialOfLibrary {
     return fail(
         ErrorKind::kUnsupported,
         fmt::format(
-            "the program calls a function of it, at {:#x}, that does not come back when it is tried: one "
-            "that takes a heap, or the rest of a quick path that stands in the program's own code",
+            "the program calls a function of it, at {:#x}, that does not come back when it is tried: one that takes a heap, or the rest of a quick path that stands in the program's own code",
             address.value));
   }
 

@@ -137,7 +137,7 @@ TEST(MimallocTrial, AProgramThatItWasCompiledTogetherWithIsRefused) {
   // Which of both is met first differs by the compiler.
   EXPECT_THAT(found.error().message,
               testing::AnyOf(testing::HasSubstr("the program calls a function of it"),
-                             testing::HasSubstr("its code stands among that of the program")));
+                             testing::HasSubstr("its code is mixed with the program's")));
 }
 #else
 TEST(MimallocTrial, OfProgramsThatCallItByItsOwnNamesMadeByGcc) {

@@ -176,7 +176,7 @@ std::string list_of(const EntryTrial& trial) {
 std::string unknown_of(const EntryTrial& trial) {
   return trial.unknown == 0
              ? std::string()
-             : fmt::format("; {} more allocate in a way that is not known: what they give is not counted",
+             : fmt::format("; {} more allocate in an unknown way, so their blocks are not counted",
                            trial.unknown);
 }
 
@@ -222,9 +222,7 @@ Result<NamelessAllocator> find_jemalloc(const NamelessProgram& program, const el
     const auto seen = seen_at_work(program, file, *trial);
     if (!seen) return tl::unexpected<Error>(seen.error());
     how = fmt::format(
-        "each behaved so when it was called in a private copy of the program ({} copies), nothing speaks "
-        "against "
-        "it, {}{}{}",
+        "each behaved so when it was called in a private copy of the program ({} copies), nothing speaks against it, {}{}{}",
         trial->copies,
         tables_agree ? "and their code and jemalloc's tables of sizes are the same in the process"
                      : "and their code is the same in the process, where jemalloc has not begun yet",
@@ -235,8 +233,7 @@ Result<NamelessAllocator> find_jemalloc(const NamelessProgram& program, const el
     const auto seen = confirm_labels(program.pid, program.bias, file, *trial);
     if (!seen) return fail(ErrorKind::kUnsupported, fmt::format("{}, and {}", untried, seen.error().message));
     how = fmt::format(
-        "their code and jemalloc's tables of sizes are the same in the process, and they were not tried ({}) "
-        "but {}",
+        "their code and jemalloc's tables of sizes are the same in the process, and they were not tried ({}) but {}",
         untried, *seen);
   }
 
@@ -303,11 +300,7 @@ Result<NamelessAllocator> find_library(const NamelessProgram& program, const elf
   allocators::leave_out_forwarding(file, allocator.functions);
   allocators::find_wrappers(file, allocator);
   result.evidence = fmt::format(
-      "found by its code: {} of {} functions that lead into it are entries ({}): each behaved so when it was "
-      "called in "
-      "a private copy of the program ({} copies), what else of it the program calls leaves blocks alone, and "
-      "their "
-      "code is the same in the process{}{}",
+      "found by its code: {} of {} functions that lead into it are entries ({}): each behaved so when it was called in a private copy of the program ({} copies), the other functions that the program calls do not touch blocks, and their code is the same in the process{}{}",
       trial.entries.size(), found->candidates, list_of(trial), trial.copies, unknown_of(trial), *seen);
   return result;
 }
@@ -352,7 +345,7 @@ Result<NamelessAllocator> find_nameless_allocator(allocators::Kind kind, const N
                                                   const elf::ElfFile& file,
                                                   const std::set<ElfAddress>& others) {
   if (file.type() != ET_EXEC && file.interpreter().empty() && !file.needed().empty())
-    return fail(ErrorKind::kUnsupported, "it is in a library, of which no copy can be started");
+    return fail(ErrorKind::kUnsupported, "it is in a library, and fathom cannot start a copy of it");
   std::string untried;
   if (!program.may_probe)
     untried = "--no-trial forbids to try its functions in a private copy of the program";
@@ -401,7 +394,7 @@ std::vector<std::string> find_by_code(const NamelessProgram& program, const elf:
   }
   for (allocators::Unseen& each : found.unseen)
     if (const auto why = refused.find(each.kind); why != refused.end())
-      each.why += fmt::format(", and its code does not tell them: {}", why->second);
+      each.why += fmt::format(", and its code does not identify them: {}", why->second);
   return evidence;
 }
 

@@ -51,8 +51,8 @@ class CallgrindWriter {
 
   Result<std::string> write() {
     if (costs_.empty())
-      return fail(ErrorKind::kNotFound, "nothing of this metric in this selection",
-                  "fathom report FILE says what the file holds");
+      return fail(ErrorKind::kNotFound, "the selection has nothing of this metric",
+                  "fathom report FILE shows what the file holds");
     add_up();
     write_head();
     std::size_t call = 0;

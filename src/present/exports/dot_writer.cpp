@@ -42,16 +42,14 @@ class DotWriter {
 
   Result<std::string> write() {
     if (costs_.empty())
-      return fail(ErrorKind::kNotFound, "nothing of this metric in this selection",
-                  "fathom report FILE says what the file holds");
+      return fail(ErrorKind::kNotFound, "the selection has nothing of this metric",
+                  "fathom report FILE shows what the file holds");
     add_functions();
     choose_functions();
     add_arrows();
     std::string out = fmt::format(
-        "digraph \"{}\" {{\n  graph [label=\"{}\" labelloc=t labeljust=l fontname=\"sans-serif\" "
-        "fontsize=14]\n"
-        "  node [shape=box style=filled fontname=\"sans-serif\"]\n  edge [fontname=\"sans-serif\" "
-        "fontsize=9]\n",
+        "digraph \"{}\" {{\n  graph [label=\"{}\" labelloc=t labeljust=l fontname=\"sans-serif\" fontsize=14]\n"
+        "  node [shape=box style=filled fontname=\"sans-serif\"]\n  edge [fontname=\"sans-serif\" fontsize=9]\n",
         escaped(profile_.meta.target), title());
     for (std::uint32_t i = 0; i < functions_.size(); ++i)
       if (functions_[i].shown) write_function(out, i);

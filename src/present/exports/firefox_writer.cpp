@@ -58,7 +58,7 @@ class FirefoxWriter {
     if (has(Metric::kHeapAllocated) && !profile_.heap.empty()) add_heap(Metric::kHeapAllocated, "allocated");
     if (threads_.empty())
       return fail(ErrorKind::kNotFound, "no samples, waits or heap in this selection",
-                  "fathom report FILE says what the file holds");
+                  "fathom report FILE shows what the file holds");
     add_counters();
     std::string out = R"({"meta":)" + meta_json() + R"(,"libs":)" + tables_.libs_json();
     out += R"(,"shared":)" + tables_.shared_json();

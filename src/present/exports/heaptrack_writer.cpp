@@ -111,7 +111,8 @@ class HeaptrackWriter {
       from_start_ = from_start_ && heap_.heaps[i].from_start;
       sampled_ = sampled_ || heap_.heaps[i].mode == HeapMode::kSampled;
     }
-    if (mappings) written_.notes.push_back("What the program mapped without an allocator is not in it.");
+    if (mappings)
+      written_.notes.push_back("Memory that the program mapped without an allocator is not included.");
   }
 
   void line(std::string_view text) {
@@ -336,8 +337,7 @@ class HeaptrackWriter {
     const auto add = [&](std::string sentence) { written_.notes.push_back(std::move(sentence)); };
     if (written_.blocks_per_call > 1)
       add(fmt::format(
-          "There were too many calls: {} blocks stand as one of so many times the size. Bytes are "
-          "right; calls are {} times as many as they say.",
+          "There were too many calls: {} blocks stand as one of so many times the size. Bytes are right; calls are {} times as many as they say.",
           written_.blocks_per_call, written_.blocks_per_call));
     if (sampled_)
       add("The heap was sampled: these are estimates, and heaptrack has no place for their error.");
@@ -371,7 +371,7 @@ Result<HeaptrackWritten> write_heaptrack(const Profile& profile, const Heaptrack
   if (profile.heap.empty())
     return fail(ErrorKind::kNotFound, "the heap was not recorded", "fathom record --heap");
   if (options.selection.from_ns || options.selection.to_ns)
-    return fail(ErrorKind::kUsage, "a heaptrack file is of the whole recording",
+    return fail(ErrorKind::kUsage, "a heaptrack file covers the whole recording",
                 "without --from, --until and --at");
   return HeaptrackWriter(profile, options, take).write();
 }

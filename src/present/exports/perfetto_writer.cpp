@@ -50,7 +50,7 @@ class PerfettoWriter {
     write_series();
     if (events_ == 0)
       return fail(ErrorKind::kNotFound, "no samples, waits or series in this selection",
-                  "fathom report FILE says what the file holds");
+                  "fathom report FILE shows what the file holds");
     return std::move(out_);
   }
 

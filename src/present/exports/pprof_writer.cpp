@@ -69,7 +69,7 @@ class PprofWriter {
       return fail(
           ErrorKind::kNotFound,
           fmt::format("no samples of metric {} in this selection", model::to_string(selection_.metric)),
-          "fathom report FILE says what the file holds");
+          "fathom report FILE shows what the file holds");
     parts_.push_back(finish());
     return std::move(parts_);
   }

@@ -27,8 +27,8 @@ class SpeedscopeWriter {
   Result<std::string> write() {
     for (const Metric metric : metrics()) add_metric(metric);
     if (profiles_.empty())
-      return fail(ErrorKind::kNotFound, "nothing of this metric in this selection",
-                  "fathom report FILE says what the file holds");
+      return fail(ErrorKind::kNotFound, "the selection has nothing of this metric",
+                  "fathom report FILE shows what the file holds");
     std::string out =
         R"({"$schema":"https://www.speedscope.app/file-format-schema.json","exporter":"fathom","name":)";
     append_json_text(out, profile_.meta.target);

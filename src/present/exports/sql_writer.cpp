@@ -65,8 +65,7 @@ class SqlWriter {
       : profile_(profile), take_(take) {}
 
   void write(std::string_view version) {
-    out_ =
-        "-- A recording of fathom; docs/sql.md says what the tables hold. sqlite3 x.db <THIS FILE\nBEGIN;\n";
+    out_ = "-- A recording of fathom; docs/sql.md describes the tables. sqlite3 x.db <THIS FILE\nBEGIN;\n";
     write_meta(version);
     write_quality();
     write_files();

@@ -1,5 +1,5 @@
-// How close the recorded processes are to their limits of mappings, descriptors and so on. Read only now and
-// then, because counting the mappings means reading all of them.
+// Readings of the recorded processes that are too expensive for each second, because they walk all mappings or pages: how close the
+// processes are to their limits of mappings, descriptors and so on, and how much of their memory is freed lazily.
 #pragma once
 
 #include <cstdint>
