@@ -79,7 +79,7 @@ TEST(CommandLine, TriageRecordsAndPrintsTheAnswer) {
 }
 
 // A script has no terminal, and got no output.
-TEST(CommandLine, WhatACommandWillCostIsSaidBeforeItRuns) {
+TEST(CommandLine, TheCostOfACommandIsPrintedBeforeItRuns) {
   FATHOM_NEEDS_PERF_EVENT();
   const TempDir folder;
   const Outcome recorded = fathom({"record", "-o", folder / "x.fathom", "--", CPU_SHARES, "1"});
@@ -188,7 +188,7 @@ TEST(CommandLine, TheLastLineOfRecordIsTheNextCommand) {
   EXPECT_THAT(outcome.errors.substr(last), HasSubstr(recording));
 }
 
-TEST(CommandLine, ATargetThatUsesLittleOfACpuIsSaidToBeOne) {
+TEST(CommandLine, ATargetThatUsesLittleOfACpuIsReported) {
   FATHOM_NEEDS_PERF_EVENT();
   const TempDir folder;
   const Outcome idle = fathom({"record", "-o", folder / "idle.fathom", "--", "sleep", "1.5"});

@@ -93,7 +93,7 @@ TEST(Completeness, SamplesThatComeLongBeforeTheirMappings) {
 }
 
 // Linked statically, without symbols and without call frame information, C library and all.
-TEST(Completeness, ProgramThatTellsNothingButItsCode) {
+TEST(Completeness, ProgramWithNothingButItsCode) {
   FATHOM_NEEDS_BPF();
   const TempDir folder;
   const Outcome outcome = fathom({"record", "-o", folder / "x.fathom", "--", BARE_THREADS, "3"});

@@ -65,7 +65,7 @@ std::string in_one_line(std::string text) {
   return out;
 }
 
-TEST_F(Endings, OfSeveralProgramsAreEachToldOfItsOwn) {
+TEST_F(Endings, OfSeveralProgramsAreReportedForEach) {
   FATHOM_NEEDS_BPF();
   FATHOM_NEEDS_HEAP_TRACING();
   Running killed = start({EATS_WHEN_TOLD, "16"}), crashed = start({EATS_WHEN_TOLD, "16"}),

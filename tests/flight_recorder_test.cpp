@@ -113,7 +113,7 @@ TEST_F(FlightRecorder, ReportAnswersWithTheDeathAboveEverythingElse) {
   EXPECT_THAT(report.output, HasSubstr("every call up to the kill"));
 }
 
-TEST_F(FlightRecorder, KillBySomebodyElseIsToldFromOneByTheKernel) {
+TEST_F(FlightRecorder, KillByAnotherProcessDiffersFromOneByTheKernel) {
   Running target(group_->inside(leak("1", path("never"))));
   ASSERT_TRUE(wait_until([&] { return std::ifstream(path("book")).good(); }, milliseconds(30'000)));
   Running record = start_recording(path("x.fathom"), {"--memory", "-p", std::to_string(target.pid())});

@@ -63,7 +63,7 @@ class HeapHonesty : public testing::Test {
   std::string errors_;
 };
 
-TEST_F(HeapHonesty, EventsThatWereLostChangeWhatIsSaid) {
+TEST_F(HeapHonesty, LostEventsChangeTheReport) {
   FATHOM_NEEDS_BPF();
   FATHOM_NEEDS_HEAP_TRACING();
   record("1.5", {"--heap=exact"}, [&](Running& recorder) { storm_while_stopped(recorder); });

@@ -52,7 +52,7 @@ class HeapProbes : public testing::TestWithParam<Variant> {
   std::string recording_ = folder_ / "x.fathom";
 };
 
-TEST_P(HeapProbes, OfALaunchedProgramTellWhatItTold) {
+TEST_P(HeapProbes, OfALaunchedProgramGiveItsReports) {
   FATHOM_NEEDS_BPF();
   const Outcome outcome =
       fathom({"record", "--heap", "-o", recording_, "--", GetParam().program, "rounds", "100", "4"});
@@ -68,7 +68,7 @@ TEST_P(HeapProbes, OfALaunchedProgramTellWhatItTold) {
             (std::set<std::string>{"otel_memory:alloc", "otel_memory:free"}));
 }
 
-TEST_P(HeapProbes, OfARunningProgramTellWhatItToldAndNothingIsPutIntoIt) {
+TEST_P(HeapProbes, OfARunningProgramGiveItsReportsAndNothingIsPutIntoIt) {
   FATHOM_NEEDS_BPF();
   Running target({GetParam().program, "rounds", "100", "2", folder_ / "go"});
   pause_ms(100);
@@ -115,7 +115,7 @@ INSTANTIATE_TEST_SUITE_P(Compilers, HeapProbes, testing::ValuesIn(kVariants),
 
 using HeapProbesOfOne = HeapProbes;
 
-TEST_P(HeapProbesOfOne, AKilledRecorderLeavesAProgramThatNobodyWatches) {
+TEST_P(HeapProbesOfOne, AKilledRecorderLeavesAProgramWithoutWatchers) {
   FATHOM_NEEDS_BPF();
   Running target({GetParam().program, "watch", folder_ / "over"});
   pause_ms(100);
@@ -194,7 +194,7 @@ TEST_P(HeapProbesOfOne, WhereEveryCallOrEveryBlockIsAskedForTheTracerIsPlaced) {
 }
 
 // Live memory could not be reported.
-TEST_P(HeapProbesOfOne, OfAProgramThatTellsOfNoFreesTheTracerIsPlaced) {
+TEST_P(HeapProbesOfOne, TheTracerIsPlacedIfAProgramReportsNoFrees) {
   FATHOM_NEEDS_BPF();
   FATHOM_NEEDS_HEAP_TRACING();
   const Outcome outcome =
@@ -290,7 +290,7 @@ TEST_P(HeapProbesOfOne, AProgramThatBecomesItselfIsListenedToOnce) {
 }
 
 // Another engine cannot listen: the message says what to do.
-TEST_P(HeapProbesOfOne, WithoutBpfTheTracerIsPlacedAndTheReasonTold) {
+TEST_P(HeapProbesOfOne, WithoutBpfTheTracerIsPlacedAndTheReasonReported) {
   FATHOM_NEEDS_BPF();
   FATHOM_NEEDS_HEAP_TRACING();
   const Outcome outcome = fathom({"record", "--heap", "--engine", "perf", "-o", recording_, "--",
@@ -302,7 +302,7 @@ TEST_P(HeapProbesOfOne, WithoutBpfTheTracerIsPlacedAndTheReasonTold) {
               testing::Contains(testing::HasSubstr("only engine bpf can read them; the tracer is placed")));
 }
 
-TEST_P(HeapProbesOfOne, WhatWouldBeDoneIsToldBefore) {
+TEST_P(HeapProbesOfOne, ThePlanIsReportedBefore) {
   FATHOM_NEEDS_BPF();
   Running target({GetParam().program, "watch", folder_ / "never"});
   pause_ms(100);

@@ -175,7 +175,7 @@ TEST_F(HeapTruth, MappingsAndWhatMadviseGivesBackToTheByte) {
   expect_mappings(HeapAnswer(recording_), outcome);
 }
 
-TEST_F(HeapTruth, MappingsOfARunningProgramBesideASampledHeap) {
+TEST_F(HeapTruth, MappingsOfARunningProgramNextToASampledHeap) {
   FATHOM_NEEDS_BPF();
   FATHOM_NEEDS_HEAP_TRACING();
   const Outcome outcome = attach({KNOWN_MAPPINGS, "50"}, {"--heap", "--mappings"});
@@ -238,7 +238,7 @@ TEST_F(HeapTruth, SampledBlocksOfFunctionsThatEndInOthersAreCountedOnce) {
   }
 }
 
-TEST_P(HeapTruthByClock, BlocksThatAreGivenBackInAWrongWayAreToldBySite) {
+TEST_P(HeapTruthByClock, WronglyFreedBlocksAreReportedBySite) {
   FATHOM_NEEDS_BPF();
   FATHOM_NEEDS_HEAP_TRACING();
   const Outcome outcome =

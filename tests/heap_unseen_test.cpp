@@ -52,7 +52,7 @@ TEST_F(HeapUnseen, AStrippedProgramThatFreesByAHiddenFunctionIsNotSaidToLeak) {
   }
 }
 
-TEST_F(HeapUnseen, WhatMayBeOfAnUnseenAllocatorIsSaidInBytes) {
+TEST_F(HeapUnseen, MemoryOfAnUnseenAllocatorIsReportedInBytes) {
   FATHOM_NEEDS_HEAP_TRACING();
   const std::string ready = folder_ / "ready";
   Running program({UNSEEN_HEAP, "60", ready});

@@ -170,7 +170,7 @@ TEST_F(HeapVerdictTruth, ALeakIsFoundBySamples) {
   expect_complete();
 }
 
-TEST_F(HeapVerdictTruth, ASlowLeakIsFoundBesideANoisyMap) {
+TEST_F(HeapVerdictTruth, ASlowLeakIsFoundNextToANoisyMap) {
   FATHOM_NEEDS_BPF();
   FATHOM_NEEDS_HEAP_TRACING();
   RECORD("slow-leak");
@@ -249,7 +249,7 @@ TEST_F(HeapVerdictTruth, WhatAnotherThreadDoesNotFreeIsALeak) {
   EXPECT_NEAR(leak.at("numbers").at("freed_percent").get<double>(), 87.5, 2) << all();
 }
 
-TEST_F(HeapVerdictTruth, WhatIsFreedOnlyAtTheEndIsSaidToBe) {
+TEST_F(HeapVerdictTruth, BlocksFreedOnlyAtTheEndAreReportedAsSuch) {
   FATHOM_NEEDS_BPF();
   FATHOM_NEEDS_HEAP_TRACING();
   RECORD("at-exit");
@@ -322,7 +322,7 @@ TEST_F(HeldMemory, ThatJemallocDoesNotGiveBackYetIsAVerdict) {
               " MALLOC_CONF=background_thread:true");
 }
 
-TEST_F(HeapVerdictTruth, WhatGrowsWithTheWorkIsSaidToDoSo) {
+TEST_F(HeapVerdictTruth, GrowthWithTheWorkIsReportedAsSuch) {
   FATHOM_NEEDS_BPF();
   FATHOM_NEEDS_HEAP_TRACING();
   RECORD("with-work", {"--heap=exact", "--lossless"}, 8);

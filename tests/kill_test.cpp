@@ -220,7 +220,7 @@ TEST_F(Kill, ALaunchedTargetSurvivesTheProfiler) {
 }
 
 // To trace the heap from the first instruction on, the program is held there for a moment.
-TEST_F(Kill, KilledAtAnyMomentOfALaunchItLeavesNobodyStopped) {
+TEST_F(Kill, KilledAtAnyMomentOfALaunchItLeavesNoProcessStopped) {
   FATHOM_NEEDS_HEAP_TRACING();
   const std::string program = folder_ / "launchling";
   std::filesystem::copy_file(CPU_SHARES, program);

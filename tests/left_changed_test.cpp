@@ -185,7 +185,7 @@ TEST_F(LeftChanged, ATargetThatEndsIsNotLeftChanged) {
   EXPECT_THAT(outcome.errors, Not(HasSubstr("left changed")));
 }
 
-TEST_F(LeftChanged, AfterAKillOfRecorderAndGuardianEveryCommandSaysSo) {
+TEST_F(LeftChanged, AfterAKillOfRecorderAndGuardianEveryCommandReportsIt) {
   FATHOM_NEEDS_HEAP_TRACING();
   start();
   kill_recorder_and_guardian();

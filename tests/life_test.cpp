@@ -307,7 +307,7 @@ TEST_F(Life, AClosedStandardErrorCostsItsLinesOnly) {
   EXPECT_TRUE(is_complete());
 }
 
-TEST_F(Life, AnErrorThatNobodyCanReadIsStillAnExitStatus) {
+TEST_F(Life, AnErrorThatCannotBePrintedIsStillAnExitStatus) {
   EXPECT_EQ(run({"sh", "-c", "exec \"$@\" 2>&-", "sh", fathom_command({}).front(), "report", "/no/such/file"})
                 .exit_status,
             3);
@@ -317,7 +317,7 @@ TEST_F(Life, AnErrorThatNobodyCanReadIsStillAnExitStatus) {
             3);
 }
 
-TEST_F(Life, AFullPipeForStandardErrorHoldsNobodyUp) {
+TEST_F(Life, AFullPipeForStandardErrorDelaysNothing) {
   FATHOM_NEEDS_PERF_EVENT();
   const Running target({CPU_SHARES, "60"});
   const std::string fifo = folder_ / "fifo";

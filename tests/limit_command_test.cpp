@@ -83,7 +83,7 @@ class Limit : public testing::Test {
   TempDir folder_;
 };
 
-TEST_F(Limit, ExitStatusTellsAPassFromADeathFromAFailure) {
+TEST_F(Limit, ExitStatusDistinguishesAPassADeathAndAFailure) {
   int status = -1;
   EXPECT_EQ(result({"--memory", "200m", "--", MEMORY_EATER, "40"}, status)["verdict"], "passed");
   EXPECT_EQ(status, 0);
@@ -203,7 +203,7 @@ TEST_F(Limit, CommandThatIsHeldIsKilledAfterwardsWithoutMore) {
 }
 
 // The dead man's switch is outside of the group and of fathom.
-TEST_F(Limit, CommandThatIsHeldIsLetGoThoughFathomStands) {
+TEST_F(Limit, HeldCommandIsReleasedThoughFathomIsStopped) {
   Running limit(
       fathom_command({"limit", "--memory", "32m", "--hold", "1", "--", MEMORY_EATER, "60", "0", "flat"}));
   ASSERT_TRUE(

@@ -131,7 +131,7 @@ TEST_F(MemoryTruth, ARunningProgramThatIsSampledIsRightWithinItsInterval) {
   expect_near("unknown, with the mapped", memory.part("unknown"), truth.at("mapped"), 1 * kMiB);
 }
 
-TEST_F(MemoryTruth, WithoutTheHeapTheMapAloneTellsStacksDataAndFiles) {
+TEST_F(MemoryTruth, WithoutTheHeapTheMapAloneShowsStacksDataAndFiles) {
   FATHOM_NEEDS_BPF();
   const Outcome outcome = fathom({"record", "-o", recording_, "--", KNOWN_MEMORY, "2"});
   ASSERT_TRUE(outcome.ok()) << outcome.describe();

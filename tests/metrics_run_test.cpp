@@ -150,7 +150,7 @@ TEST_F(MetricsRun, AWatchCanBeStartedBeforeItsTarget) {
   get_with(url, "fathom_process_up{process=\"later_node\",place=\"1\"} 1\n");
 }
 
-TEST_F(MetricsRun, AProcessThatNamesItselfAnewKeepsTheNameThatWasAskedFor) {
+TEST_F(MetricsRun, AProcessThatRenamesItselfKeepsTheRequestedName) {
   const std::string program = folder_ / "stable_node";
   std::filesystem::copy_file("/bin/sh", program);
   const Running target({program, "-c", "printf other > /proc/$$/comm; while :; do sleep 1; done"});

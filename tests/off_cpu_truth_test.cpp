@@ -96,7 +96,7 @@ TEST_F(OffCpuTruth, EveryThreadRanWaitedAndQueuedForAllOfItsLife) {
   EXPECT_GE(threads, 8);
 }
 
-TEST_F(OffCpuTruth, LocksNameWhoWaitsAndWhoLetsGo) {
+TEST_F(OffCpuTruth, LocksNameTheWaiterAndTheReleaser) {
   FATHOM_NEEDS_BPF();
   const TempDir folder;
   const auto [program, report] = record(folder);
@@ -114,7 +114,7 @@ TEST_F(OffCpuTruth, LocksNameWhoWaitsAndWhoLetsGo) {
 }
 
 // What reads and writes returned, except in the first tenths of a second.
-TEST_F(OffCpuTruth, CallsThatWaitedTellWhatTheyReturned) {
+TEST_F(OffCpuTruth, CallsThatWaitedHaveTheirResult) {
   FATHOM_NEEDS_BPF();
   const TempDir folder;
   const auto [program, report] = record(folder);
@@ -188,7 +188,7 @@ TEST_F(OffCpuTruth, ThreadsThatWantTheSamePlaceInTheTableOfAccountsAreBothBooked
   EXPECT_EQ(found, 2) << program.output;
 }
 
-TEST_F(OffCpuTruth, RecordingsOfWaitsAlonePromiseNoCpuSamples) {
+TEST_F(OffCpuTruth, RecordingsOfWaitsAloneExpectNoCpuSamples) {
   FATHOM_NEEDS_BPF();
   const TempDir folder;
   const Outcome recorded = fathom({"record", "-q", "--off-cpu", "-o", folder / "x.fathom", "--", "sh", "-c",

@@ -14,7 +14,7 @@ namespace {
 
 using nlohmann::json;
 
-TEST(ParkedLocks, AreToldByTheirAddressesAndNotByTheirWaiters) {
+TEST(ParkedLocks, AreIdentifiedByTheirAddressesAndNotByTheirWaiters) {
   FATHOM_NEEDS_BPF();
   const TempDir folder;
   const Outcome program = fathom({"record", "-o", folder / "x.fathom", "--", PARKED_LOCKS, "3"});

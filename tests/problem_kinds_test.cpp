@@ -32,7 +32,7 @@ class ProblemKinds : public testing::Test {
 
 // With other work on the machine a program that computes is also short of CPUs; for one that sleeps nothing
 // changes.
-TEST_F(ProblemKinds, AProgramInWhichOneThreadComputesIsCpuBoundWhateverTheOthersWaitFor) {
+TEST_F(ProblemKinds, AProgramInWhichOneThreadComputesIsCpuBoundForAnyWaitsOfTheOthers) {
   FATHOM_NEEDS_BPF();
   for (const std::string kind : {"pool", "joined", "keepers", "spin"}) {
     const json problem = problem_of(kind);

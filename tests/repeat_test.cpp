@@ -28,7 +28,7 @@ std::vector<std::string> files_in(const std::string& folder) {
 
 using Names = std::vector<std::string>;
 
-TEST(Repeat, TwoCommandsTakeTurnsAndTheLineThatIsSaidComparesThem) {
+TEST(Repeat, TwoCommandsTakeTurnsAndThePrintedCommandComparesThem) {
   FATHOM_NEEDS_PERF_EVENT();
   const TempDir folder;
   const Outcome outcome = fathom({"record", "--repeat", "2", "--cpu", "-o", folder / "x.fathom", "--against",

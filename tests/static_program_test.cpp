@@ -125,13 +125,13 @@ TEST_F(StaticProgram, VersionOfTheOtherProgramListsItsLibraries) {
   for (const std::string& library : file.elf().needed()) EXPECT_THAT(version, HasSubstr(" " + library));
 }
 
-TEST_F(StaticProgram, TheReadmeTellsItsSize) {
+TEST_F(StaticProgram, TheReadmeHasItsSize) {
   const std::string told = found(readme(), "one static file of ([0-9]+) MB");
   ASSERT_NE(told, "") << "the README says the size in these words";
   EXPECT_NEAR(std::strtod(told.c_str(), nullptr), megabytes(STATIC_FATHOM), 0.6);
 }
 
-TEST_F(StaticProgram, TheReadmeTellsTheFormatThatItWrites) {
+TEST_F(StaticProgram, TheReadmeHasTheFormatThatItWrites) {
   EXPECT_EQ(found(readme(), "recordings of format ([0-9]+\\.[0-9]+)"),
             std::to_string(store::kMajor) + "." + std::to_string(store::kMinor));
 }

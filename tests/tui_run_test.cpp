@@ -39,7 +39,7 @@ class TuiRun : public testing::Test {
 // The escapes with which a terminal is left.
 constexpr std::string_view kPutBack = "\x1b[?25h\x1b[?1049l";
 
-TEST_F(TuiRun, WithoutATerminalItSaysSoInOneLine) {
+TEST_F(TuiRun, WithoutATerminalItPrintsOneLine) {
   const Outcome outcome = fathom({"tui", file_});
   EXPECT_EQ(outcome.exit_status, 2);
   EXPECT_EQ(outcome.output, "");

@@ -114,7 +114,7 @@ TEST_F(WatchRun, IntoAPipeThereIsALineForEachLookAndSigintEndsIt) {
 }
 
 // The recording is complete however the watch ends, and no recorder is left.
-TEST_F(WatchRun, AFlightRecordingIsMadeBesideIt) {
+TEST_F(WatchRun, AFlightRecordingRunsAlongWithIt) {
   start_known_memory();
   Running watch(fathom_command({"watch", pid(), "--interval", "0.1", "--flight", folder_ / "x.fathom"}));
   ASSERT_TRUE(
@@ -128,7 +128,7 @@ TEST_F(WatchRun, AFlightRecordingIsMadeBesideIt) {
   EXPECT_THAT(report.output, HasSubstr("RSS "));
 }
 
-TEST_F(WatchRun, TheDeathOfTheTargetIsToldWithItsLastRss) {
+TEST_F(WatchRun, TheDeathOfTheTargetIsReportedWithItsLastRss) {
   start_known_memory();
   Running watch(fathom_command({"watch", pid(), "--json", "--interval", "0.1"}));
   ASSERT_TRUE(wait_until([&] { return watch.output_so_far().find('\n') != std::string::npos; },
@@ -176,7 +176,7 @@ TEST_F(WatchRun, TheMappingsAddUpToRss) {
 }
 
 // A supervisor removes the group of a service that died, and with it the kernel's count of its kills.
-TEST_F(WatchRun, OfADeathInAGroupThatIsGoneIsSaidThatTheReasonIsNotKnown) {
+TEST_F(WatchRun, ADeathInARemovedGroupHasAnUnknownReason) {
   std::string why;
   auto group = ControlGroup::make("memory",
                                   {{"memory.max", "memory.limit_in_bytes"}, {"134217728", "134217728"}}, why);

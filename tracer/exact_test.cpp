@@ -235,7 +235,7 @@ TEST_F(ExactMode, FreeWithASizeSaysWhatTheCallerClaims) {
   }
 }
 
-TEST_F(ExactMode, SizeAloneIsToldWithoutLookingAtTheClock) {
+TEST_F(ExactMode, SizeAloneIsReportedWithoutReadingTheClock) {
   call(TRACER_MALLOC, 0x1000, 8);
   g_result = 0;
   auto* hook = target_.hook(TRACER_FREE_SIZED, &answer, 5, TRACER_NO_ALLOCATOR);

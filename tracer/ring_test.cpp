@@ -61,7 +61,7 @@ TEST(Ring, RecordsThatWrapAroundTheEndComeOutWhole) {
   EXPECT_EQ(lost(target), 0u);
 }
 
-TEST(Ring, FullOneLosesAndCountsWithoutWaitingWhenToldSo) {
+TEST(Ring, FullOneLosesAndCountsWithoutWaitingIfConfigured) {
   Target target({.ring_bytes = 4096, .wait_ms = 0});
   auto* release = target.hook(TRACER_FREE, &nothing);
   auto* allocate = target.hook(TRACER_MALLOC, &next_block);

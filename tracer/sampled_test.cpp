@@ -180,7 +180,7 @@ TEST_F(SampledMode, XallocxIsNotLookedAt) {
   EXPECT_TRUE(target_.drain().empty());
 }
 
-TEST_F(SampledMode, ReallocFreesASampledBlockAndMaySampleItAnew) {
+TEST_F(SampledMode, ReallocFreesASampledBlockAndMaySampleItAgain) {
   auto* resize = target_.hook(
       TRACER_REALLOC, +[](void*, std::size_t) { return next_sampled_block(0); });
   void* block = allocate(kSurely);

@@ -185,7 +185,7 @@ TEST(FindAllocators, TcmallocsLibraryIsHookedAtItsOperatorsToo) {
   EXPECT_THAT(names(tcmalloc), Not(Contains("tc_malloc")));
 }
 
-TEST(FindAllocators, OperatorsDeleteOfTheCxxLibraryAreNobodysAndKnowSizes) {
+TEST(FindAllocators, OperatorsDeleteOfTheCxxLibraryHaveNoAllocatorAndTakeSizes) {
   const auto library = testing::libstdcxx();
   FATHOM_NEEDS(library, "libstdc++");
   const Found found = find_in(*library);
@@ -271,7 +271,7 @@ bool ignores(const std::vector<std::string>& arguments) {
   return python_ignores_environment(text);
 }
 
-TEST(RuntimeArenas, PythonIsToldNotToLookAtItsVariables) {
+TEST(RuntimeArenas, PythonMayIgnoreItsVariables) {
   EXPECT_TRUE(ignores({"python3", "-E", "app.py"}));
   EXPECT_TRUE(ignores({"python3", "-I", "-c", "pass"}));
   EXPECT_TRUE(ignores({"python3", "-sBI"}));
@@ -376,7 +376,7 @@ TEST(FindAllocators, AStrippedProgramWithAnAllocatorOfItsOwnIsNotTracedByHalves)
   EXPECT_THAT(named.unseen, IsEmpty());
 }
 
-TEST(FindAllocators, AStrippedJemallocLacksTheFunctionsThatNobodyElseWants) {
+TEST(FindAllocators, AStrippedJemallocLacksTheFunctionsUsedOnlyInside) {
   const Found found = find_in(STRIPPED_JEMALLOC_PROGRAM);
   EXPECT_THAT(found.allocators, IsEmpty());
   ASSERT_THAT(found.unseen, SizeIs(1));
@@ -444,7 +444,7 @@ TEST(FindAllocators, AnUnnamedJemallocIsNotedWithTheRemedy) {
   EXPECT_THAT(text_of(found.unseen[0]), HasSubstr("--symbols"));
 }
 
-TEST(FindAllocators, AnUnnamedMimallocIsNotedAndAJemallocBesideItIsStillFound) {
+TEST(FindAllocators, AnUnnamedMimallocIsNotedAndAJemallocNextToItIsStillFound) {
   HandMadeNames file;
   file.constants(std::string("mimal") + "loc: error: ");
   file.has_rodata();

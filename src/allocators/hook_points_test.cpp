@@ -146,7 +146,7 @@ TEST(HookPoints, CallsFromTheAllocatorsOwnCodeAreNoProgramsCalls) {
   EXPECT_EQ(file.points({}).direct_references, 3U);
 }
 
-TEST(HookPoints, BranchesIntoTheFirstBytesFromOutsideAreTold) {
+TEST(HookPoints, BranchesIntoTheFirstBytesFromOutsideAreReported) {
   HandMade file;
   file.reference(kCode + 0x10, {0x0f, 0x85}, kFunction + 3);  // a cold part goes back
   file.reference(kCode + 0x20, {0xe9}, kFunction + 9);
@@ -219,7 +219,7 @@ TEST(HookPoints, PackedRelativeRelocationsMakeSlots) {
               ElementsAre(ElfAddress{kData + 8}, ElfAddress{kData + 16}, ElfAddress{kData + 16 + 63 * 8}));
 }
 
-TEST(HookPoints, CallsThroughASlotAreToldFromLoadsOfIt) {
+TEST(HookPoints, CallsThroughASlotDifferFromLoadsOfIt) {
   HandMade file;
   file.relocation(R_X86_64_RELATIVE, kData + 0x18, kFunction);
   file.reference(kCode + 0x10, {0xff, 0x15}, kData + 0x18);           // call *slot(%rip)

@@ -118,7 +118,7 @@ TEST_F(AnnotationTest, OfAnInlinedFunctionOnlyItsOwnInstructions) {
   EXPECT_EQ(find(annotation, "imul")->cost.self, 5);
 }
 
-TEST_F(AnnotationTest, AnotherBuildIsSaidAndItsCodeIsNotShown) {
+TEST_F(AnnotationTest, AnotherBuildIsReportedAndItsCodeIsNotShown) {
   module(HOT_LINE, "00112233445566778899");
   sample({frame(at("spend") + 4, {{"spend", "hot_line.c", 14}})}, 3);
   const Annotation annotation = annotated("spend");
@@ -131,7 +131,7 @@ TEST_F(AnnotationTest, AnotherBuildIsSaidAndItsCodeIsNotShown) {
   EXPECT_EQ(annotation.lines[0].at.line, 14U) << "as it was recorded";
 }
 
-TEST_F(AnnotationTest, AFileThatIsGoneIsSaid) {
+TEST_F(AnnotationTest, AMissingFileIsReported) {
   module("/nowhere/hot_line", identity_);
   sample({frame(at("spend"), {{"spend", "", 0}})}, 3);
   EXPECT_THAT(annotated("spend").blocks.at(0).gap, HasSubstr("is not on this machine"));

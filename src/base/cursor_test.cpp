@@ -13,7 +13,7 @@ std::vector<std::byte> bytes(std::initializer_list<int> values) {
   return out;
 }
 
-TEST(Cursor, ReadsLittleEndianNumbersAndTellsWhereItStands) {
+TEST(Cursor, ReadsLittleEndianNumbersAndReportsItsPosition) {
   const auto data = bytes({0x34, 0x12, 0xff, 0xff, 0xff, 0xff});
   Cursor in(data);
   EXPECT_EQ(in.read<std::uint16_t>(), 0x1234);

@@ -33,7 +33,7 @@ TEST(InheritingMutex, LetsOneInAtATime) {
   mutex.unlock();
 }
 
-TEST(InheritingCondition, WaitsForWhatIsSaidOrForSoLong) {
+TEST(InheritingCondition, WaitsForAPredicateOrATimeout) {
   InheritingMutex mutex;
   InheritingCondition condition;
   bool said = false;
@@ -59,7 +59,7 @@ void become(int policy, int priority) {
 
 // On one CPU: a thread of SCHED_IDLE holds the lock, a busy one of middle priority keeps the CPU from it, and
 // one of high priority wants the lock. It gets it long before the busy one is done.
-TEST(InheritingMutex, WhoeverHoldsItHasThePriorityOfThoseWhoWait) {
+TEST(InheritingMutex, TheHolderInheritsThePriorityOfTheWaiters) {
   sched_param none{};
   if (sched_setscheduler(0, SCHED_RR, (none.sched_priority = 1, &none)) != 0)
     GTEST_SKIP() << "real-time priority is not allowed here";

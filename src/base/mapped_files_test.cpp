@@ -104,7 +104,7 @@ TEST_F(MappedFiles, ManyThreadsMapAndReadAtOnce) {
 }
 
 using MappedFilesDeathTest = MappedFiles;
-TEST_F(MappedFilesDeathTest, NobodyHearsTheSignalWithoutAHandler) {
+TEST_F(MappedFilesDeathTest, TheSignalKillsWithoutAHandler) {
   const auto mapping = Mapping::of_file(path_).value();
   ASSERT_EQ(::truncate(path_.c_str(), kPage), 0);
   EXPECT_EXIT(

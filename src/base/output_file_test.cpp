@@ -109,7 +109,7 @@ TEST_F(Output, WhatIsNotPublishedLeavesNothing) {
   }
 }
 
-TEST_F(Output, ATemporaryNameThatSomebodyHasTakenIsNotWrittenInto) {
+TEST_F(Output, ATemporaryNameThatIsTakenIsNotWrittenInto) {
   const OutputOptions options{.unnamed = false, .temporary = "guessed"};
   const std::string theirs = put("theirs", "precious"), guessed = put("guessed", "precious, too");
   EXPECT_FALSE(write(folder_ + "/x", "mine", options));
@@ -160,7 +160,7 @@ TEST_F(Output, FoldersThatHoldSomethingStay) {
   EXPECT_FALSE(fs::exists(folder_ + "/x/q"));
 }
 
-TEST_F(Output, FilesAndFoldersArePrivateWhateverTheMask) {
+TEST_F(Output, FilesAndFoldersArePrivateForAnyUmask) {
   for (const mode_t mask : {0u, 022u, 0777u}) {
     const mode_t before = ::umask(mask);
     const std::string folder = folder_ + "/mask-" + std::to_string(mask);
@@ -196,7 +196,7 @@ TEST_F(Output, AnExistingFileIsReplacedWhenItIsEmptyOrOfTheSameKindOrWithForce) 
   EXPECT_EQ(entries(), 3u);
 }
 
-TEST_F(Output, WhoeverTakesTheNameMeanwhileKeepsIt) {
+TEST_F(Output, AFileThatTookTheNameMeanwhileKeepsIt) {
   const std::string there = put("there", ""), fresh = folder_ + "/fresh";
   for (const bool unnamed : {true, false}) {
     for (const std::string& path : {there, fresh}) {
@@ -307,7 +307,7 @@ TEST_F(Output, AFolderThatEverybodyMayChangeIsRefusedUnlessItIsSticky) {
   EXPECT_TRUE(write(folder_ + "/x", "x"));
 }
 
-TEST_F(Output, AFolderOfSomebodyElseIsRefused) {
+TEST_F(Output, AnotherUsersFolderIsRejected) {
   if (::geteuid() != 0) GTEST_SKIP() << "only root can make a folder of somebody else";
   const std::string theirs = folder_ + "/theirs";
   fs::create_directory(theirs);
@@ -364,7 +364,7 @@ TEST_F(SudoUser, IsTheAccountThatTheVariablesName) {
   EXPECT_EQ(account->gid, 65534u);
 }
 
-TEST_F(SudoUser, IsNobodyWhenTheVariablesAreNotPlausible) {
+TEST_F(SudoUser, IsUnsetIfTheVariablesAreNotPlausible) {
   EXPECT_FALSE(asked(nullptr, nullptr));
   EXPECT_FALSE(asked("65534", nullptr));
   EXPECT_FALSE(asked("0", "0")) << "root asked";

@@ -59,7 +59,7 @@ TEST(CostEstimate, TheLineSaysFromWhatItIs) {
                 "1.0 % for 1,000 switches/s, "));
 }
 
-TEST(CostEstimate, NoUpperBoundIsToldOfARateThatWasNotMeasured) {
+TEST(CostEstimate, AnUnmeasuredRateHasNoUpperBound) {
   session::RecordOptions options;
   options.frequency_hz = 20'000;
   const std::string attached = cost_line(options, TargetActivity{5, 1, 1234.5}),

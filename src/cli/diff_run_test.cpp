@@ -5,7 +5,7 @@
 namespace fathom::cli {
 namespace {
 
-TEST_F(Cli, DiffSaysWhatChangedAndFailsWhereItIsTold) {
+TEST_F(Cli, DiffReportsChangesAndFailsOnRequest) {
   const std::string base = folder_ + "/base.fathom", fresh = folder_ + "/new.fathom";
   ASSERT_TRUE(store::Writer::create(base).value().finish(analysis::side_of_change(false)));
   ASSERT_TRUE(store::Writer::create(fresh).value().finish(analysis::side_of_change(true)));

@@ -56,7 +56,7 @@ class Following : public Cli {
   pid_t pid_ = 0;
 };
 
-TEST_F(Following, EachDumpThatComesIsToldAndTheEndIsTheReportOfAll) {
+TEST_F(Following, EachNewDumpIsReportedAndTheEndIsTheReportOfAll) {
   dump(0, 10);
   dump(1, 20);
   start({"report", dumps_, "--follow"});
@@ -70,7 +70,7 @@ TEST_F(Following, EachDumpThatComesIsToldAndTheEndIsTheReportOfAll) {
   EXPECT_THAT(read_file(out_).value(), HasSubstr("pid 7, 3 dumps"));
 }
 
-TEST_F(Following, AFolderToWhichNothingCameIsSaidToBeSo) {
+TEST_F(Following, AFolderWithoutNewDumpsIsReported) {
   start({"report", dumps_, "--follow"});
   EXPECT_TRUE(says("waiting for dumps"));
   EXPECT_NE(end(), 0);

@@ -65,7 +65,7 @@ TEST_F(Marking, TheLastLineNeedsNoEnd) {
   EXPECT_THAT(names(), ElementsAre("the end"));
 }
 
-TEST_F(Marking, APipeWithoutAWriterHoldsNobodyUp) {
+TEST_F(Marking, APipeWithoutAWriterDoesNotBlock) {
   ASSERT_EQ(::mkfifo(path_.c_str(), 0600), 0);
   auto marks = MarkFile::open_file(path_).value();
   look(marks, 1);

@@ -42,7 +42,7 @@ using OptionTable = Declared;
 using Manual = Declared;
 using Completion = Declared;
 
-TEST_F(OptionTable, HoldsNamesValuesAndWhatHoldsWhenNothingIsSaid) {
+TEST_F(OptionTable, HoldsNamesValuesAndDefaults) {
   const auto groups = options_of(draw());
   ASSERT_EQ(groups.size(), 3u);
   EXPECT_EQ(groups[0].title, "Arguments");

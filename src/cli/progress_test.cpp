@@ -36,7 +36,7 @@ TEST(Progress, TheOpeningNamesWhatIsRecorded) {
 }
 
 // A process starved of CPU, like a compiler among twenty others, is not idle.
-TEST(Progress, LessThanATwentiethOfACpuIsSaidAndNotCalledIdle) {
+TEST(Progress, LessThanATwentiethOfACpuIsShownAndNotCalledIdle) {
   EXPECT_EQ(idleness(0.04, 2), "the target used 2.0 % of one CPU only");
   EXPECT_EQ(idleness(0.2, 2), std::nullopt);
   EXPECT_EQ(idleness(0, 0.5), std::nullopt) << "too short to say anything";

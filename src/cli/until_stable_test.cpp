@@ -86,7 +86,7 @@ TEST_F(UntilStable, WhatChangesAllTheTimeIsNotStable) {
   EXPECT_THAT(profile_.meta.facts["until_stable"], testing::StartsWith("missed"));
 }
 
-TEST_F(UntilStable, OfNothingItSaysSo) {
+TEST_F(UntilStable, ReportsTooFewSamples) {
   StableCompanion companion(0.01, nothing_);
   companion.watch(profile_);
   companion.step(130 * kS);

@@ -27,7 +27,7 @@ TEST(WorkWatch, WhatVariesByItselfIsNotSlower) {
   EXPECT_THAT(sentence_of_work("requests", change), testing::HasSubstr("no difference beyond"));
 }
 
-TEST(WorkWatch, WhatIsSlowerIsSaid) {
+TEST(WorkWatch, SlowerWorkIsReported) {
   const auto change = change_of_work(rates({100, 101, 99, 100, 101, 99}), rates({80, 81, 79, 80, 81, 79}));
   ASSERT_TRUE(change);
   EXPECT_TRUE(change->beyond_noise);
@@ -42,7 +42,7 @@ TEST(WorkWatch, TooLittleIsNotKnown) {
               testing::HasSubstr("it did no requests before"));
 }
 
-TEST(WorkWatch, ACounterThatBeginsAnewTellsNothingOfThatStep) {
+TEST(WorkWatch, ACounterThatStartsOverSkipsThatStep) {
   WorkRates again;
   again.add(1 * kOneSecond, 100);
   again.add(2 * kOneSecond, 200);

@@ -88,7 +88,7 @@ TEST(Diagnosis, KernelsBefore515SampleAndHaveNoProbes) {
   EXPECT_THAT(finding->text, HasSubstr("Linux 5.15"));
 }
 
-TEST(Diagnosis, UserUsesPerfAndIsToldWhatBpfWouldTake) {
+TEST(Diagnosis, UserUsesPerfAndLearnsWhatBpfNeeds) {
   const Diagnosis diagnosis = diagnose(user(), nullptr);
   EXPECT_EQ(diagnosis.engine, "perf");
   const Finding* finding = find(diagnosis, Severity::kObstacle, "BPF");
@@ -197,7 +197,7 @@ TEST(Diagnosis, LockdownAndMissingTypesAreNamed) {
   EXPECT_EQ(diagnosis.engine, "perf");
 }
 
-TEST(Diagnosis, ProcessOfSomebodyElseNeedsRoot) {
+TEST(Diagnosis, AnotherUsersProcessNeedsRoot) {
   TargetFacts target = redis();
   target.status.uid = 102;
   target.maps = target.perf_event = target.perf_event_kernel = no("Permission denied");
@@ -218,7 +218,7 @@ TEST(Diagnosis, HealthyTargetIsTwoSentences) {
   EXPECT_EQ(diagnosis.sentences[1], "2 of its 2 modules have all their function names.");
 }
 
-TEST(Diagnosis, StrippedProgramIsToldHowToGetNames) {
+TEST(Diagnosis, StrippedProgramGetsAdviceOnNames) {
   TargetFacts target = redis();
   target.modules[0].symbols = model::SymbolSource::kPseudo;
   const Diagnosis diagnosis = diagnose(root(), &target);
@@ -290,7 +290,7 @@ TEST(Diagnosis, LibrariesWithoutNamesAreOneNote) {
   EXPECT_THAT(diagnosis.findings[0].remedies[0].command, StartsWith("find-dbgsym-packages 12"));
 }
 
-TEST(Diagnosis, ATargetThatTellsOfItsHeapItselfIsNoted) {
+TEST(Diagnosis, ATargetWithHeapProbesIsNoted) {
   const MachineFacts machine = root();
   TargetFacts target = redis();
   target.heap_probes = {"/usr/lib/sampler.so: alloc at 2 places, free at 1 place"};

@@ -191,7 +191,7 @@ TEST(MallocConf, WhatMakesMemoryGrowIsDoubtful) {
   EXPECT_EQ(row_of("prof:true,lg_prof_sample:63", {}, 1).verdict, ConfVerdict::kDoubtful);
 }
 
-TEST(MallocConf, WithoutAnythingThatWritesItSaysSo) {
+TEST(MallocConf, ReportsASettingThatWritesNothing) {
   EXPECT_THAT(check_malloc_conf("prof:true", {}).sentences,
               testing::Contains(HasSubstr("Nothing writes a dump")));
   MallocConfTarget running;

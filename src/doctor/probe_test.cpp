@@ -23,7 +23,7 @@ std::string settings() {
   return all;
 }
 
-TEST(Probe, TellsAboutThisMachineAndChangesNothing) {
+TEST(Probe, ReportsThisMachineAndChangesNothing) {
   const std::string before = settings();
   const MachineFacts machine = probe_machine();
   EXPECT_EQ(settings(), before);
@@ -38,7 +38,7 @@ TEST(Probe, TellsAboutThisMachineAndChangesNothing) {
     EXPECT_EQ(trial->works, trial->problem.empty());
 }
 
-TEST(Probe, TellsAboutATarget) {
+TEST(Probe, ReportsATarget) {
   const pid_t child = ::fork();
   if (child == 0) {
     ::prctl(PR_SET_PDEATHSIG, SIGKILL);

@@ -114,7 +114,7 @@ TEST(Death, ParagraphStandsAfterTheHeadline) {
   EXPECT_THAT(text, testing::EndsWith("\n\nBody\n"));
 }
 
-TEST(Death, BySomebodyElseIsNotTheKernels) {
+TEST(Death, ByAnotherProcessIsNotTheKernels) {
   const auto death = death_of(Node().profile);
   ASSERT_TRUE(death);
   EXPECT_EQ(death->verdict, Verdict::kSomebodysKill);
@@ -197,7 +197,7 @@ TEST(Death, WithoutARecordTheCountersNameTheGroupWhoseLimitWasMet) {
   EXPECT_EQ(death_of(node.profile)->verdict, Verdict::kWantOfMemory);
 }
 
-TEST(Death, KillOfWhichNobodyKnowsWhomItMetIsAKill) {
+TEST(Death, KillOfAnUnknownVictimIsAKill) {
   Node node;
   auto& facts = node.profile.meta.facts;
   facts["kernel_log"] = "unreadable";
@@ -208,7 +208,7 @@ TEST(Death, KillOfWhichNobodyKnowsWhomItMetIsAKill) {
 }
 
 // The recording went on for three seconds, as other targets did.
-TEST(Death, TimesAreToldFromTheEndOfTheProcessAndNotOfTheRecording) {
+TEST(Death, TimesCountFromTheEndOfTheProcessAndNotOfTheRecording) {
   Node node;
   node.killed_by_kernel();
   node.profile.processes.back().end_ns = node.profile.meta.start_ns + 10'100'000'000;
@@ -257,7 +257,7 @@ TEST(Death, LevelProgramHasItsLimitTooLow) {
 }
 
 // Another process of the recording was counted, so the counters were read; this one's was not.
-TEST(Death, KillInAGroupThatIsGoneIsNotPutDownToSomebody) {
+TEST(Death, KillInARemovedGroupIsNotAttributed) {
   Node node;
   node.profile.meta.facts["signal"] = "9";
   node.profile.meta.facts["end.10"] = "signal 9";
@@ -271,7 +271,7 @@ TEST(Death, KillInAGroupThatIsGoneIsNotPutDownToSomebody) {
                                                   "counted: whether memory was the reason is not known"));
 }
 
-TEST(Death, StackAtTheWallIsToldLeafFirst) {
+TEST(Death, StackAtTheWallIsPrintedLeafFirst) {
   Node node;
   node.killed_by_kernel();
   node.profile.meta.facts["wall_stack"] = "node (10)\nmemset\ninsert_into_index\nmain\n";
@@ -279,7 +279,7 @@ TEST(Death, StackAtTheWallIsToldLeafFirst) {
               HasSubstr("memset <- insert_into_index <- main, thread node (10)"));
 }
 
-TEST(Death, StackAtTheWallThatNobodySawIsToldWithTheReason) {
+TEST(Death, MissingStackAtTheWallIsReportedWithTheReason) {
   Node node;
   node.killed_by_kernel();
   node.profile.meta.facts["wall_unseen"] = "the tracepoint cannot be read here";

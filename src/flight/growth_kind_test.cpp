@@ -17,7 +17,7 @@ GrowthFacts grown() {
   return facts;
 }
 
-TEST(GrowthKind, LiveBlocksThatNobodyFreesAreALeak) {
+TEST(GrowthKind, LiveBlocksThatAreNeverFreedAreALeak) {
   GrowthFacts facts = grown();
   facts.live = Change{298 * kMiB, 390 * kMiB};
   facts.freed_share = 0.0;
@@ -58,7 +58,7 @@ TEST(GrowthKind, SteadyGrowthIsNoCacheHoweverManyBlocksAreFreed) {
     }
 }
 
-TEST(GrowthKind, GrowthBesideTheLiveBlocksIsTheAllocatorsOrTheProgramsOwn) {
+TEST(GrowthKind, GrowthOutsideTheLiveBlocksIsTheAllocatorsOrTheProgramsOwn) {
   GrowthFacts facts = grown();
   facts.live = Change{10 * kMiB, 60 * kMiB};
   EXPECT_EQ(classify(facts).kind, GrowthKind::kAnonymous) << "nothing says whose it is";
@@ -73,7 +73,7 @@ TEST(GrowthKind, GrowthBesideTheLiveBlocksIsTheAllocatorsOrTheProgramsOwn) {
   EXPECT_EQ(classify(facts).kind, GrowthKind::kMapped);
 }
 
-TEST(GrowthKind, WhatGrewMostBesideAnonymousMemoryIsNamed) {
+TEST(GrowthKind, TheLargestGrowthOutsideAnonymousMemoryIsNamed) {
   GrowthFacts facts = grown();
   facts.anonymous = {0, 100 * kMiB};
   facts.page_tables = {900 * kMiB, 1000 * kMiB};

@@ -33,7 +33,7 @@ TEST(Verdict, CounterOfTheGroupAloneDoesNotSayWhoseLimitItWas) {
   EXPECT_EQ(judge({.signal = SIGKILL, .group_counted = true}), Verdict::kWantOfMemory);
 }
 
-TEST(Verdict, CountersThatTellTheCauseAreBelievedWhereThereIsNoRecord) {
+TEST(Verdict, CountersAreBelievedIfThereIsNoRecord) {
   EXPECT_EQ(judge({.signal = SIGKILL, .group_counted = true, .cause = CountedCause::kLimit}),
             Verdict::kGroupLimit);
   EXPECT_EQ(judge({.signal = SIGKILL, .group_counted = true, .cause = CountedCause::kMachine}),
@@ -45,7 +45,7 @@ TEST(Verdict, CountersThatTellTheCauseAreBelievedWhereThereIsNoRecord) {
       << "the record is about this very kill";
 }
 
-TEST(Verdict, KillThatTheKernelDidNotRecordIsSomebodyElses) {
+TEST(Verdict, KillThatTheKernelDidNotRecordCameFromAnotherProcess) {
   EXPECT_EQ(judge({.signal = SIGKILL, .log_read = true}), Verdict::kSomebodysKill);
   EXPECT_EQ(judge({.signal = SIGKILL, .log_read = false}), Verdict::kSomebodysKill)
       << "the counter of its group did not move";
@@ -62,7 +62,7 @@ TEST(Verdict, KillOfAnotherProcessOfTheGroupIsNotItsOwn) {
             Verdict::kSomebodysKill);
 }
 
-TEST(Verdict, WhateverTheKernelKilledASignalOfItsOwnIsWhatEndedIt) {
+TEST(Verdict, ItsOwnSignalCountsWhateverTheKernelKilled) {
   const oom::Record record = record_of(oom::Scope::kGroup);
   EXPECT_EQ(judge({.signal = SIGSEGV, .group_counted = true, .record = &record}), Verdict::kCrash);
   EXPECT_EQ(judge({.signal = SIGTERM, .group_counted = true, .record = &record}), Verdict::kSignal);
@@ -75,7 +75,7 @@ TEST(Verdict, ProgramThatEndedByItselfHasNone) {
   EXPECT_EQ(judge({.group_counted = true, .log_read = true}), std::nullopt) << "another one was killed";
 }
 
-TEST(Verdict, RecordIsEnoughWhereNobodyToldTheSignal) {
+TEST(Verdict, RecordIsEnoughIfTheSignalIsUnknown) {
   const oom::Record record = record_of(oom::Scope::kGroup);
   EXPECT_EQ(judge({.record = &record}), Verdict::kGroupLimit);
 }

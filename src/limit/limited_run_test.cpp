@@ -102,7 +102,7 @@ TEST_F(RealGroup, ChildThatIsKilledIsNoPass) {
   EXPECT_EQ(judge(*outcome), Verdict::kDied);
 }
 
-TEST_F(RealGroup, OwnFailureAndSomebodyElsesKillAreNotTheLimits) {
+TEST_F(RealGroup, OwnFailureAndAForeignKillAreNotTheLimits) {
   const auto failed = run(of({"/bin/sh", "-c", "exit 3"}, 64 * kMiB));
   ASSERT_TRUE(failed) << failed.error().message;
   EXPECT_EQ(judge(*failed), Verdict::kFailed);

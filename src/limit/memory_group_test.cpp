@@ -225,7 +225,7 @@ TEST(RemoveGroup, FoldersBelowGoFirst) {
   EXPECT_FALSE(std::filesystem::exists(folder));
 }
 
-TEST(RemoveGroup, WhatCannotBeRemovedIsSaidAfterTheTime) {
+TEST(RemoveGroup, AGroupThatCannotBeRemovedIsReportedAfterTheTime) {
   const std::string folder = testing::TempDir() + "fathom-full-" + std::to_string(::getpid());
   std::filesystem::create_directories(folder);
   std::ofstream(folder + "/x") << "1";

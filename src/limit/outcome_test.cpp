@@ -39,7 +39,7 @@ TEST(Verdict, EndWithZeroAndWithoutSwapIsAPass) {
   EXPECT_EQ(describe(outcome), "passed with 200.0 MiB without swap");
 }
 
-TEST(Verdict, SwapThatWasAllowedAndNotUsedIsSaid) {
+TEST(Verdict, SwapThatWasAllowedAndNotUsedIsReported) {
   Outcome outcome = ended_with(0);
   outcome.limits.swap_bytes = 100 << 20;
   EXPECT_EQ(judge(outcome), Verdict::kPassed);
@@ -61,7 +61,7 @@ TEST(Verdict, SigkillWithTheKernelsCountIsADeathAtTheLimit) {
   EXPECT_EQ(describe(outcome), "the kernel killed db (pid 700) at its limit of 200.0 MiB without swap");
 }
 
-TEST(Verdict, SigkillWithoutItIsSomebodyElses) {
+TEST(Verdict, SigkillWithoutItCameFromAnotherProcess) {
   const Outcome outcome = ended_with(137, SIGKILL);
   EXPECT_EQ(judge(outcome), Verdict::kKilled);
   EXPECT_THAT(describe(outcome), HasSubstr("SIGKILL ended the command; the kernel killed nothing"));
@@ -75,7 +75,7 @@ TEST(Verdict, ChildThatWasKilledIsNoPassThoughTheCommandEndsWithZero) {
   EXPECT_THAT(describe(outcome), HasSubstr("though the command ended with 0"));
 }
 
-TEST(Verdict, OwnFailureIsToldFromTheLimit) {
+TEST(Verdict, OwnFailureDiffersFromTheLimit) {
   const Outcome outcome = ended_with(3);
   EXPECT_EQ(judge(outcome), Verdict::kFailed);
   EXPECT_EQ(describe(outcome), "the command failed by itself with 3; the kernel killed nothing");

@@ -67,7 +67,7 @@ TEST_F(Tree, Version2WithoutItsControllerIsRefused) {
   EXPECT_THAT(place.error().message, HasSubstr("no memory controller"));
 }
 
-TEST_F(Tree, Version2BesideOurOwnGroupWhereTheParentGivesMemory) {
+TEST_F(Tree, Version2NextToOurOwnGroupIfTheParentGivesMemory) {
   group("", "memory", "memory");
   group("/box", "memory", "memory");
   group("/box/us", "memory", "");

@@ -118,7 +118,7 @@ TEST(HttpGet, AServerThatDoesNotEndIsGivenUpAtTheDeadline) {
   EXPECT_THAT(fetched.error().message, HasSubstr("no answer in time"));
 }
 
-TEST(HttpGet, IsEndedWhenNobodyWaitsAnyMore) {
+TEST(HttpGet, IsCancelledWhenTheCallerStopsWaiting) {
   const Stranger stranger("", true);
   const Fd stop(::eventfd(1, EFD_CLOEXEC));
   const auto fetched = http_get(stranger.url(), monotonic_ns() + 3600 * kOneSecond, stop.get());
@@ -126,7 +126,7 @@ TEST(HttpGet, IsEndedWhenNobodyWaitsAnyMore) {
   EXPECT_THAT(fetched.error().message, HasSubstr("stopped"));
 }
 
-TEST(HttpGet, WhereNobodyListensItSaysSo) {
+TEST(HttpGet, ReportsAMissingListener) {
   // A socket that does not listen takes the port, so no other process can listen there.
   const Fd taken(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
   sockaddr_in name{};

@@ -112,7 +112,7 @@ TEST(Answer, OnAUnixSocketTheNameOfTheHostMeansNothing) {
   EXPECT_EQ(ask("GET /metrics HTTP/1.1\r\nHost: anything\r\n\r\n", {{"/run/x", "", 0}, ""}).status, 200);
 }
 
-TEST(Answer, WhereATokenIsAskedForNothingIsToldWithoutIt) {
+TEST(Answer, WhereATokenIsAskedForNothingIsRevealedWithoutIt) {
   const Policy policy{{"", "0.0.0.0", 9101}, "0123456789abcdef"};
   const std::string head = "GET /metrics HTTP/1.1\r\nHost: node.example\r\n";
   const Answer refused = ask(head + "\r\n", policy);

@@ -130,7 +130,7 @@ TEST(MetricsServer, ARequestInSinglePiecesIsAnswered) {
   EXPECT_THAT(hear(fd), HasSubstr("\nx 1\n"));
 }
 
-TEST(MetricsServer, ClientsThatSayNothingDelayNobody) {
+TEST(MetricsServer, SilentClientsDelayNoOthers) {
   const auto server = serve({{"", "127.0.0.1", 0}, "", 600'000'000'000});  // none of them is ended
   server->publish(one_family(1));
   const Fd silent = connect_to(server->address()), half = connect_to(server->address());
@@ -252,7 +252,7 @@ TEST_F(UnixSocket, AStaleOneIsReplaced) {
   EXPECT_THAT(get(address_), HasSubstr("\nx 1\n"));
 }
 
-TEST_F(UnixSocket, OneOnWhichSomebodyListensStays) {
+TEST_F(UnixSocket, OneWithAListenerStays) {
   const auto first = serve({address_, ""});
   first->publish(one_family(1));
   const auto second = Server::open({address_, ""});
@@ -261,7 +261,7 @@ TEST_F(UnixSocket, OneOnWhichSomebodyListensStays) {
   EXPECT_THAT(get(address_), HasSubstr("\nx 1\n"));
 }
 
-TEST_F(UnixSocket, ALockThatSomebodyHoldsOnItsFolderHindersNobody) {
+TEST_F(UnixSocket, ALockHeldOnItsFolderBlocksNoOne) {
   const Fd folder(::open(folder_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   ASSERT_EQ(::flock(folder.get(), LOCK_EX), 0) << "as anybody can who may read the folder";
   const auto server = serve({address_, ""});
@@ -269,7 +269,7 @@ TEST_F(UnixSocket, ALockThatSomebodyHoldsOnItsFolderHindersNobody) {
   EXPECT_THAT(get(address_), HasSubstr("\nx 1\n"));
 }
 
-TEST_F(UnixSocket, OneThatThisUserMayNotAskIsSaidToBeAnothers) {
+TEST_F(UnixSocket, OneThatThisUserMayNotOpenIsReportedAsAnothers) {
   constexpr uid_t kNobody = 65534;
   const uid_t me = ::geteuid();
   const auto first = serve({address_, ""});

@@ -58,7 +58,7 @@ TEST(WriteText, CharactersBeyondAsciiStay) {
   EXPECT_THAT(write_text(families, Format::kPrometheus), HasSubstr("größe 量 😀"));
 }
 
-TEST(WriteText, HelpIsOneLineAndItsQuotesAreEscapedWhereTheFormatSaysSo) {
+TEST(WriteText, HelpIsOneLineAndItsQuotesAreEscapedIfTheFormatRequiresIt) {
   const std::vector<Family> families{{"x", Type::kGauge, "", "a \"b\"\nc", {{"x", {}, 1}}}};
   EXPECT_THAT(write_text(families, Format::kPrometheus), HasSubstr("# HELP x a \"b\"\\nc\n"));
   EXPECT_THAT(write_text(families, Format::kOpenMetrics), HasSubstr("# HELP x a \\\"b\\\"\\nc\n"));

@@ -26,7 +26,7 @@ std::string text_of(const std::string& name) {
   return to_text(records, shown, 100);
 }
 
-TEST(Explanation, GroupLimitIsToldFromTheMachine) {
+TEST(Explanation, GroupLimitDiffersFromTheMachine) {
   EXPECT_THAT(explain(of("v1_journal_truncated.log").at(0)).why.at(0), HasSubstr("met its limit of 1.0 GiB"));
   EXPECT_THAT(explain(of("machine_reth.log").at(0)).why.at(0), HasSubstr("no control group's limit was met"));
 }

@@ -13,7 +13,7 @@
 namespace fathom::oom {
 namespace {
 
-TEST(PlainLine, IsWhatAKernelSaidWhateverWrappedIt) {
+TEST(PlainLine, IsTheKernelsMessageInAnyWrapper) {
   EXPECT_EQ(plain_line("\x1b[32m[ 97.3] \x1b[0m\x1b[33mindexer\x1b[0m invoked"), "[ 97.3] indexer invoked");
   EXPECT_EQ(plain_line("kern  :warn  : [Thu Mar  5 10:11:12 2026] x"), "[Thu Mar  5 10:11:12 2026] x");
   EXPECT_EQ(plain_line(R"({"log":"[ 97.3] a \"b\" \u001b[0mc\n","stream":"stdout","time":"2026"})"),

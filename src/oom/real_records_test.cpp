@@ -171,7 +171,7 @@ TEST(RealRecords, OfAMachineThatPanics) {
   EXPECT_TRUE(records[0].asked_for);
 }
 
-TEST(RealRecords, WhereNobodyMayBeKilled) {
+TEST(RealRecords, WithoutAKillableProcess) {
   const auto records = records_of("nobody.log");
   ASSERT_THAT(records, SizeIs(2));
   EXPECT_TRUE(records[0].nobody_left);

@@ -153,7 +153,7 @@ TEST(Records, OfACpusetAndOfAMemoryPolicyNameTheNodes) {
   EXPECT_EQ(policy.at(0).scope, Scope::kMemoryPolicy);
 }
 
-TEST(Records, OfTheSysRqKeyAreNotForWantOfMemory) {
+TEST(Records, OfTheSysRqKeyAreNotOutOfMemory) {
   const auto records = read_records(
       "sysrq: Manual OOM execution\n"
       "kworker/0:1 invoked oom-killer: gfp_mask=0xcc0(GFP_KERNEL), order=-1, oom_score_adj=0\n"

@@ -95,7 +95,7 @@ TEST(PageDocument, HeadAndColumnsFitTogether) {
   EXPECT_EQ(parts.columns.size(), end);
 }
 
-TEST(PageDocument, NamesCannotHarmWhoeverShowsThem) {
+TEST(PageDocument, NamesCannotHarmTheirViewer) {
   analysis::HandMade hand;
   const auto process = hand.process(10, "server");
   const auto thread = hand.thread(process, 10, "</script>\x1b[2J");
@@ -177,7 +177,7 @@ TEST(PageDocument, OfPackedRowsIsTheSame) {
   });
 }
 
-TEST(PageDocument, AProfileThatIsNeededNoMoreIsLetGoOfAndReadAgainWhereItDidNotFit) {
+TEST(PageDocument, AnUnneededProfileIsFreedAndReadAgainIfItDidNotFit) {
   const model::Profile profile = small_profile().profile;
   model::Profile spent = profile;
   ASSERT_TRUE(make_document(std::move(spent), [] { return model::Profile(); }, {}).has_value());

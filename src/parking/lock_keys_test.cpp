@@ -83,7 +83,7 @@ TEST(LockKeys, AreAskedForSeldomWhileNothingIsProved) {
   EXPECT_EQ(settled(keys, 13 * kSecond).size(), 1u);
 }
 
-TEST(LockKeys, OfAnotherProgramAreProvedAnew) {
+TEST(LockKeys, OfAnotherProgramAreProvedAgain) {
   Convoy convoy;
   LockKeys keys(convoy.memory());
   for (int program = 0; program < 2; ++program) {
@@ -106,7 +106,7 @@ TEST(LockKeys, OfAProgramThatWasReplacedWhileItWasAskedAreNotBelieved) {
 }
 
 // As one whose page a handler of its own keeps back.
-TEST(LockKeys, ProcessWhoseMemoryDoesNotComeHoldsNobodyUp) {
+TEST(LockKeys, ProcessWithBlockingMemoryDelaysNoOthers) {
   std::promise<void> released;
   LockKeys keys(
       {[gate = released.get_future().share()](std::int32_t, std::uint64_t, std::span<std::uint64_t>) {
@@ -125,7 +125,7 @@ TEST(LockKeys, ProcessWhoseMemoryDoesNotComeHoldsNobodyUp) {
   released.set_value();
 }
 
-TEST(LockKeys, OfManyThreadsAreSoughtInABoundedNumber) {
+TEST(LockKeys, OfManyThreadsAreSearchedInABoundedNumber) {
   Convoy convoy;
   convoy.linked = false;
   LockKeys keys(convoy.memory());

@@ -115,7 +115,7 @@ TEST(KeyDistance, WantsAFutexWordOfAParker) {
   EXPECT_EQ(key_distance(threads.parkers, is_writable), std::nullopt);
 }
 
-TEST(KeyDistance, IsUnknownWherePairsTellDifferentOnes) {
+TEST(KeyDistance, IsUnknownIfPairsGiveDifferentOnes) {
   Threads threads, others({kFutex, kNext, kKey, kUnparkToken, kParkToken});
   threads.park(1, kLock, 2);
   threads.park(2, kLock, 0);

@@ -44,7 +44,7 @@ TEST(KeptCommandLine, AddressesLoseTheirPasswordsAndTokens) {
   EXPECT_EQ(command_line(Words{"a", "://", "http://", "x://@", "y://:@"}), "a :// http:// x://@ y://:***@");
 }
 
-TEST(KeptCommandLine, PrivateKeysAreHiddenWhereverTheyStand) {
+TEST(KeptCommandLine, PrivateKeysAreHiddenInAnyPlace) {
   const std::string key(64, 'a');
   EXPECT_EQ(command_line(Words{"cast", "send", "0x" + key, "k=" + key}), "cast send 0x*** k=***");
   EXPECT_EQ(command_line(Words{"a", key + "a", key.substr(1)}), "a " + key + "a " + key.substr(1))

@@ -47,7 +47,7 @@ TEST(Ending, OfAChildThatWasKilled) {
   EXPECT_TRUE(words == "killed by signal 9 (SIGKILL)" || words == "ended") << words;
 }
 
-TEST(Ending, IsKnownOfAChildOfSomebodyElseUntilItIsWaitedFor) {
+TEST(Ending, OfAForeignChildIsKnownUntilItIsReaped) {
   for (const int signal : {SIGKILL, SIGTERM, 0}) {
     const pid_t child = ::fork();
     if (child == 0) {

@@ -27,7 +27,7 @@ TEST(Environment, HoldsWholeSettings) {
   EXPECT_TRUE(has_setting("A=1", "A=1")) << "the last one may have no end";
 }
 
-TEST(Environment, OfNobodyHoldsNothing) {
+TEST(Environment, OfNoProcessIsEmpty) {
   EXPECT_FALSE(Environment(0x7fffffff).has("A=1"));
 }
 

@@ -52,7 +52,7 @@ TEST(GuardianProcess, OneThatDoesNotEndIsNotWaitedForForEver) {
   EXPECT_EQ(::kill(pid, 0), -1) << "nothing of it is left";
 }
 
-TEST(GuardianProcess, OneThatEndsWhenToldIsDismissedAtOnce) {
+TEST(GuardianProcess, OneThatEndsOnRequestIsDismissedAtOnce) {
   auto guardian = GuardianProcess::start("a test", ends_when_told);
   ASSERT_TRUE(guardian) << guardian.error().message;
   guardian->dismiss(Order{1});

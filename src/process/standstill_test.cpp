@@ -10,7 +10,7 @@
 namespace fathom::process {
 namespace {
 
-TEST(Standstill, AStoppedProcessStandsStillUntilItIsLetGo) {
+TEST(Standstill, AStoppedProcessStandsStillUntilItIsResumed) {
   const pid_t child = ::fork();
   if (child == 0)
     for (;;) ::pause();

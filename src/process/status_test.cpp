@@ -96,13 +96,13 @@ TEST(Stat, NameEndsAtTheLastParenthesis) {
                          .start_ticks = 987654}));
 }
 
-TEST(Stat, KernelThreadIsToldByItsFlag) {
+TEST(Stat, KernelThreadIsRecognizedByItsFlag) {
   const auto stat = parse_stat("2 (kthreadd) S 0 0 0 0 -1 2129984 0 0 0 0 0 3 0 0 20 0 1 0 5 0 0\n");
   ASSERT_TRUE(stat);
   EXPECT_TRUE(stat->kernel_thread);
 }
 
-TEST(Stat, AProcessThatEndsIsToldByItsFlagAndByTheKillThatWaits) {
+TEST(Stat, AnEndingProcessIsRecognizedByItsFlagAndByAPendingKill) {
   const auto of_flags = [](std::string_view flags) {
     return parse_stat(fmt::format("7 (a) R 1 7 7 0 -1 {} 0 0 0 0 0 0 0 0 20 0 1 0 1", flags)).value().exiting;
   };

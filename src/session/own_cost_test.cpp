@@ -30,7 +30,7 @@ TEST(OwnCost, ClocksThatAreReadOneAfterTheOtherGiveNoNegativeTime) {
   EXPECT_EQ(cost.parts({150 * kMs, 155 * kMs}), (OwnCost::Parts{90 * kMs, 0, 155 * kMs}));
 }
 
-TEST(OwnCost, IsToldAsFactsInMicroseconds) {
+TEST(OwnCost, IsStoredAsFactsInMicroseconds) {
   std::map<std::string, std::string> facts;
   tell({1'500'000, 2'000'999, 0}, facts);
   EXPECT_EQ(facts.at("own_start_us"), "1500");

@@ -33,7 +33,7 @@ TEST(ProcessEndings, OfSeveralTargetsAreKeptApart) {
                                    Pair("end.14", "unknown"), Pair("signal", "11"), Pair("ended_pid", "12")));
 }
 
-TEST(ProcessEndings, OfATargetIsWhatTheEngineSawWhereNobodyElseTells) {
+TEST(ProcessEndings, OfATargetIsWhatTheEngineSawIfThereIsNoOtherSource) {
   ProcessEndings endings;
   endings.add_target(12);
   endings.saw(12, {.wait_status = 7 << 8});
@@ -63,7 +63,7 @@ TEST(ProcessEndings, OfALaunchedOneHaveAShellsStatusToo) {
 }
 
 // The engine saw the kernel choose it, but not in which group.
-TEST(ProcessEndings, KillForWantOfMemoryIsToldWithoutAGroupToo) {
+TEST(ProcessEndings, OomKillIsReportedWithoutAGroupToo) {
   ProcessEndings endings;
   endings.add_target(12);
   endings.saw(12, {.wait_status = SIGKILL, .out_of_memory = true});
@@ -92,7 +92,7 @@ TEST(ProcessEndings, KillInAGroupThatIsGoneNamesTheLimitThatWasKnown) {
 }
 
 // Without an engine that sees the kernel choose, the count of the group is all there is.
-TEST(ProcessEndings, KillInAGroupThatIsGoneIsNotKnownToBeForWantOfMemoryOrNot) {
+TEST(ProcessEndings, KillInARemovedGroupMayBeAnOomKillOrNot) {
   std::string group = testing::TempDir() + "fathom_ending_XXXXXX";
   ASSERT_NE(::mkdtemp(group.data()), nullptr);
   std::ofstream(group + "/memory.events") << "oom 0\noom_kill 0\n";

@@ -80,7 +80,7 @@ TEST(RecordingState, ASecondRequestEndsTheRecordingAndLeavesTheCommand) {
   EXPECT_EQ(state.phase(), Phase::kDone);
 }
 
-TEST(RecordingState, ARequestToStopAtOnceAsksNobody) {
+TEST(RecordingState, ARequestToStopAtOnceDoesNotAskTheTarget) {
   RecordingState state = recording_of(kLaunched);
   state.stop_requested(101 * kS, true);
   EXPECT_EQ(state.phase(), Phase::kFinishing);
@@ -184,7 +184,7 @@ TEST(RecordingState, ATargetThatStandsStillCannotEndAndIsNotWaitedForLonger) {
   EXPECT_EQ(state.phase(), Phase::kDone);
 }
 
-TEST(RecordingState, ATargetMayStandStillAsLongAsNobodyAskedItToEnd) {
+TEST(RecordingState, ATargetMayStandStillUntilItIsAskedToEnd) {
   RecordingState state = recording_of(kLaunched);
   state.target_stands_still(101 * kS, true);
   state.target_stands_still(1000 * kS, true);

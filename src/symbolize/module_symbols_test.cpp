@@ -173,7 +173,7 @@ TEST_P(Plt, EntriesHaveTheNameOfTheFunctionTheyGoTo) {
 INSTANTIATE_TEST_SUITE_P(Layouts, Plt,
                          ::testing::Values("dwarf5", "branch_tracking", "no_build_id", "dwarf5.stripped"));
 
-TEST(DebugFiles, ByDebugLinkBesideTheFile) {
+TEST(DebugFiles, ByDebugLinkNextToTheFile) {
   const Folder folder;
   const auto path = folder.copy("no_build_id.linked", "program");
   const auto debug = folder.copy("no_build_id.debug", "no_build_id.debug");
@@ -229,7 +229,7 @@ TEST(DebugFiles, AFileWithAnotherBuildIdUnderTheRightNameIsNotBelieved) {
   EXPECT_EQ(ModuleSymbols::open({.path = fixture("dwarf5.stripped")}, options)->source_path(), "");
 }
 
-TEST(DebugFiles, TheSymbolDirectoryGivesTheTwinByBuildIdWhateverItsName) {
+TEST(DebugFiles, TheSymbolDirectoryGivesTheTwinByBuildIdUnderAnyName) {
   const Folder folder;
   folder.copy("dwarf4", "some/where/aaa");
   const auto twin = folder.copy("dwarf5", "some/where/else/release-build");

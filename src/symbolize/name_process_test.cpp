@@ -136,7 +136,7 @@ TEST(NameProcess, HasNoRightsNoFilesAndFewSystemCalls) {
   }
 }
 
-TEST(NameProcess, KilledWhileNobodyAsksItCostsNothing) {
+TEST(NameProcess, KilledWithoutARequestCostsNothing) {
   Options options = apart();
   DebugFiles debug_files(options);
   NameProcess process(options.reader);
@@ -272,7 +272,7 @@ TEST(NameProcess, ItsCpuTimeIsKnownAlsoAfterItsEnd) {
   EXPECT_GE(process.cpu_ns(), before);
 }
 
-TEST(WorkerWithReader, NamesEveryFrameAndSavesWhatWasLostByNobody) {
+TEST(WorkerWithReader, NamesEveryFrameAndDoesNotCacheLostNames) {
   std::string root = testing::TempDir() + "fathom-reader-XXXXXX";
   ASSERT_NE(::mkdtemp(root.data()), nullptr);
   Options options = apart();

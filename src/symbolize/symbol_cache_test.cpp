@@ -89,7 +89,7 @@ TEST_F(CacheDirectoryTest, KeepsNamesUnderTheIdentityOfTheModuleForItsOwnerOnly)
   EXPECT_EQ(status.st_mode & 0777, 0600u);
 }
 
-TEST_F(CacheDirectoryTest, ADamagedFileIsIgnoredAndWrittenAnew) {
+TEST_F(CacheDirectoryTest, ADamagedFileIsIgnoredAndRewritten) {
   CacheDirectory cache(path_, 1 << 20);
   ASSERT_TRUE(write_file(path_ + "/abcd.names", "fathmsym garbage"));
   EXPECT_FALSE(cache.load("abcd", "dwarf"));
@@ -133,7 +133,7 @@ TEST_F(CacheDirectoryTest, WithoutAFolderThatIsOursThereIsNoCache) {
   }
 }
 
-TEST_F(CacheDirectoryTest, TheReasonOfARefusalIsSaid) {
+TEST_F(CacheDirectoryTest, TheReasonOfARejectionIsReported) {
   fs::create_symlink(root_, root_ + "/link");
   EXPECT_EQ(CacheDirectory(root_ + "/link", 1 << 20).refusal(),
             root_ + "/link: the folder is a symbolic link to " + root_);

@@ -77,7 +77,7 @@ TEST_F(SymbolFolderTest, FindsFilesByBuildIdAndByNameInTheOrderOfTheirPaths) {
   EXPECT_THAT(folder->gaps(), IsEmpty());
 }
 
-TEST_F(SymbolFolderTest, AFolderThatIsTooLargeIsLookedAtInPartAndThatIsSaid) {
+TEST_F(SymbolFolderTest, AFolderThatIsTooLargeIsReadInPartAndThatIsReported) {
   const std::string near = put("dwarf5", "z");
   for (int i = 0; i < 20; ++i) fs::create_directories(folder_ + "/a/" + std::to_string(i));
   const auto folder = SymbolFolder::scan(folder_, 10);
@@ -120,7 +120,7 @@ TEST_F(SymbolFolderTest, AFileIsItsOwnOnlyOne) {
   EXPECT_THAT(folder->refusal({"aa"}), HasSubstr("file is not used: its build id is " + id));
 }
 
-TEST_F(SymbolFolderTest, AFileWithoutNamesIsTold) {
+TEST_F(SymbolFolderTest, AFileWithoutNamesIsReported) {
   const std::string text = put("dwarf5", "text");
   std::ofstream(text, std::ios::trunc) << "no program";
   const auto folder = SymbolFolder::scan(text);

@@ -88,7 +88,7 @@ TEST(SymbolTable, TheInnermostOfNestedSymbolsIsFound) {
   EXPECT_EQ(table.at(0x1150), "outer");
 }
 
-TEST(SymbolTable, OfAliasesTheOnePeopleKnowIsChosenWhateverTheOrder) {
+TEST(SymbolTable, TheBestKnownAliasIsChosenInAnyOrder) {
   std::vector<Entry> entries = {{"__libc_malloc", 0x1100, 0x40},
                                 {"malloc", 0x1100, 0x40},
                                 {"a", 0x1100, 0x40, STT_FUNC, STB_LOCAL},

@@ -80,7 +80,7 @@ TEST(Worker, NamesAppearByThemselvesWhileRecording) {
   EXPECT_EQ(named, 1u);
 }
 
-TEST(Worker, AModuleThatCannotBeReadIsReportedAndHoldsUpNobody) {
+TEST(Worker, AModuleThatCannotBeReadIsReportedAndDelaysNoOthers) {
   Worker worker(no_debug_directories());
   worker.submit(ModuleId{1}, {.path = "/nonexistent"});
   worker.submit(ModuleId{1}, FrameId{1}, {0x1000});

@@ -260,7 +260,7 @@ TEST_F(BrowserTest, AnnotateShowsCode) {
   EXPECT_TRUE(browser_->done());
 }
 
-TEST_F(BrowserTest, WhatWasNotRecordedIsSaid) {
+TEST_F(BrowserTest, UnrecordedDataIsReported) {
   type("8");
   EXPECT_THAT(screen().back(), HasSubstr("the heap was not recorded"));
   EXPECT_EQ(browser_->kind(), ViewKind::kFlat);

@@ -30,7 +30,7 @@ Table table_of_code(const std::vector<std::byte>& code, std::uint64_t size) {
   return testing::table_of({.eh_frame = frames.raw(), .code = all});
 }
 
-TEST(ContextStarts, WalksEndAtTheReturnAddressThatNobodyCalled) {
+TEST(ContextStarts, WalksEndAtTheReturnAddressWithoutACaller) {
   // glibc: mov %rbx,%rsp; pop %rdi or mov (%rsp),%rdi; test; je; call setcontext; mov; call exit; hlt
   const auto popping = bytes({0x48, 0x89, 0xdc, 0x5f, 0x48, 0x85, 0xff, 0x74, 8, 0xe8, 0,   0,
                               0,    0,    0x48, 0x89, 0xc7, 0xe8, 0,    0,    0, 0,    0xf4});

@@ -189,7 +189,7 @@ TEST(Unwinder, CodeMadeAtRunTimeGoesByTheFramePointer) {
   EXPECT_THAT(process.addresses(), ElementsAre(0x500010, at(0x210)));
 }
 
-TEST(Unwinder, CodeReaderTellsReturnAddressesFromNumbers) {
+TEST(Unwinder, CodeReaderSeparatesReturnAddressesFromNumbers) {
   Process process(functions());
   process.put(kStack + 0x40, at(0x210));
   std::vector<std::uint64_t> asked;

@@ -59,7 +59,7 @@ std::string text_of(const std::vector<metrics::Family>& families) {
   return metrics::write_text(families, metrics::Format::kPrometheus);
 }
 
-TEST(Exposition, TellsWhatThePartsAreAndWhenTheLimitIsMet) {
+TEST(Exposition, ReportsThePartsAndWhenTheLimitIsHit) {
   Places places;
   const View view = view_of(7, "node");
   const std::string text =
@@ -105,7 +105,7 @@ TEST(Exposition, TheFirstLookHasNoGrowth) {
   EXPECT_THAT(text, HasSubstr("fathom_memory_rss_bytes"));
 }
 
-TEST(Exposition, APartThatNobodyKnowsIsOneOfTheOthers) {
+TEST(Exposition, AnUnknownPartIsOneOfTheOthers) {
   Places places;
   View view = view_of(7, "node");
   auto composition = std::make_shared<Composition>(*view.look.composition);
@@ -215,7 +215,7 @@ TEST(Places, OneThatIsTakenIsNeverForgottenAndOneThatWasLeftLongAgoIs) {
   EXPECT_EQ(places.starts({"worker-5", 1}), 2U);
 }
 
-TEST(Places, OneThatIsEmptyIsTold) {
+TEST(Places, OneThatIsEmptyIsReported) {
   Places places;
   places.leave(places.take("node"));
   const std::string text = text_of(make_families({}, places, {}));

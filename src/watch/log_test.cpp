@@ -69,7 +69,7 @@ TEST_F(LogFile, LinksPipesAndFoldersAreRefused) {
   EXPECT_FALSE(Log::open(file("no/such"), ""));
 }
 
-TEST_F(LogFile, AFileThatSomebodyElseHoldsOrNamesIsRefused) {
+TEST_F(LogFile, AFileOfAnotherUserOrWithTwoNamesIsRejected) {
   ASSERT_TRUE(Log::open(file("one"), "").has_value());
   ASSERT_EQ(::link(file("one").c_str(), file("two").c_str()), 0);
   EXPECT_FALSE(Log::open(file("two"), "")) << "it would be written under its other name, too";
@@ -120,7 +120,7 @@ TEST_F(LogFile, ALineThatBrokeOffIsEndedAndAnotherTableIsPutAside) {
   EXPECT_EQ(read_file(file() + ".1").value(), "a,b\n1,2\n");
 }
 
-TEST_F(LogFile, ARemovedOneIsBegunAnew) {
+TEST_F(LogFile, ARemovedOneIsStartedAgain) {
   auto log = Log::open(file(), "a");
   ASSERT_TRUE(log->add("1"));
   ASSERT_EQ(::unlink(file().c_str()), 0);

@@ -97,7 +97,7 @@ TEST(Look, OfAStoppedProcessNothingIsUnexplained) {
   FAIL() << "it moved at each look";
 }
 
-TEST(Look, HugePagesAreToldAndCountedOnce) {
+TEST(Look, HugePagesAreReportedAndCountedOnce) {
   FATHOM_NEEDS_PAGE_SCAN();
   Child child([] {
     void* start = ::mmap(nullptr, 32 * kMiB, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -148,7 +148,7 @@ TEST(Look, AMappedDatabaseIsALineThatTheKernelTakesBack) {
 }
 
 // A database that maps terabytes: RSS is small, and the tables of the pages are not.
-TEST(Look, PageTablesOfASparseMappingAreBesideRss) {
+TEST(Look, PageTablesOfASparseMappingAreNotInRss) {
   FATHOM_NEEDS_PAGE_SCAN();
   static constexpr std::size_t kTables = 2000;  // one page of them for each 2 MiB
   Child child([] {

@@ -19,7 +19,7 @@ metrics::Scrape scrape_at(std::uint64_t second, double pool_mib) {
   return scrape;
 }
 
-TEST(MetricHistory, ExplainsTheGrowthOfTheMemoryBesideIt) {
+TEST(MetricHistory, ExplainsTheGrowthOfTheMemory) {
   MetricHistory history;
   for (std::uint64_t second = 1; second <= 60; ++second) {
     history.add_memory(second * kSecondOfMetrics, (100 + 4 * static_cast<double>(second)) * kMiBOfMetrics);
@@ -32,7 +32,7 @@ TEST(MetricHistory, ExplainsTheGrowthOfTheMemoryBesideIt) {
   EXPECT_NEAR(found.components[0].share, 0.5, 0.01);
 }
 
-TEST(MetricHistory, AnotherProcessBeginsAnew) {
+TEST(MetricHistory, AnotherProcessStartsOver) {
   MetricHistory history;
   history.add_memory(kSecondOfMetrics, 1);
   history.add(scrape_at(1, 10));
@@ -44,7 +44,7 @@ TEST(MetricHistory, AnotherProcessBeginsAnew) {
   EXPECT_FALSE(history.explain().empty());
 }
 
-TEST(MetricHistory, ASeriesThatIsNoLongerToldIsGoneAndAFailedScrapeLosesNothing) {
+TEST(MetricHistory, ASeriesThatIsNoLongerReportedIsGoneAndAFailedScrapeLosesNothing) {
   MetricHistory history;
   history.add(scrape_at(1, 10));
   metrics::Scrape failed;

@@ -138,7 +138,7 @@ TEST(Shapes, FragmentationOfGlibcIsFreeChunks) {
   EXPECT_GE(seen.bytes("heap", "glibc: live blocks"), kBlocks / 4 * kBlock) << seen.text();
 }
 
-TEST(Shapes, FreePagesBesideLiveOnesInAHugePageAreRounding) {
+TEST(Shapes, FreePagesNextToLiveOnesInAHugePageAreRounding) {
   FATHOM_NEEDS_PAGE_SCAN();
   // Blocks of an arena of glibc; the heap grows by brk, and its pages are asked to be huge before they are touched.
   static constexpr std::size_t kMany = 4096, kSize = 16'000;
@@ -204,7 +204,7 @@ TEST(Shapes, MemfdIsALineOfItsName) {
   EXPECT_EQ(look_at(child).bytes("memfd", "buffers"), 24 * kMebibyte);
 }
 
-TEST(Shapes, ADatabaseThatWasThrownOutOfMemoryIsToldByItsPageCache) {
+TEST(Shapes, AnEvictedDatabaseIsShownByItsPageCache) {
   FATHOM_NEEDS_PAGE_SCAN();
   static std::string folder;
   folder = testing::TempDir() + "shapes-XXXXXX";

@@ -61,7 +61,7 @@ TEST(WatchText, AFirstLookHasSizesAndNoSlopes) {
   EXPECT_THAT(text, Not(HasSubstr("\x1b"))) << "no codes where none are asked for";
 }
 
-TEST(WatchText, GrowthIsToldWithItsIntervalAndTheTimeLeft) {
+TEST(WatchText, GrowthHasItsIntervalAndTheTimeLeft) {
   View view = a_view();
   view.rss_slope = view.anonymous_slope =
       analysis::Slope{1.0 * kMiBOfText, 0.9 * kMiBOfText, 1.1 * kMiBOfText};
@@ -81,7 +81,7 @@ TEST(WatchText, GrowthIsToldWithItsIntervalAndTheTimeLeft) {
   EXPECT_THAT(screen_text(view, {}), HasSubstr("not growing"));
 }
 
-TEST(WatchText, FitsTheScreenWhateverItsSize) {
+TEST(WatchText, FitsTheScreenOfAnySize) {
   View view = a_view();
   for (int i = 0; i < 100; ++i) {
     LineView line;
@@ -97,7 +97,7 @@ TEST(WatchText, FitsTheScreenWhateverItsSize) {
   }
 }
 
-TEST(WatchText, WhatMovedIsSaid) {
+TEST(WatchText, MovedMemoryIsReported) {
   View view = a_view();
   auto composition = std::make_shared<Composition>(*view.look.composition);
   composition->lines.unexplained_bytes = -260 * 1024;

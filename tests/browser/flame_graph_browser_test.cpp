@@ -251,7 +251,7 @@ TEST_F(FlameGraphInBrowser, ASearchCountsEachSampleOnceAlsoInHiddenFrames) {
   EXPECT_EQ(text(".found"), "Matched: 40.1 % of all, 100.0 % of zoom (3 frames)");
 }
 
-TEST_F(FlameGraphInBrowser, APatternThatIsNoneIsSaidToBeNone) {
+TEST_F(FlameGraphInBrowser, AnInvalidPatternIsReported) {
   show_stacks();
   search("find(");
   EXPECT_EQ(text(".found"), "Not a pattern: find(");

@@ -208,7 +208,7 @@ TEST_F(PageInBrowser, PointingAtACallShowsWhenItWasOnAStack) {
   wait_for("!document.querySelector('#lanes-table th:last-child').textContent.includes('on a stack')");
 }
 
-TEST_F(PageInBrowser, WaitsAreToldByCauseAndByTheCodeThatWaits) {
+TEST_F(PageInBrowser, WaitsAreListedByCauseAndByTheCodeThatWaits) {
   show("#m=cpu");
   press("5");
   wait_for("document.querySelector('#waits')");

@@ -70,7 +70,7 @@ TEST(JemallocEntries, AreThoseThatTheUnstrippedTwinNames) {
   }
 }
 
-TEST(JemallocEntries, BytesThatLookLikeABranchAreToldFromOnes) {
+TEST(JemallocEntries, BytesThatLookLikeABranchAreNotTakenForOne) {
   const auto twin = elf::ModuleFile::open(USES_JEMALLOC "fixed");
   ASSERT_TRUE(twin);
   const auto functions = addresses_in(twin->elf());

@@ -35,7 +35,7 @@ TEST(MimallocCode, HasThoseThatTheProgramCallsAmongItsCandidates) {
 }
 
 // Given all doors but one, that one is what else the program calls; beyond the last door, what it goes on to.
-TEST(MimallocCode, TellsWhatElseOfItTheProgramCalls) {
+TEST(MimallocCode, ReportsTheOtherFunctionsThatTheProgramCalls) {
   const std::string form = "own_gcc_O2";
   auto functions = functions_of(USES_MIMALLOC + form);
   const auto stripped = elf::ModuleFile::open(USES_MIMALLOC + form + "_stripped");

@@ -33,7 +33,7 @@ TEST(TcmallocCode, HasItsFunctionsAmongItsCandidatesAndNoneOfTheProgram) {
 }
 
 // What the library alone comes to is no way in, whatever it does to a block.
-TEST(TcmallocCode, TellsByWhichTheProgramComesIn) {
+TEST(TcmallocCode, ReportsTheFunctionsThatTheProgramCalls) {
   for (const std::string form : {"own_gcc_static", "own_gcc_fixed", "own_gcc_full"}) {
     SCOPED_TRACE(form);
     auto functions = functions_of(USES_TCMALLOC + form);

@@ -189,7 +189,7 @@ TEST(StatisticsText, OfALogWithWordsBeforeEachLine) {
   }
 }
 
-TEST(StatisticsText, ThatWasCutSaysSo) {
+TEST(StatisticsText, ACutOneIsReported) {
   const std::string start(kFour.substr(0, kFour.find("large:")));
   const std::vector<Statistics> all = read_statistics(start + std::string(kFour));
   ASSERT_EQ(all.size(), 2u);

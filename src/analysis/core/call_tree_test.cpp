@@ -110,7 +110,7 @@ TEST(CallTree, ReversedItStartsWithTheLeaf) {
             "all 0/3\n  f 0/3\n    a 1/1\n    in 0/2\n      b 2/2\n");
 }
 
-TEST(CallTree, FoldedGenericsMergeWhatOnlyTheyTellApart) {
+TEST(CallTree, FoldedGenericsMergeFunctionsThatDifferOnlyInThem) {
   HandMade hand;
   const auto app = hand.module("app");
   const auto thread = hand.thread(hand.process(1, "app"), 1, "app");

@@ -47,7 +47,7 @@ TEST(WaitReasons, OfTheFileAreWellFormed) {
   EXPECT_GE(rules->rules.size(), 10u);
 }
 
-TEST(WaitReasons, AreToldByAFunctionOnTheStack) {
+TEST(WaitReasons, AreFoundByAFunctionOnTheStack) {
   using Known = std::pair<std::string, std::string>;
   EXPECT_EQ(reason_for("clock_nanosleep", {"main", "save", "sqlite3_step", "usleep", "clock_nanosleep"}),
             Known("the lock of a database (SQLite)", "sqlite3_step"));
@@ -191,7 +191,7 @@ TEST(IdleRules, KnowEventLoops) {
   EXPECT_EQ(rule_for("rt_sigtimedwait", {"main"}), "signal waiter");
 }
 
-TEST(IdleRules, TellALatchFromALock) {
+TEST(IdleRules, DistinguishALatchFromALock) {
   EXPECT_EQ(rule_for("poll", {"BackgroundWriterMain", "WaitLatch", "WaitEventSetWait"}), "PostgreSQL latch");
   EXPECT_EQ(rule_for("poll", {"LockAcquire", "ProcSleep", "WaitLatch", "WaitEventSetWait"}), "");
   // The call that it really is: the lock of a row was called an idle event loop.

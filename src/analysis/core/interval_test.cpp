@@ -51,7 +51,7 @@ TEST(PoissonInterval, GrowsWithTheWeightOfASample) {
   EXPECT_NEAR(interval.high, 5.572 * 512 * 1024, 1000);
 }
 
-TEST(PoissonInterval, HoldsTheAmountWhateverTheSamples) {
+TEST(PoissonInterval, HoldsTheAmountForAnySamples) {
   for (const double samples : {-1.0, 0.0, 0.3, 1.0, 17.5, 1e6, 1e300}) {
     const AmountInterval interval = poisson_interval(1000, samples);
     EXPECT_GT(interval.low, 0) << samples;

@@ -114,7 +114,7 @@ TEST(WaitCause, OfReadingDependsOnWhatIsRead) {
   EXPECT_EQ(waiting.cause("read", {"ksys_read", "eventfd_read", "schedule"}), Cause::kPoll);
 }
 
-TEST(WaitCause, IsAPageFaultWhereverOneIsHandled) {
+TEST(WaitCause, IsAPageFaultInAnyFaultHandler) {
   Waiting waiting;
   EXPECT_EQ(waiting.cause("", {"asm_exc_page_fault", "filemap_fault", "folio_wait_bit_common"}),
             Cause::kPageFault);

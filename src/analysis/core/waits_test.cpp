@@ -84,7 +84,7 @@ TEST(OffCpuTree, IsExactWhenEveryWaitWasSeen) {
   EXPECT_EQ(hand.tree({.metric = Metric::kOffCpu}).effective_samples, kExact);
 }
 
-TEST(WallTree, HasWhatRanBesideWhatWaited) {
+TEST(WallTree, HasRunningAndWaitingTime) {
   OneLock hand;
   hand.sample(hand.thread, hand.stack({hand.main}), 3);  // of 10 ms each
   hand.wait(hand.thread, hand.stack({hand.main, hand.lock}), "futex", 1, 3, 0, hand.futex);

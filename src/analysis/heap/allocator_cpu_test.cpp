@@ -60,7 +60,7 @@ TEST(AllocatorCpu, CountsWhatStandsBelowAllocators) {
   EXPECT_EQ(cpu.functions[0].inside, 20);
 }
 
-TEST(AllocatorCpu, IsToldApartByProcess) {
+TEST(AllocatorCpu, IsSeparateForEachProcess) {
   Places places;
   places.at({places.libc("malloc")}, 3);
   const auto other = places.process(20, "child");

@@ -153,7 +153,7 @@ TEST(HeapGroups, WordsOfGroupingsAreReadBack) {
   EXPECT_EQ(heap_grouping_from("colour"), std::nullopt);
 }
 
-TEST(HeapGroups, OfAnyProfileAddUpToTheTotalWhateverTheGrouping) {
+TEST(HeapGroups, OfAnyProfileAddUpToTheTotalForAnyGrouping) {
   int seen = 0;
   for (std::uint64_t seed = 0; seed < 150; ++seed) {
     const model::Profile profile = model::random_profile(seed);

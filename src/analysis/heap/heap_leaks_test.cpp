@@ -46,7 +46,7 @@ std::vector<std::string> names_of(const LeakReport& report) {
   return names;
 }
 
-TEST(HeapLeaks, OfAnAllocatorThatNobodySeesNothingIsCalledClean) {
+TEST(HeapLeaks, AnUntracedAllocatorIsNotCalledClean) {
   HandMadeHeap hand;
   const auto module = hand.module("server", model::ModuleKind::kFile, model::SymbolSource::kNone);
   hand.process(10, "server");
@@ -244,7 +244,7 @@ TEST(HeapLeaks, FromBeforeTimeThatWasNotRecordedMayBeGone) {
 }
 
 // What was lost has no number then, so that none of the blocks that look left is one for sure.
-TEST(HeapLeaks, AreNotSureWhereNobodyKnowsHowMuchWasLost) {
+TEST(HeapLeaks, AreNotSureIfTheLossIsUnknown) {
   model::Profile damaged = server(), ended_unheard = server();
   damaged.heap.heaps[0].lost_damaged = 1;
   ended_unheard.heap.heaps[0].switched_off = true;

@@ -44,7 +44,7 @@ TEST(HeapPairing, AnAllocatorHookedInPartBreaksItWhereItIsUsed) {
   EXPECT_FALSE(pairing_of(hand.profile, 10, {}).proves_errors());
 }
 
-TEST(HeapPairing, AnAllocatorThatNobodyTracedLeavesErrorsProvedAndNothingSure) {
+TEST(HeapPairing, AnUntracedAllocatorLeavesErrorsProvedAndNothingElseSure) {
   auto hand = one_process();
   const auto other = hand.allocator("mimalloc 2.1", hand.module("libmimalloc.so"));
   hand.hook(other, "mi_malloc", HookKind::kNone, "no symbols");

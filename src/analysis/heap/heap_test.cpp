@@ -81,7 +81,7 @@ TEST(HeapMetrics, WindowTakesTheSlicesWhoseMiddleLiesInIt) {
             (Texts{"server::Cache::put(int) 1000000", "server::request::parse 1000", "strdup 640"}));
 }
 
-TEST(HeapMetrics, GrowthIsWhatIsLiveLessWhatWasAndTheShrunkAreToldApart) {
+TEST(HeapMetrics, GrowthIsTheLiveDifferenceAndShrinkingIsSeparate) {
   const model::Profile profile = small_heap().profile;
   TreeOptions options;
   options.selection = {.metric = Metric::kHeapGrowth, .from_ns = kSecond};

@@ -22,7 +22,7 @@ class Caches : public testing::Test {
   model::Profile profile_;
 };
 
-TEST_F(Caches, AreToldAtTheEndOfWhatIsAskedFor) {
+TEST_F(Caches, AreReportedAtTheEndOfTheSelection) {
   add("size", "/db", 7, {50, 60, 70});
   add("cached", "/db", 7, {10, 40, 20});
   add("evicted", "/db", 7, {0, 0, 15});
@@ -41,7 +41,7 @@ TEST_F(Caches, AreToldAtTheEndOfWhatIsAskedFor) {
   EXPECT_EQ(before[0].evicted, 0);
 }
 
-TEST_F(Caches, OfAFileThatTwoProcessesMapIsToldOnce) {
+TEST_F(Caches, AFileThatTwoProcessesMapAppearsOnce) {
   add("cached", "/db", 7, {10});
   add("cached", "/db", 8, {11});
   EXPECT_EQ(recorded_file_caches(profile_, std::nullopt, UINT64_MAX).size(), 1u);

@@ -50,7 +50,7 @@ TEST(Growth, AUnevenRiseHasAnIntervalThatHoldsTheTruth) {
   EXPECT_GT(left->most, left->seconds);
 }
 
-TEST(Growth, OfTooLittleIsNotTold) {
+TEST(Growth, OfTooFewPointsIsNotReported) {
   EXPECT_FALSE(slope_of({}));
   EXPECT_FALSE(slope_of(points(3, [](double t) { return t; })));
   EXPECT_FALSE(slope_of(std::vector<TimedValue>(10)));

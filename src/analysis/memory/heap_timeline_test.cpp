@@ -96,7 +96,7 @@ TEST(HeapTimeline, IsStackedByModuleThreadOrAllocator) {
             (Texts{"glibc 2.36", "jemalloc 5.3.0 (_rjem_)"}));
 }
 
-TEST(HeapTimeline, RisesInsideOfASliceToWhatWasLiveThereThoughNobodyKnowsWhose) {
+TEST(HeapTimeline, RisesInsideASliceToWhatWasLiveThereWithUnknownOwners) {
   model::Profile profile = small_heap().profile;
   profile.heap.summaries.clear();  // a killed recorder
   model::HeapSlice& slice = profile.heap.slices[1];

@@ -73,7 +73,7 @@ TEST(MemoryLines, WhatMovedIsUnexplainedInEitherDirection) {
   EXPECT_EQ(Lines(hand.profile, 90 << 10).lines_.unexplained_bytes, -(10 << 10));
 }
 
-TEST(MemoryLines, WhateverTheRowsTheLinesAndTheUnexplainedAreRss) {
+TEST(MemoryLines, TheLinesAndTheUnexplainedAddUpToRssForAnyRows) {
   std::size_t seen = 0;
   model::for_each_profile(300, [&](const model::Profile& profile) {
     if (profile.memory_ranges.empty()) return;

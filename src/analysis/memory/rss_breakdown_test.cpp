@@ -83,7 +83,7 @@ TEST(RssBreakdown, WhatIsEstimatedBeyondAllocatorsComesOutOfTheUnknown) {
   EXPECT_EQ(breakdown->overestimated, 0);
 }
 
-TEST(RssBreakdown, AnEstimateAboveWhatIsResidentSaysSo) {
+TEST(RssBreakdown, AnEstimateAboveTheResidentSetIsMarked) {
   HandMadeMemory hand = memory_of_small_heap(HeapMode::kSampled);
   for (model::MemoryRange& row : hand.profile.memory_ranges)
     if (row.live_blocks == 1030) row.live_resident_bytes = 3000 << 10;
@@ -105,7 +105,7 @@ TEST(RssBreakdown, OfAProgramFromItsStartKnowsNoEarlierBlocks) {
   EXPECT_THAT(summary_of(*breakdown), Not(HasSubstr("before the recording")));
 }
 
-TEST(RssBreakdown, SizesThatWereRoundedUpAreToldWhereTheyAreKnown) {
+TEST(RssBreakdown, RoundedUpSizesAreReportedIfKnown) {
   HandMadeMemory hand = memory_of_small_heap();
   // The second site has 1000 blocks of 1,000 bytes: 1,024 each.
   hand.profile.heap.uses.push_back({{1}, 1'024'000, {}, {}});
@@ -133,7 +133,7 @@ TEST(RssBreakdown, AtAnEarlierTimeIsTheOneBefore) {
   EXPECT_NEAR(breakdown->at_s, 0.01, 1e-6);
 }
 
-TEST(RssBreakdown, OfMemoryAsAWholeSaysSo) {
+TEST(RssBreakdown, OfUndividedMemoryIsMarked) {
   HandMadeMemory hand(small_heap());
   hand.range(2.9, MemoryKind::kNotSplit, "", 5000);
   hand.range(2.9, MemoryKind::kFile, "", 100);
@@ -142,7 +142,7 @@ TEST(RssBreakdown, OfMemoryAsAWholeSaysSo) {
   EXPECT_THAT(summary_of(*breakdown), HasSubstr("4.9 MiB that could not be separated"));
 }
 
-TEST(RssBreakdown, WhateverTheRowsThePartsAddUpToRss) {
+TEST(RssBreakdown, ThePartsAddUpToRssForAnyRows) {
   std::size_t seen = 0;
   model::for_each_profile(300, [&](const model::Profile& profile) {
     const auto breakdown = make_rss_breakdown(profile, {});

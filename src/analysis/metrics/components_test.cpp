@@ -180,7 +180,7 @@ TEST(ExplainGrowth, NothingComesOfNothing) {
   EXPECT_TRUE(explain_growth(std::vector<MetricSeries>{{kPending, false, {}}}, {}).empty());
 }
 
-TEST(SinceFirst, ACounterThatBeganAnewGoesOn) {
+TEST(SinceFirst, ACounterThatStartedOverContinues) {
   const std::vector<TimedValue> counter{{0, 100}, {1, 150}, {2, 20}, {3, 50}};
   const auto sums = since_first(counter);
   ASSERT_EQ(sums.size(), 4U);

@@ -44,7 +44,7 @@ TEST(RecordedComponents, ThereAreNoneWithoutMetricsThatARuleKnows) {
   EXPECT_FALSE(recorded_components(profile));
 }
 
-TEST(RecordedComponents, StandBesideTheHeapOfTheirCrates) {
+TEST(RecordedComponents, AreNextToTheHeapOfTheirCrates) {
   HandMadeHeap hand = small_heap();  // of process 10, whose code is in namespace "server"
   add(hand.profile, "memory.rss_anon", "bytes", 10, 4);
   add(hand.profile, "metric.cache_bytes", "bytes", 10, 2);

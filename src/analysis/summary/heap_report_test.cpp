@@ -59,7 +59,7 @@ model::Profile with_unseen() {
   return hand.profile;
 }
 
-TEST(HeapReport, OfAnAllocatorThatNobodySeesSaysThatNothingIsKnown) {
+TEST(HeapReport, AnUntracedAllocatorIsReportedAsUnknown) {
   const model::Profile profile = with_unseen();
   const std::string text = heap_summary_of(profile);
   EXPECT_THAT(text,
@@ -109,7 +109,7 @@ TEST(HeapReport, OfAProgramFromItsStartKnowsNoEarlierBlocks) {
   EXPECT_THAT(heap_summary_of(hand.profile), Not(HasSubstr("before the recording")));
 }
 
-TEST(HeapReport, WhatMadviseGaveBackIsToldByAllocatorAndByFunctionOfTheProgram) {
+TEST(HeapReport, MemoryReturnedByMadviseIsReportedByAllocatorAndByFunction) {
   HandMadeHeap hand = small_heap();
   EXPECT_THAT(heap_summary_of(hand.profile), Not(HasSubstr("madvise")));
   const auto program = hand.allocator(model::kMappedByProgram, {});
@@ -130,7 +130,7 @@ TEST(HeapReport, WhatMadviseGaveBackIsToldByAllocatorAndByFunctionOfTheProgram) 
                 "server::load(std::string const&) (75.0 %), jemalloc 5.3.0 (_rjem_) (25.0 %)."));
 }
 
-TEST(HeapReport, WindowWithoutAnythingSaysSo) {
+TEST(HeapReport, AnEmptyWindowIsReported) {
   EXPECT_THAT(heap_summary_of(small_heap().profile, {.from_ns = 60'000'000'000}), HasSubstr("are live"));
   HandMadeHeap empty;
   empty.process(1, "app");

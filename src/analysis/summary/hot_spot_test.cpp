@@ -32,7 +32,7 @@ class HotSpots : public testing::Test {
   model::FrameId main_ = hand_.frame(app_, {"main"});
 };
 
-TEST_F(HotSpots, FurtherOnesAreToldByTheirNames) {
+TEST_F(HotSpots, FurtherOnesAreListedByName) {
   sample(50, {{"encode"}});
   sample(30, {{"Shop::serve"}, {"Table::find"}});
   sample(20, {{"Shop::fill"}, {"Table::insert"}});
@@ -45,13 +45,13 @@ TEST_F(HotSpots, CodeWithoutANameCountsForItsCaller) {
   EXPECT_THAT(sentence(), HasSubstr("; next is Shop::serve with 38 %."));
 }
 
-TEST_F(HotSpots, OperatorsAreToldByWhoCallsThemAlsoWhereTheyWereInlined) {
+TEST_F(HotSpots, OperatorsAreNamedWithTheirCallersAlsoWhereTheyWereInlined) {
   sample(50, {{"encode"}});
   sample(30, {{"operator==(Key const&, Key const&)", "Table::find(Key const&)"}});
   EXPECT_THAT(sentence(), HasSubstr("; next is operator==, called by Table::find, with 38 %."));
 }
 
-TEST_F(HotSpots, ThoseWhoseNamesReadAlikeAreToldByWhoCallsThem) {
+TEST_F(HotSpots, ThoseWithEqualNamesAreNamedWithTheirCallers) {
   sample(50, {{"Shop::serve"}, {"Pool<int>::take()"}});
   sample(30, {{"Shop::fill"}, {"Pool<char>::take()"}});
   const std::string text = sentence();

@@ -84,7 +84,7 @@ TEST(HotSubject, IsTheCallerIfItsLargestCalleesLeaveMuchOpen) {
 }
 
 // A server's loop: the first subject must not suppress the code next to it.
-TEST(HotSubject, IsFollowedByWhatStandsBesideIt) {
+TEST(HotSubject, IsFollowedByItsNeighbours) {
   EXPECT_THAT(
       subjects_of("main;o_loop;o_phases;o_content;o_filter 40 main;o_loop;o_phases;o_content;o_close 8 "
                   "main;o_loop;o_phases 4 main;o_loop;o_accept 16 main;o_loop;o_wait 12 main;o_loop 20"),
@@ -122,7 +122,7 @@ TEST(HotSubject, IsNotTheFunctionThatStartsEverything) {
               ElementsAre("m_eval 100"));
 }
 
-TEST(HotSubject, IsSaidToBeSpreadIfNoFunctionPasses) {
+TEST(HotSubject, IsReportedAsSpreadIfNoFunctionPasses) {
   std::string stacks;
   for (int i = 0; i < 10; ++i)
     stacks += "main;o_part" + std::to_string(i) + " " + std::to_string(9 + i % 2) + " ";

@@ -111,7 +111,7 @@ TEST(MemoryProblem, IsChurnWhereAllocatorsTakeTheCpu) {
   EXPECT_EQ(find_memory_problem(report).kind, MemoryProblemKind::kNone) << "too few samples";
 }
 
-TEST(MemoryProblem, IsToldBesideTheClass) {
+TEST(MemoryProblem, IsReportedNextToTheClass) {
   ProblemClass problem;
   problem.kind = ProblemKind::kSleep;
   problem.waits_known = true;

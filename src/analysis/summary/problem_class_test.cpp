@@ -106,7 +106,7 @@ TEST(ProblemClass, OfAPartOfTheTimeIsUnknownWhereProgramsCouldNotBeSampled) {
 }
 
 // 10 s: 1 s ran, 2 s stood in the run queue, and in 7 s the quota was used up.
-TEST(ProblemClass, TellsTheCpuQuotaFromTheRunQueueAndCountsEachOnce) {
+TEST(ProblemClass, SeparatesTheCpuQuotaFromTheRunQueueAndCountsEachOnce) {
   HandMade hand;
   const auto thread = hand.thread(hand.process(1, "app"), 1, "app");
   model::Thread& row = hand.profile.threads[thread.value];
@@ -148,7 +148,7 @@ TEST(ProblemClass, LeavesIdleWaitsOut) {
   EXPECT_EQ(judge({.ran_s = 2, .call = "epoll_wait"}).kind, ProblemKind::kCpu) << "all of its active time";
 }
 
-TEST(ProblemClass, TellsMemoryFromFiles) {
+TEST(ProblemClass, SeparatesMemoryFromFiles) {
   EXPECT_EQ(judge({.ran_s = 1, .object = model::ObjectKind::kMappedFile}).kind, ProblemKind::kDisk);
   EXPECT_EQ(judge({.ran_s = 1, .object = model::ObjectKind::kMemory}).kind, ProblemKind::kMemory);
   EXPECT_EQ(
@@ -212,7 +212,7 @@ TEST(ProblemClass, SaysWhatDecidedItAndFromWhereOn) {
   EXPECT_THAT(judge({.ran_s = 6, .queued_s = 1.5, .call = "futex"}).sentence, HasSubstr("mixed. "));
 }
 
-TEST(ProblemClass, IsToldFromTheCpusAloneWhereWaitsWereNotRecorded) {
+TEST(ProblemClass, ComesFromTheCpusAloneIfWaitsWereNotRecorded) {
   const model::Profile profile = small_server();
   const ProblemClass problem = classify(make_report(profile, {}).value());
   EXPECT_EQ(problem.kind, ProblemKind::kCpu);

@@ -155,7 +155,7 @@ TEST(Quality, SaysWhereAndWhyStacksAreCut) {
       HasSubstr("1.1 % of the stacks are cut short, mostly in libcodec.so: code without unwind rule"));
 }
 
-TEST(Quality, AThrottledKilledOrUndersampledRecordingSaysSo) {
+TEST(Quality, AThrottledKilledOrUndersampledRecordingIsReported) {
   model::Profile profile = small_server();
   profile.quality.lost_throttled = 1;
   profile.quality.truncated = true;
@@ -224,7 +224,7 @@ TEST(Quality, ADamagedFactOfTheCostIsNoCost) {
         << damaged;
 }
 
-TEST(Quality, AnIdleProgramIsNotToldThatSamplesAreMissing) {
+TEST(Quality, AnIdleProgramHasNoMissingSamples) {
   model::Profile profile = small_server();
   profile.meta.frequency_hz = 999;
   profile.quality.expected_samples = 1280;  // 900 came: a program that runs for 9 us at a time

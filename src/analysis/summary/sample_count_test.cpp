@@ -59,7 +59,7 @@ TEST(SampleCount, OfThreadsThatEndIsMoreThanTheKernelHadBooked) {
   EXPECT_EQ(verdict_of(count), Verdict::kMore);
 }
 
-TEST(SampleCount, OfARecordingThatDoesNotTellTheRunsHasTheErrorOfChance) {
+TEST(SampleCount, OfARecordingWithoutRunsHasTheErrorOfChance) {
   EXPECT_NEAR(check({.taken = 79, .expected = 100, .frequency_hz = 99}).error, 20, 1);
   EXPECT_EQ(verdict_of({.taken = 79, .expected = 100, .frequency_hz = 99}), Verdict::kAgrees);
   EXPECT_EQ(verdict_of({.taken = 450, .expected = 2000, .frequency_hz = 100}), Verdict::kTooFew);

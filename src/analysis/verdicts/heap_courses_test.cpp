@@ -86,7 +86,7 @@ TEST(HeapCoursesAnswers, ALeakOfNinetySamplesIsNamed) {
   }
 }
 
-TEST(HeapCoursesAnswers, WhatIsLevelIsSaidToBeWhereEveryCallIsSeen) {
+TEST(HeapCoursesAnswers, ALevelHeapIsReportedAsLevelIfEveryCallIsSeen) {
   for (const char* course : {"lru", "rehash"})
     EXPECT_EQ(seeds_with(course, "level", "", 0, false), static_cast<int>(kSeeds)) << course;
 }
@@ -98,7 +98,7 @@ TEST(HeapCoursesAnswers, AContainerThatIsMadeLargerIsNoCacheWhoseBlocksAreReplac
       EXPECT_EQ(seeds_with("vector", "cache", "site_table", mean, attached), 0) << attached << " " << mean;
 }
 
-TEST(HeapCoursesAnswers, WhatFillsIsSaidToGrowLessAndLess) {
+TEST(HeapCoursesAnswers, AFillingHeapIsReportedToGrowLessAndLess) {
   EXPECT_GE(seeds_with("filling", "may-level", "", 0, false), static_cast<int>(kSeeds / 2));
 }
 

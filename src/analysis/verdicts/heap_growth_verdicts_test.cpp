@@ -36,7 +36,7 @@ TEST(HeapVerdicts, WhatGrowsWhileTheWorkDoesNotIsALeakCandidate) {
   EXPECT_THAT(present::advice_of(*found), HasSubstr("--metric heap-growth --callers 'keep_session'"));
 }
 
-TEST(HeapVerdicts, ASlowLeakIsFoundBesideANoisyMap) {
+TEST(HeapVerdicts, ASlowLeakIsFoundNextToANoisyMap) {
   Server server;
   const auto leak = server.function("keep_session"), map = server.function("fill_map");
   unsigned seed = 7;
@@ -142,7 +142,7 @@ TEST(HeapVerdicts, AFunctionOfNextToNoneOfTheGrowthIsLeftOut) {
 }
 
 // Where memory was recorded: a growth that the process does not show is another one.
-TEST(HeapVerdicts, EveryGrowthIsToldBesideThatOfTheProcess) {
+TEST(HeapVerdicts, EveryGrowthIsReportedNextToThatOfTheProcess) {
   for (const double rss_per_s : {0.0, 5'120.0, 10'240.0, 1e6}) {
     Server server;
     const auto leak = server.function("keep_session");
@@ -190,7 +190,7 @@ TEST(HeapVerdicts, SurvivorsThatOutliveTheDeadAreEvidence) {
 }
 
 // 20 KB/s next to a map of 200 MB that swings by 10 MB: the whole could hide it, the function cannot.
-TEST(HeapVerdicts, WhatTheWholeCanHideIsNotCalledLevelBesideALeak) {
+TEST(HeapVerdicts, TheWholeIsNotCalledLevelIfItCanHideALeak) {
   for (const bool leaks : {false, true}) {
     Server server;
     const auto leak = server.function("keep_session"), table = server.function("load_tables"),

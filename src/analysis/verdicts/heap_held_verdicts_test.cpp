@@ -130,7 +130,7 @@ TEST(HeapHeld, ShortlyAfterThePeakItIsDoubted) {
   EXPECT_THAT(held_text(verdicts[0]), HasSubstr("seen for only 3.00 s: allocators give back later"));
 }
 
-TEST(HeapHeld, WhatSamplingCannotTellIsNotSaid) {
+TEST(HeapHeld, ReportsNothingThatSamplingCannotShow) {
   Holder holder("glibc 2.36", true, HeapMode::kSampled);
   holder.variance = 1e16;  // ±196 MB
   for (int i = 0; i < 60; ++i) i < 10 ? holder.second(200, 210) : holder.second(20, 180);

@@ -53,7 +53,7 @@ TEST(HeapVerdicts, WhatStaysIsBloatWithItsSizes) {
   EXPECT_THAT(all_text(*many), HasSubstr("many small blocks"));
 }
 
-TEST(HeapVerdicts, WhatIsFreedOnlyAtTheEndIsToldFromWhatIsNot) {
+TEST(HeapVerdicts, BlocksFreedOnlyAtTheEndAreSeparateFromLeaks) {
   Server server;
   const auto tables = server.function("load_tables"), lost = server.function("lose");
   for (int i = 0; i < 90; ++i) {

@@ -129,7 +129,7 @@ const std::vector<std::function<void(Server&)>> kGaps = {
     },
 };
 
-TEST(HeapVerdicts, AccuseNobodyAndAreNotSureAfterALoss) {
+TEST(HeapVerdicts, MakeNoAccusationAndAreNotSureAfterALoss) {
   for (std::size_t gap = 0; gap <= kGaps.size(); ++gap) {
     SCOPED_TRACE(gap);
     Server server;

@@ -82,7 +82,7 @@ TEST(HeapVerdicts, AProgramOfOneSliceHasNoUsualLevel) {
   EXPECT_FALSE(find(verdicts, HeapVerdictKind::kPeak));
 }
 
-TEST(HeapVerdicts, NothingIsSaidOfNothing) {
+TEST(HeapVerdicts, AnEmptyHeapHasNone) {
   HandMadeHeap empty;
   empty.process(1, "app");
   EXPECT_TRUE(judge_heap(empty.profile, {}, HeapSums(empty.profile, {})).empty());

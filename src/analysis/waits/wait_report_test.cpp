@@ -135,7 +135,7 @@ TEST(Contention, IsOfTheLockAndNotOfTheThreadsParker) {
 }
 
 // The recorder has read the keys: two locks of one place, and holds that are known by turns.
-TEST(Contention, TellsLocksOfParkedThreadsByTheirKeys) {
+TEST(Contention, IdentifiesLocksOfParkedThreadsByTheirKeys) {
   HandMade hand;
   const auto process = hand.process(10, "app");
   const auto first = hand.thread(process, 11, "a"), second = hand.thread(process, 12, "b");
@@ -173,7 +173,7 @@ TEST(Contention, BothQueuesOfAReaderWriterLockAreOneLock) {
 }
 
 // main gets the lock at 1.010, and lets worker have it at 1.025; worker lets main have it at 1.055.
-TEST(Contention, TellsHowLongTheLockWasHeld) {
+TEST(Contention, ReportsHowLongTheLockWasHeld) {
   TwoThreads hand;
   const auto wait = [&](model::ThreadId thread, model::StackId stack, double at_s, double ms,
                         model::ThreadId waker) {
@@ -191,7 +191,7 @@ TEST(Contention, TellsHowLongTheLockWasHeld) {
   EXPECT_NEAR(static_cast<double>(holds.sum().max_ns()), 30e6, 1e3);
 }
 
-TEST(WaitReasons, StandBesideTheirPlaceAndTheirEvidence) {
+TEST(WaitReasons, HaveTheirPlaceAndTheirEvidence) {
   TwoThreads hand;
   const auto app = hand.module("app");
   const auto reading = hand.stack({hand.frame(app, {"main"}), hand.frame(app, {"Table::get"}),
@@ -233,7 +233,7 @@ TEST(Contention, LeavesAnIdlePoolApart) {
   EXPECT_EQ(report.idle[0].sum.total_ns(), 20'000'000'000);
 }
 
-TEST(Contention, TellsLocksFromConditions) {
+TEST(Contention, SeparatesLocksFromConditions) {
   HandMade hand;
   const auto app = hand.module("app");
   const auto thread = hand.thread(hand.process(1, "app"), 1, "app");
@@ -334,7 +334,7 @@ TEST(WaitSites, AreNamedByWhoEndedTheWaitWhereTheStackHasNoOwnCode) {
   EXPECT_TRUE(report.locks.by_site.at(0).released);
 }
 
-TEST(WaitSites, AreAPackageOnlyWhereNobodyIsKnownToHaveEndedTheWait) {
+TEST(WaitSites, AreAPackageOnlyIfTheWakerIsUnknown) {
   AsyncNode hand;
   hand.wait(hand.worker, hand.waiting, "futex", 1, 2000, 0, hand.parker);
   const WaitReport report = make_wait_report(hand.profile, {});
@@ -442,7 +442,7 @@ TEST(WaitSites, KnowAReaderWriterLockBelowManyInlinedCalls) {
   EXPECT_EQ(WaitSites(hand.profile).futex_kind(hand.stack(frames)), FutexKind::kReaderWriter);
 }
 
-TEST(Chains, TellThreadsOfOneNameApartByTheirNumbers) {
+TEST(Chains, DistinguishThreadsOfOneNameByTheirNumbers) {
   TwoThreads hand;
   const auto other = hand.thread({0}, 14, "worker");
   hand.wait(hand.worker, hand.in_worker, "futex", 1, 40, 0, hand.a).waker = other;

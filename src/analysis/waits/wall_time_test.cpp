@@ -62,7 +62,7 @@ TEST(WallTime, IsRunningWhileOneOfManyRuns) {
   EXPECT_NEAR(wall_of(program.hand.profile).ran_ns, 10 * kSecond, kNear);
 }
 
-TEST(WallTime, IsTheDiskWhereOnlyHousekeepersSleepBesides) {
+TEST(WallTime, IsTheDiskIfOnlyHousekeepersSleepOtherwise) {
   Program program;
   const auto writer = program.thread("writer", 1);
   for (int i = 0; i < 10; ++i) program.waits(writer, "write_block", "fsync", i, i + 0.9);
@@ -107,7 +107,7 @@ TEST(WallTime, IsIdleWhereATimerEndsTheSilenceOfWorkersWithoutWork) {
   EXPECT_NEAR(wall_of(program.hand.profile).idle_ns, 10 * kSecond, kNear);
 }
 
-TEST(WallTime, IsALockWhereNobodyEverComes) {
+TEST(WallTime, IsALockThatIsNeverReleased) {
   Program program;
   for (int i = 0; i < 3; ++i)
     program.waits(program.thread("request", 0), "pthread_cond_wait", "futex", 0, 10).unfinished = true;

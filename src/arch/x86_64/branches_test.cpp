@@ -95,7 +95,7 @@ TEST(References, CallJumpAndConditionalBranchLeadToTheirTarget) {
             (std::vector<Seen>{{0x1002, 0x1106, false, true}}));
 }
 
-TEST(References, CallThroughAWordIsToldFromALoadOfIt) {
+TEST(References, CallThroughAWordDiffersFromALoadOfIt) {
   EXPECT_EQ(references_to(0x1106, bytes({0xff, 0x15, 0, 1, 0, 0})),
             (std::vector<Seen>{{0x1002, 0x1106, true, false}}));
   EXPECT_EQ(references_to(0x1107, bytes({0x48, 0x8b, 0x05, 0, 1, 0, 0})),

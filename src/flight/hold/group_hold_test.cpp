@@ -37,7 +37,7 @@ class Group : public testing::Test {
   IsOurs ours = [](std::int32_t pid) { return pid == 10 || pid == 12; };
 };
 
-TEST_F(Group, OfRecordedProcessesAloneIsFrozenAndLetGo) {
+TEST_F(Group, OfRecordedProcessesAloneIsFrozenAndReleased) {
   const auto version_2 = freeze_of(folder, 2, ours);
   ASSERT_TRUE(version_2) << version_2.error().message;
   EXPECT_EQ(*version_2, (Hold{folder + "/cgroup.freeze", "1", "0", kMostFrozenMs}));
@@ -49,7 +49,7 @@ TEST_F(Group, OfRecordedProcessesAloneIsFrozenAndLetGo) {
   EXPECT_THAT(get("freezer.state"), testing::StartsWith("THAWED"));
 }
 
-TEST_F(Group, WithSomebodyElseInItIsRefused) {
+TEST_F(Group, WithAnotherProcessInItIsRejected) {
   put("cgroup.procs", "10\n12\n99\n");
   const auto refused = freeze_of(folder, 2, ours);
   ASSERT_FALSE(refused);
@@ -62,7 +62,7 @@ TEST_F(Group, OfOtherPidNamespacesIsRefused) {
   EXPECT_FALSE(freeze_of(folder, 2, [](std::int32_t) { return true; }));
 }
 
-TEST_F(Group, WithNobodyOrWithGroupsBelowItIsRefused) {
+TEST_F(Group, EmptyOrWithGroupsBelowItIsRejected) {
   ASSERT_EQ(::mkdir((folder + "/below").c_str(), 0700), 0);
   EXPECT_THAT(freeze_of(folder, 2, ours).error().message, HasSubstr("groups below it"));
   std::filesystem::remove(folder + "/below");
@@ -70,7 +70,7 @@ TEST_F(Group, WithNobodyOrWithGroupsBelowItIsRefused) {
   EXPECT_THAT(freeze_of(folder, 2, ours).error().message, HasSubstr("nobody is in it"));
 }
 
-TEST_F(Group, ThatSomebodyElseHasFrozenIsHis) {
+TEST_F(Group, FrozenByAnotherProcessStaysFrozen) {
   put("cgroup.freeze", "1\n");
   EXPECT_FALSE(freeze_of(folder, 2, ours));
   put("freezer.state", "FREEZING\n");

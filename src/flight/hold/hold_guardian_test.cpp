@@ -37,7 +37,7 @@ class HoldGuardianTest : public testing::Test {
   Hold held;
 };
 
-TEST_F(HoldGuardianTest, LetsGoWhenWhoeverHoldsIsKilled) {
+TEST_F(HoldGuardianTest, ReleasesWhenTheHolderIsKilled) {
   const pid_t holder = ::fork();
   if (holder == 0) {
     auto guardian = HoldGuardian::start();
@@ -50,7 +50,7 @@ TEST_F(HoldGuardianTest, LetsGoWhenWhoeverHoldsIsKilled) {
   EXPECT_TRUE(is_let_go_within(30'000));
 }
 
-TEST_F(HoldGuardianTest, LetsGoWhenTheTimeIsOver) {
+TEST_F(HoldGuardianTest, ReleasesWhenTheTimeIsOver) {
   auto guardian = HoldGuardian::start();
   ASSERT_TRUE(guardian);
   held.most_ms = 20;
@@ -59,7 +59,7 @@ TEST_F(HoldGuardianTest, LetsGoWhenTheTimeIsOver) {
   EXPECT_TRUE(is_let_go_within(30'000));
 }
 
-TEST_F(HoldGuardianTest, TouchesNothingOnceItWasLetGo) {
+TEST_F(HoldGuardianTest, TouchesNothingOnceItWasReleased) {
   auto guardian = HoldGuardian::start();
   ASSERT_TRUE(guardian);
   ASSERT_TRUE(guardian->watch(held));

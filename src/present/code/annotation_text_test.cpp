@@ -53,7 +53,7 @@ Annotation hand_made() {
   return annotation;
 }
 
-TEST(AnnotationText, TheHottestLineIsToldFirst) {
+TEST(AnnotationText, TheHottestLineComesFirst) {
   const std::string text = annotation_text(hand_made(), {}, true);
   const std::size_t first = text.find("100.0 % of its own cost is at math.h:3 `return x * x;`.");
   ASSERT_NE(first, std::string::npos) << text;

@@ -30,7 +30,7 @@ TEST(DotWriter, WhatCallsItselfCountsOnce) {
   EXPECT_THAT(dot, HasSubstr("\" 250 samples\" "));
 }
 
-TEST(DotWriter, CallsThroughWhatIsLeftOutAreDashedAndWhatIsLeftOutIsSaid) {
+TEST(DotWriter, CallsThroughOmittedNodesAreDashedAndTheOmissionIsReported) {
   analysis::HandMade hand;
   const auto app = hand.module("app");
   const auto thread = hand.thread(hand.process(1, "app"), 1, "app");

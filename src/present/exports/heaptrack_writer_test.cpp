@@ -190,7 +190,7 @@ TEST(Heaptrack, InlinedCallsAndFilesAreInTheirPlaces) {
   EXPECT_EQ(read.calls, 3u);
 }
 
-TEST(Heaptrack, TooManyCallsAreScaledAndItIsSaid) {
+TEST(Heaptrack, TooManyCallsAreScaledAndThatIsReported) {
   const Written result = written(server(), {.most_calls = 20'000});
   EXPECT_EQ(result.outcome.blocks_per_call, 7u);
   EXPECT_THAT(result.outcome.notes, testing::Contains(testing::HasSubstr("too many calls")));

@@ -124,7 +124,7 @@ TEST(StatisticsSentences, NameTheLockThatWasWaitedForMost) {
                                            "blocks of 64 bytes (4.00 s)."));
 }
 
-TEST(StatisticsSentences, OfSeveralTellWhatGrew) {
+TEST(StatisticsSentences, OfSeveralReportWhatGrew) {
   Statistics first = statistics(), last = statistics();
   last.uptime_ns = 160'000'000'000;
   last.allocated = 130 * kMiB;

@@ -129,7 +129,7 @@ std::map<std::string, double> shares_of(const Coloring& coloring) {
   return shares;
 }
 
-TEST(FlameGraphColors, OfWallTellWaitingFromRunning) {
+TEST(FlameGraphColors, OfWallSeparateWaitingFromRunning) {
   const analysis::CallTree tree = with_causes({{"t;main;work", 40},
                                                {"t;main;lock;[wait: futex]", 25},
                                                {"t;main;both;run", 5},
@@ -163,7 +163,7 @@ TEST(FlameGraphColors, OfWallAddUpWhatRanAndNotTheColourOfFrames) {
                 {"on a CPU", 0.3}, {"run queue", 0.1}, {"locks and other threads", 0.6}, {"threads", -1}}));
 }
 
-TEST(FlameGraphColors, OfWallTellKindsOfWaitsApart) {
+TEST(FlameGraphColors, OfWallDistinguishKindsOfWaits) {
   const analysis::CallTree tree = with_causes({{"t;a;[run queue]", 10},
                                                {"t;b;[wait: futex]", 10},
                                                {"t;c;[wait: file sync]", 10},

@@ -70,7 +70,7 @@ TEST(FlameGraphSvg, MergedFromTheLeafLooksAsItDid) {
   expect_golden("server_reverse.svg", without_script(flame_graph_svg(tree_of(kServer, tree), options)));
 }
 
-TEST(FlameGraphSvg, AnEmptyTreeGivesAPictureThatSaysSo) {
+TEST(FlameGraphSvg, AnEmptyTreeGivesAPictureWithAMessage) {
   const std::string svg = flame_graph_svg(tree_of({}), {});
   EXPECT_EQ(xml_mistake(svg), std::nullopt);
   EXPECT_THAT(svg, HasSubstr("Nothing to draw"));

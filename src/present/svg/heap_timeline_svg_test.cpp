@@ -72,7 +72,7 @@ TEST(HeapTimelineSvg, WhatWasNotThereAtThePeakHasNoBytesOfIt) {
   EXPECT_THAT(svg, HasSubstr("none then, up to 3.0 MiB"));
 }
 
-TEST(HeapTimelineSvg, TheErrorOfThePeakStandsBesideItsBytesAndNotBesideItsTime) {
+TEST(HeapTimelineSvg, TheErrorOfThePeakIsNextToItsBytesAndNotToItsTime) {
   analysis::HeapTimeline timeline = timeline_of(server_with_resident_memory());
   timeline.peak.error = 1 << 20;
   EXPECT_THAT(heap_timeline_svg(timeline, {}), HasSubstr("peak 6.7 MiB ±1.0 MiB at 1.50 s"));
@@ -115,7 +115,7 @@ TEST(HeapTimelineSvg, NamesMomentsBelowTheAxisWhereThereIsRoom) {
   EXPECT_THAT(svg, Not(HasSubstr("outside")));
 }
 
-TEST(HeapTimelineSvg, OfNothingSaysSo) {
+TEST(HeapTimelineSvg, OfNothingHasAMessage) {
   const std::string svg =
       heap_timeline_svg(timeline_of(analysis::small_heap().profile, {.selection = {.pid = 77}}), {});
   EXPECT_EQ(xml_mistake(svg), std::nullopt);

@@ -138,7 +138,7 @@ TEST_F(NamesRoundTrip, TheWholeNameFindsNoFunctionThatIsPrintedOtherwise) {
   EXPECT_THAT(find_neighbours(tree_, "main")->matched, testing::ElementsAre("main"));
 }
 
-TEST_F(NamesRoundTrip, AShortNameOfSeveralFunctionsMeansAllAndSaysSo) {
+TEST_F(NamesRoundTrip, AShortNameOfSeveralFunctionsMeansAllWithANotice) {
   EXPECT_THAT(find_neighbours(tree_, "Table::find")->matched, testing::SizeIs(3));
   const auto choice = choose_stacks(hand_.profile, {"Table::find"}, {});
   ASSERT_TRUE(choice);

@@ -45,7 +45,7 @@ TEST(TextCalls, SaysWhereEachFunctionStands) {
               testing::HasSubstr("\n   100 %   100 %  Parser::line  parser.cpp:24\n"));
 }
 
-TEST(TextCalls, FitsTheTerminalWhateverIsInIt) {
+TEST(TextCalls, FitsTheTerminalWithAnyContent) {
   for (std::uint64_t seed = 0; seed < 200; ++seed) {
     const model::Profile profile = model::random_profile(seed);
     for (const auto direction : {analysis::TreeDirection::kCallees, analysis::TreeDirection::kCallers}) {

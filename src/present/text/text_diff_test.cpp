@@ -38,7 +38,7 @@ TEST(TextDiff, AsMarkdown) {
 
 // A name like "@team" would have called a whole team to the pull request, and two dollars made a formula of what stands
 // between them.
-TEST(TextDiff, NamesInMarkdownCallNobodyAndAreNoFormulas) {
+TEST(TextDiff, NamesInMarkdownMentionNoUserAndAreNoFormulas) {
   analysis::HandMade hand;
   const auto app = hand.module("app");
   const auto thread = hand.thread(hand.process(10, "app"), 10, "app");
@@ -122,7 +122,7 @@ TEST(TextDiff, TheHeapAndTheMemoryAreAnOverview) {
 
 // On a busy machine a new function with 2 % of the whole was noise per second but significant as a share; the
 // diff did not report it.
-TEST(TextDiff, ALoadInBurstsIsSaidWithTheMeasureThatDoesNotMind) {
+TEST(TextDiff, ALoadInBurstsIsReportedWithTheMeasureThatIsUnaffected) {
   const auto recorded = [](bool steady) {
     analysis::HandMade hand;
     hand.profile.meta.end_ns = hand.profile.meta.start_ns + 20'000'000'000;
@@ -147,7 +147,7 @@ TEST(TextDiff, ALoadInBurstsIsSaidWithTheMeasureThatDoesNotMind) {
   EXPECT_THAT(text(recorded(true), {}), Not(says));
 }
 
-TEST(TextDiff, DoubtIsSaidBeforeTheAnswer) {
+TEST(TextDiff, DoubtIsPrintedBeforeTheAnswer) {
   const model::Profile base = side_of_change(false);
   model::Profile fresh = side_of_change(true);
   fresh.meta.engine = "perf";

@@ -53,7 +53,7 @@ TEST(FirstScreen, NamesTheOwnFunctionThatExplainsMost) {
                         "std::basic_regex.\n"));
 }
 
-TEST(FirstScreen, SaysWhatTheAllocatorsTakeAndForWhom) {
+TEST(FirstScreen, ShowsTheAllocatorsTimeAndTheirCallers) {
   analysis::HandMade hand;
   const auto thread = hand.thread(hand.process(1, "app"), 1, "app");
   const auto app = hand.module("app"), libc = hand.module("libc.so.6"),
@@ -224,7 +224,7 @@ TEST(FirstScreen, SaysHowMuchOfTheWaitingIsNotExplained) {
           "Waited 9.90 s (99 % of its threads' time): 7.90 s for an unknown cause, 2.00 s for a lock "));
 }
 
-TEST(FirstScreen, TellsThatAThreadWaitsForTheEndOfAnother) {
+TEST(FirstScreen, ShowsAThreadThatWaitsForTheEndOfAnother) {
   WaitingProgram program;
   program.wait({"main", "run_all()", "__pthread_clockjoin_ex"}, "futex").argument = 128;
   EXPECT_THAT(screen_of(program.hand.profile), HasSubstr("9.90 s for the end of a thread in run_all."));
@@ -295,7 +295,7 @@ TEST(FirstScreen, SaysOfEachProgramHowItEnded) {
   EXPECT_THAT(first_line(), HasSubstr("; a process of its cgroup was killed: out of memory, of the machine"));
 }
 
-TEST(FirstScreen, TellsAChildThatWasKilledFromItsParent) {
+TEST(FirstScreen, SeparatesAKilledChildFromItsParent) {
   model::Profile profile = analysis::small_server();
   const auto first_line = [&] { return headline_of(analysis::make_report(profile, {}).value()); };
   profile.meta.target = "sh run";
@@ -443,7 +443,7 @@ TEST(FirstScreen, NamesTheFileWhereNoFunctionHasAName) {
               HasSubstr("The largest function with a name is fread_unlocked in libc with 17 %."));
 }
 
-TEST(FirstScreen, FitsTheScreenWhateverIsInIt) {
+TEST(FirstScreen, FitsTheScreenWithAnyContent) {
   for (std::uint64_t seed = 0; seed < 300; ++seed) {
     const std::string text = screen_of(model::random_profile(seed));
     EXPECT_LE(std::count(text.begin(), text.end(), '\n'), 40) << seed << "\n" << text;

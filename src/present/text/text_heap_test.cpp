@@ -19,7 +19,7 @@ TEST(TextHeap, OfAServer) {
   expect_golden("heap.txt", report_text(report, {.threads = true, .heap = true}));
 }
 
-TEST(TextHeap, OfAProgramThatToldOfItByProbesOfItsOwn) {
+TEST(TextHeap, OfAProgramThatReportedItByItsOwnProbes) {
   analysis::HandMadeHeap hand = analysis::small_heap(model::HeapMode::kSampled);
   for (model::HeapHook& hook : hand.profile.heap.hooks) hook.kind = model::HookKind::kProbe;
   const auto text_of = [&] {

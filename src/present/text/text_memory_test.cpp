@@ -22,7 +22,7 @@ TEST(TextMemory, OfAServerThatWasSampled) {
   expect_golden("memory_sampled.txt", memory_text(breakdown, {.width = 80, .top = 5}, true));
 }
 
-TEST(TextMemory, TheCacheOfAMappedDatabaseIsTold) {
+TEST(TextMemory, TheCacheOfAMappedDatabaseIsReported) {
   analysis::HandMadeMemory hand = analysis::memory_of_small_heap();
   const auto series = [&](std::string_view kind, std::string_view path, double first, double last) {
     model::Series made;

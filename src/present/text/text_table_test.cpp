@@ -5,7 +5,7 @@
 namespace fathom::present {
 namespace {
 
-TEST(ShortenName, KeepsWhatTellsFunctionsApart) {
+TEST(ShortenName, KeepsWhatDistinguishesFunctions) {
   const std::string rust = "<server::tree::Node<alloc::string::String> as server::tree::Visit>::walk";
   EXPECT_EQ(shorten_name(rust, 200), rust);
   EXPECT_EQ(shorten_name(rust, 60), "<server::tree::Node<..> as server::tree::Visit>::walk");

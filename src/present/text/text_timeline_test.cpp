@@ -61,7 +61,7 @@ TEST(TextTimeline, NamesMomentsBelowTheirTimesWhereThereIsRoom) {
   EXPECT_THAT(text, Not(HasSubstr("\x1b")));
 }
 
-TEST(TextTimeline, OfNothingSaysSo) {
+TEST(TextTimeline, OfNothingHasAMessage) {
   EXPECT_THAT(text_of(analysis::small_heap().profile, {}, {.selection = {.pid = 77}}),
               HasSubstr("Nothing was live in this time."));
 }

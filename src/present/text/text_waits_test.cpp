@@ -39,7 +39,7 @@ TEST(TextWaits, AreShortInAReportOfCpuTime) {
   EXPECT_THAT(text, Not(HasSubstr("Waiting by cause")));
 }
 
-TEST(TextWaits, SayThatNobodyWaited) {
+TEST(TextWaits, ReportThatNoThreadWaited) {
   analysis::HandMade hand;
   const auto thread = hand.thread(hand.process(1, "app"), 1, "app");
   hand.wait(thread, hand.stack({hand.frame(hand.module("app"), {"f"})}), "nanosleep", 0, 5);
@@ -49,7 +49,7 @@ TEST(TextWaits, SayThatNobodyWaited) {
   EXPECT_THAT(text, HasSubstr("Files: no thread waited for one"));
 }
 
-TEST(TextWaits, SayThatALockOfParkersIsToldByItsPlace) {
+TEST(TextWaits, ReportThatALockOfParkersIsIdentifiedByItsPlace) {
   analysis::HandMade hand;
   const auto thread = hand.thread(hand.process(1, "app"), 1, "app");
   const auto app = hand.module("app");

@@ -73,13 +73,13 @@ TEST_F(CallBookTest, ARowHoldsWhatCameSinceTheOneBefore) {
   EXPECT_EQ(rows[0].bytes, 0U);
 }
 
-TEST_F(CallBookTest, NothingIsSaidOfAnAccountThatStoodStill) {
+TEST_F(CallBookTest, AnUnchangedAccountAddsNothing) {
   const sources::ProbeReading reading{{9, 0, 77}, account(5)};
   EXPECT_EQ(take({reading}).size(), 1U);
   EXPECT_EQ(take({reading}).size(), 0U);
 }
 
-TEST_F(CallBookTest, CallsWaitForTheirStackAndAreToldWithoutItAtTheEnd) {
+TEST_F(CallBookTest, CallsWaitForTheirStackAndAreAddedWithoutItAtTheEnd) {
   EXPECT_EQ(take({{{9, 0, 78}, account(5)}}).size(), 0U);
   stacks_[78] = stack(6);
   auto rows = take({{{9, 0, 78}, account(7)}, {{9, 0, 79}, account(2)}});

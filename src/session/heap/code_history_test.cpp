@@ -7,7 +7,7 @@ namespace {
 
 const int kAlpha = 0, kBeta = 0;
 
-TEST(CodeHistory, OtherCodeAtTheSameAddressesIsToldOnce) {
+TEST(CodeHistory, OtherCodeAtTheSameAddressesIsReportedOnce) {
   CodeHistory history;
   EXPECT_FALSE(history.add(0x1000, 0x3000, &kAlpha, 0x1000));
   EXPECT_FALSE(history.add(0x1000, 0x3000, &kAlpha, 0x1000)) << "the same again";

@@ -176,7 +176,7 @@ TEST_P(HeapLives, AddUpToTheRowsOfTheCollector) {
 
 INSTANTIATE_TEST_SUITE_P(ExactAndSampled, HeapLives, testing::Bool());
 
-TEST(BlockLog, RowsThatNobodyFetchesAreDroppedAndCounted) {
+TEST(BlockLog, RowsThatAreNotFetchedAreDroppedAndCounted) {
   sources::heap::BlockLog log(2, 0);
   for (int i = 0; i < 5; ++i) log.ended(0x1000, {});
   EXPECT_EQ(log.take().size(), 2u);

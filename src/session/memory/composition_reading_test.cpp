@@ -182,7 +182,7 @@ TEST_F(Snapshots, ReadingThatComesBackIsCollected) {
   EXPECT_TRUE(has(model::MemoryKind::kFile));
 }
 
-TEST_F(Snapshots, MoreProcessesThanAreReadAtOnceAreAllTold) {
+TEST_F(Snapshots, MoreProcessesThanAreReadAtOnceAreAllReported) {
   std::vector<std::int32_t> pids;
   for (int i = 0; i < 3 * kMostAbandonable; ++i) {
     const pid_t pid = ::fork();

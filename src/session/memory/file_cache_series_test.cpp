@@ -46,7 +46,7 @@ TEST(FileCacheSeries, HasAPointOfEachKindForEachMoment) {
   for (const model::Series& row : profile.series) EXPECT_EQ(row.pid, 7);
 }
 
-TEST(FileCacheSeries, WhatTheKernelDoesNotTellHasNoPoint) {
+TEST(FileCacheSeries, WhatTheKernelDoesNotReportHasNoPoint) {
   model::Profile profile;
   FileCacheSeries series(profile);
   sources::CachedFile files[] = {database("/a.sst", 4096), database("/b.sst", 4096),

@@ -11,7 +11,7 @@ using allocators::HeldRange;
 
 constexpr std::uint64_t kHuge = 2 << 20, kAt = 100 * kHuge;
 
-TEST(HugeRounding, FreePagesBesideALiveBlockAreRounding) {
+TEST(HugeRounding, FreePagesNextToALiveBlockAreRounding) {
   const std::vector<HeldRange> ranges{{kAt, kAt + 4096, HeldKind::kLive},
                                       {kAt + 4096, kAt + 3 * kHuge, HeldKind::kRetained}};
   // The second huge page holds nothing: it is what the allocator keeps, and no rounding. The third is no huge page.

@@ -169,7 +169,7 @@ TEST(MemoryComposition, CodeIsApartFromTheOtherPagesOfItsFile) {
   EXPECT_EQ(composed.row(MemoryKind::kFile, "/bin/x").rss_bytes, 2 * kPage);
 }
 
-TEST(MemoryComposition, StacksFilesAndTheTracerAreToldApart) {
+TEST(MemoryComposition, StacksFilesAndTheTracerAreSeparate) {
   const tracer_own_mapping own{0x50000, 2 * kPage};
   const std::vector<AddressRange> mapped{{0x40000, 0x44000}};  // the library maps stacks for threads
   MemoryComposition composition({file(0x10000, 8, 5, 1, false), file(0x20000, 2, 2, 1, true),

@@ -25,7 +25,7 @@ TEST(OomWatch, KillsAreReadOfBothVersions) {
   EXPECT_EQ(parse_ooms("oom_kill_disable 0\nunder_oom 0\noom_kill 7\n"), std::nullopt);
 }
 
-TEST(OomWatch, WhereNobodyLookedThereIsNoKill) {
+TEST(OomWatch, WithoutAReadingThereIsNoKill) {
   EXPECT_FALSE(OomWatch().kill());
 }
 
@@ -99,7 +99,7 @@ TEST_F(Groups, WhereNoLimitWasMetTheMachineWasFull) {
   EXPECT_EQ(kill->limited, "");
 }
 
-TEST_F(Groups, InANamespaceThatHidesTheRootNobodyKnows) {
+TEST_F(Groups, InANamespaceThatHidesTheRootAreUnknown) {
   write("/cgroup.events", "populated 1\n");
   look();
   events("/slice/node", 0, 1);
@@ -124,7 +124,7 @@ TEST_F(Groups, WhatWasSeenLastIsKeptWhenItIsGone) {
 }
 
 // Its last kill may have come after the last look: no kill that was seen is not the same as none.
-TEST_F(Groups, OneThatIsGoneIsToldFromOneWithoutKills) {
+TEST_F(Groups, OneThatIsGoneDiffersFromOneWithoutKills) {
   look();
   watch_.refresh();
   ASSERT_TRUE(watch_.group_of(kPid));
@@ -136,7 +136,7 @@ TEST_F(Groups, OneThatIsGoneIsToldFromOneWithoutKills) {
 }
 
 // As services are that are started again.
-TEST_F(Groups, OneThatWasMadeAnewUnderItsNameIsAnother) {
+TEST_F(Groups, OneThatWasCreatedAgainUnderItsNameIsAnother) {
   look();
   fs::rename(root_ + "/slice/node", root_ + "/old");
   fs::create_directories(root_ + "/slice/node");

@@ -27,7 +27,7 @@ struct CpuFollowerTest : ::testing::Test {
   int restarted = -1;
 };
 
-TEST_F(CpuFollowerTest, TellsWhoWentAndWhoCame) {
+TEST_F(CpuFollowerTest, ReportsCpusThatWentAndCame) {
   change({0, 1});
   events.clear();
   change({0, 1});

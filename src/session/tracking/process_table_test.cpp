@@ -130,7 +130,7 @@ TEST_F(ProcessTableTest, ProcessEndsWithItsLastThreadAndIsKeptForLateEvents) {
   EXPECT_EQ(walker.forgotten, std::vector<std::int32_t>{9});
 }
 
-TEST_F(ProcessTableTest, WalkerLetsGoOfAProcessWhoseForkWasLost) {
+TEST_F(ProcessTableTest, WalkerForgetsAProcessWhoseForkWasLost) {
   table.walked_thread_ended(7, 8, 5);  // a thread of it is not the process
   table.walked_thread_ended(7, 7, 6);
   table.forget_ended(6);

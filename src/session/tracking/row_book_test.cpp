@@ -106,7 +106,7 @@ TEST_F(RowBookTest, AProgramThatHasHadItsRowsEndsTheRowOfWhoExecutesIt) {
   EXPECT_EQ(name_of(other), "ld");
 }
 
-TEST_F(RowBookTest, ChangedRowsAreToldOnceAndInOrder) {
+TEST_F(RowBookTest, ChangedRowsAreReportedOnceAndInOrder) {
   const auto a = process(10, "a"), b = process(11, "b");
   book.written();
   EXPECT_TRUE(book.changed().processes.empty());

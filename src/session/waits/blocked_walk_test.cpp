@@ -160,7 +160,7 @@ TEST_F(BlockedWalkTest, FindsAFramePointerThatNothingHasSaved) {
   EXPECT_EQ(frames_in(found->stack, caller_of_unknown_size, 64), 1u);
 }
 
-TEST_F(BlockedWalkTest, TellsTheFileBehindADescriptor) {
+TEST_F(BlockedWalkTest, ReportsTheFileBehindADescriptor) {
   int ends[2];
   ASSERT_EQ(::pipe(ends), 0);
   const Target target([&] {

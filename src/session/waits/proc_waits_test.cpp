@@ -81,7 +81,7 @@ class Target {
   pid_t pid_;
 };
 
-TEST(ProcWaits, TellsWhereAllThreadsWaitedAndForHowLong) {
+TEST(ProcWaits, ReportsWhereAllThreadsWaitedAndForHowLong) {
   model::Profile profile;
   model::Builder builder(profile);
   symbolize::Worker symbols({});

@@ -40,7 +40,7 @@ TEST(WaitObjects, LockOfAProcessWhoseNumberIsUsedAgainIsAnotherOne) {
 }
 
 // Two threads that wait at futexes of their own, for one lock.
-TEST(WaitObjects, LockOfParkedThreadsIsToldByItsKey) {
+TEST(WaitObjects, LockOfParkedThreadsIsIdentifiedByItsKey) {
   static std::uint64_t lock = 0;
   model::Profile profile;
   WaitObjects objects(profile);
@@ -73,7 +73,7 @@ TEST(WaitObjects, LocksOfProcessesThatShareARowAreOneObject) {
   EXPECT_EQ(profile.objects.at(one.value), (model::WaitObject{model::ObjectKind::kFutex, {}, 0, 0}));
 }
 
-TEST(WaitObjects, BeyondALimitObjectsAreToldApartByTheirKindOnly) {
+TEST(WaitObjects, BeyondALimitOnlyTheKindDistinguishesObjects) {
   model::Profile profile;
   WaitObjects objects(profile);
   const auto known = objects.find(futex(9, 0x10)).object;

@@ -40,7 +40,7 @@ TEST(TableSpace, RulesOfAllModulesAreSharedAndRowsRenumbered) {
   EXPECT_EQ(kernel.pages[b->first_page], std::uint64_t{b->first_row} | std::uint64_t{b->first_row + 3} << 32);
 }
 
-TEST(TableSpace, FullSpaceIsSaidAndRemovedModulesMakeRoom) {
+TEST(TableSpace, FullSpaceIsReportedAndRemovedModulesMakeRoom) {
   Kernel kernel;
   const unwind_rule rules[] = {unwind_rule{}};
   const std::vector<unwind_row> rows(40, UNWIND_ROW(0, 0));

@@ -40,7 +40,7 @@ TEST(Collector, ABlockBeyondTheLimitIsNeverLive) {
   EXPECT_EQ(slice.rows[1].sums.freed, (Sum{1, 50}));
 }
 
-TEST(Collector, StackIsToldOnceHoweverManyNumbersItHas) {
+TEST(Collector, StackIsDeliveredOnceHoweverManyNumbersItHas) {
   Recording recording;
   recording.tracer.stack(1, 3 * kMs, 3, {0x10, 0x100});  // the content of number 1
   recording.tracer.stack(1, 3 * kMs, 4, {0x30, 0x100}, WALK_NO_RULE);
@@ -395,7 +395,7 @@ TEST(Collector, ASampleIsBelievedWithAMeanThatWasOrderedOnly) {
   EXPECT_LT(recording.collector.live().blocks, 2);
 }
 
-TEST(Collector, StacksAndThreadsBeyondTheBudgetOfARoundAreNotTold) {
+TEST(Collector, StacksAndThreadsBeyondTheBudgetOfARoundAreNotDelivered) {
   Recording recording;
   for (std::uint32_t i = 0; i < 10; ++i) recording.tracer.stack(0, 3 * kMs, 10 + i, {i, 0x100, 0x200});
   for (std::uint32_t i = 0; i < 10; ++i) recording.tracer.thread(0, 4 * kMs, 1000 + i);

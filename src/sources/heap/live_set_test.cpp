@@ -53,7 +53,7 @@ TEST(LiveSet, SizesOfAnyMagnitudeAreKept) {
   }
 }
 
-TEST(LiveSet, BehavesLikeAMapWhateverTheOrder) {
+TEST(LiveSet, BehavesLikeAMapInAnyOrder) {
   std::mt19937_64 random(7);
   for (int round = 0; round < 20; ++round) {
     LiveSet set(random());
@@ -96,7 +96,7 @@ TEST(LiveSet, MillionBlocksTakeLessThan48MB) {
 // Allocators hand out blocks at equal distances. Each recording has a seed of its own, and one that makes
 // searches long would make the collector slow for all of it. With one product instead of two, 50 of these are
 // such seeds.
-TEST(LiveSet, SearchesAreShortWhateverTheSeed) {
+TEST(LiveSet, SearchesAreShortForAnySeed) {
   constexpr std::uint64_t kBlocks = 20'000;
   LiveBlock out;
   for (std::uint64_t seed = 1; seed <= 300; ++seed) {

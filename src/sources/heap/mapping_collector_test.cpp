@@ -14,7 +14,7 @@ MemoryCall unmapped(std::uint64_t time_ns, std::uint64_t at, std::uint64_t pages
   return {time_ns, 1, 7, 99, 11, false, at, pages * kPage, 0, 0};
 }
 
-TEST(MappingCollector, ASliceTellsWhatWasTakenAndGivenBackInIt) {
+TEST(MappingCollector, ASliceHasWhatWasMappedAndReturnedInIt) {
   MappingCollector collector(10 * kSecond);
   collector.take(mapped(10 * kSecond + 1, 5, 0x10000, 4));
   collector.take(mapped(10 * kSecond + 2, 6, 0x50000, 2));

@@ -75,7 +75,7 @@ TEST(ProbeCollector, AnAddressThatIsHandedOutAgainWasFreed) {
   EXPECT_EQ(collector.live(), (Sum{kInterval / 128.0, kInterval}));
 }
 
-TEST(ProbeCollector, MemoryIsBoundedWhateverTheTargetSays) {
+TEST(ProbeCollector, MemoryIsBoundedForAnyTarget) {
   ProbeCollector collector(0, {.max_live_blocks = 10});
   for (std::uint64_t i = 1; i <= 100'000; ++i) collector.take(alloc(i, i, i * 16, 0, UINT64_MAX));
   EXPECT_EQ(collector.counters().not_followed, 99'990U);
@@ -85,7 +85,7 @@ TEST(ProbeCollector, MemoryIsBoundedWhateverTheTargetSays) {
   EXPECT_LE(collector.summary(1).sites.size(), 1U << 16);
 }
 
-TEST(ProbeCollector, ThreadsAndStacksAreToldApart) {
+TEST(ProbeCollector, ThreadsAndStacksAreDistinguished) {
   ProbeCollector collector(0, {});
   collector.take(alloc(1, 1, 0x1000, 64, kInterval, 7));
   collector.take(alloc(2, 1, 0x2000, 64, kInterval, 8));

@@ -26,7 +26,7 @@ TEST(Limits, OfTheMachineAreInKilobytes) {
   EXPECT_EQ(parse_meminfo("MemTotal: 99999999999999999999 kB\nMemAvailable: -1 kB\n"), MachineMemory{});
 }
 
-TEST(Limits, MemoryOfAGroupIsToldInBothVersions) {
+TEST(Limits, MemoryOfAGroupIsReportedInBothVersions) {
   EXPECT_EQ(parse_group_memory(
                 "cache 9\nrss 1\ntotal_rss 4096\ntotal_active_file 100\ntotal_inactive_file 20\n", 1),
             (GroupMemory{4096, 120, {}, {}, {}, {}}));

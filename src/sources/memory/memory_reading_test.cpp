@@ -222,7 +222,7 @@ TEST(MemoryReading, KnowsWhichAnonymousPagesAreThere) {
   }
 }
 
-TEST(MemoryReading, ABudgetEndsItAndAProcessThatIsGoneIsTold) {
+TEST(MemoryReading, ABudgetEndsItAndAProcessThatIsGoneIsReported) {
   const auto reading = read_mappings(::getpid(), 0);
   ASSERT_TRUE(reading) << reading.error().message;
   EXPECT_FALSE(reading->whole);

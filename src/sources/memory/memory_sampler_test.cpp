@@ -72,7 +72,7 @@ TEST(MemorySampler, PressureOfEachResourceIsReadWhereTheKernelCountsIt) {
   }
 }
 
-TEST(MemorySampler, ZombieHasNoMemoryAndAGoneProcessIsTold) {
+TEST(MemorySampler, ZombieHasNoMemoryAndAGoneProcessIsReported) {
   const pid_t child = ::fork();
   if (child == 0) {
     ::prctl(PR_SET_PDEATHSIG, SIGKILL);

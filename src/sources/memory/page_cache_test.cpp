@@ -143,7 +143,7 @@ TEST(CacheUse, NothingIsAskedAfterItsTime) {
   }
 }
 
-TEST(PageCache, OfAMappedDatabaseIsTold) {
+TEST(PageCache, OfAMappedDatabaseIsReported) {
   const TestFile file(8);
   void* mapped = ::mmap(nullptr, 8 * kMiB, PROT_READ, MAP_SHARED, file.fd().get(), 0);
   ASSERT_NE(mapped, MAP_FAILED);

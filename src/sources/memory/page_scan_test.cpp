@@ -81,7 +81,7 @@ Scanned scan_all(FakeKernel& kernel, int* pauses = nullptr) {
   return scanned;
 }
 
-TEST(PageScan, EveryPageComesOnceWhateverTheKernelSaysOfItsEnd) {
+TEST(PageScan, EveryPageComesOnceForAnyEndThatTheKernelReports) {
   for (const bool forgets : {false, true}) {
     FakeKernel kernel;
     kernel.buffer = 100;  // several buffers in one call, as with a vector above 512

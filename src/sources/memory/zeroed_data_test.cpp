@@ -60,7 +60,7 @@ TEST(ZeroedData, EndsWhereItsSegmentEndsInMemory) {
   EXPECT_EQ(end_of_zeroed_data(file, data_at(0x7f0000002000, 0x7f0000005000, 0x2000)), 0x7f0000009000);
 }
 
-TEST(ZeroedData, OfAnotherSegmentNothingIsSaid) {
+TEST(ZeroedData, OfAnotherSegmentIsUnknown) {
   const auto file = file_of({data_segment(0x2000, 0x1000, 0x5000)});
   EXPECT_EQ(end_of_zeroed_data(file, data_at(0x7f0000003000, 0x7f0000005000, 0x8000)), std::nullopt);
   auto code = data_segment(0x2000, 0x1000, 0x5000);

@@ -147,7 +147,7 @@ TEST(Decoder, ProcessOutsideOfOurNamespaceIsLeftOut) {
   EXPECT_FALSE(decode(task_record(PERF_RECORD_EXIT, -1, -1, -1)));
 }
 
-TEST(Decoder, SwitchesTellWhetherTheThreadWantedToRunOn) {
+TEST(Decoder, SwitchesShowWhetherTheThreadWasRunnable) {
   const auto out = static_cast<std::uint16_t>(PERF_RECORD_MISC_SWITCH_OUT);
   const auto preempted = static_cast<std::uint16_t>(out | PERF_RECORD_MISC_SWITCH_OUT_PREEMPT);
   EXPECT_EQ(decode<ThreadSwitched>(Record(PERF_RECORD_SWITCH).trailer(10, 11, 70)),
@@ -170,7 +170,7 @@ TEST(Decoder, LostAndThrottledAreEvents) {
   EXPECT_EQ(decode<Throttled>(throttle(PERF_RECORD_UNTHROTTLE)), (Throttled{90, 3, false}));
 }
 
-TEST(Decoder, LostAndThrottledOfARedirectedEventAreUnderstoodWhateverItsTrailer) {
+TEST(Decoder, LostAndThrottledOfARedirectedEventAreUnderstoodWithAnyTrailer) {
   EXPECT_EQ(decode<Lost>(Record(PERF_RECORD_LOST).put(std::uint64_t{1}).put(std::uint64_t{42})),
             (Lost{0, 42, Lost::What::kRecords}));
   EXPECT_EQ(decode<Throttled>(Record(PERF_RECORD_THROTTLE).put(std::uint64_t{90})), (Throttled{90, 3, true}));

@@ -327,7 +327,7 @@ TEST(PerfSampler, LittleLockedMemoryIsSharedEvenlyByAllCpus) {
   });
 }
 
-TEST(PerfSampler, TellsWhatIsWrong) {
+TEST(PerfSampler, ReportsWhatIsWrong) {
   PerfSamplerOptions options;
   options.stack_bytes = 65536;
   EXPECT_EQ(PerfSampler::open(::getpid(), options).error().kind, ErrorKind::kUsage);

@@ -55,7 +55,7 @@ TEST(SideBand, EventsOfCpusThatStayedOnRun) {
   }
 }
 
-TEST(SideBand, TellsTheLifeOfAProcess) {
+TEST(SideBand, ReportsTheLifeOfAProcess) {
   FATHOM_NEEDS_EVENT(-1, 0, false);
   auto side_band = SideBand::open();
   ASSERT_TRUE(side_band) << side_band.error().message;

@@ -108,7 +108,7 @@ TEST(WaitBook, AShortWaitStandsForThoseThatWereNotLookedAt) {
   EXPECT_NEAR(time_of_stacks(out)[1], 5000.0 * kMs, 300.0 * kMs);
 }
 
-TEST(WaitBook, SwitchesTellTheEndsOfAWaitThatWasLookedAt) {
+TEST(WaitBook, SwitchesGiveTheEndsOfAScannedWait) {
   WaitBook book(true);
   book.add(kPid, kTid, 0, {0, 0, 1}, false);
   book.switched({.time_ns = 0, .pid = kPid, .tid = kTid, .out = false});
@@ -179,7 +179,7 @@ TEST(WaitBook, AThreadThatEndsGivesOutWhatItHas) {
   EXPECT_EQ(out.size(), 2u);
 }
 
-TEST(WaitBook, AShortLifeIsToldByItsSwitches) {
+TEST(WaitBook, AShortLifeComesFromItsSwitches) {
   WaitBook book(true);
   book.add(kPid, kTid, 10 * kMs, {}, false);
   book.switched({.time_ns = 11 * kMs, .pid = kPid, .tid = kTid, .out = false});

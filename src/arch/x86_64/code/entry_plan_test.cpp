@@ -165,7 +165,7 @@ TEST(EntryPlan, BranchesOnAVectorMaskAreRefused) {
   EXPECT_EQ(refusal("c5 78 85 a5 00 00 00 c3"), "a branch on a vector mask (jknzd) at +0");
 }
 
-TEST(EntryPlan, PlacesWhereSomebodyElseMayComeInAreRefused) {
+TEST(EntryPlan, PlacesWithOtherEntriesAreRejected) {
   EXPECT_EQ(refusal("cc 48 89 e5 53 c3"), "a breakpoint at +0");
   EXPECT_EQ(refusal("55 f3 0f 1e fa c3"), "an indirect branch may land at +1 (endbr64)");
   // Not the endbr64 that compilers put at the start: with a prefix, five bytes.
@@ -173,7 +173,7 @@ TEST(EntryPlan, PlacesWhereSomebodyElseMayComeInAreRefused) {
   EXPECT_EQ(refusal("c7 f8 10 00 00 00 c3"), "a transaction starts at +0");
 }
 
-TEST(EntryPlan, ABranchIntoTheChangedBytesIsRefusedWhereverItStands) {
+TEST(EntryPlan, ABranchIntoTheChangedBytesIsRejectedFromAnyPlace) {
   // ...; jmp to +1, where push %rbp was followed by mov
   EXPECT_EQ(refusal("55 48 89 e5 53 eb fa"), "the branch at +5 goes to +1, into the bytes that change");
   // From among the moved instructions themselves: a loop around the second one.

@@ -63,7 +63,7 @@ TEST(StableCode, StubsAndWhatIsNoCodeSayNothing) {
   EXPECT_EQ(stable_code(cut, kHere, kAnywhere), std::nullopt) << "a call without its target";
 }
 
-TEST(StableCode, TheSizeTellsFunctionsApartThatBeginAlike) {
+TEST(StableCode, TheSizeDistinguishesFunctionsThatBeginAlike) {
   const Bytes large((256 << 10) + 100, std::byte{0x90}), larger((256 << 10) + 101, std::byte{0x90});
   EXPECT_NE(stable_code(large, kHere, kAnywhere), stable_code(larger, kHere, kAnywhere));
   EXPECT_LT(stable_code(larger, kHere, kAnywhere)->size(), larger.size());
