@@ -170,7 +170,7 @@ Result<Table> build_table(const elf::ElfFile& file, const TableOptions& options)
   table.fdes = pieces.size() - std::min<std::uint64_t>(pieces.size(), table.go_functions);
   table.skipped += cfi.skipped;
   table.unsupported = cfi.unsupported;
-  end_at_context_starts(file, ranges, rules, cfi, pieces);
+  if (options.synthesize) end_at_context_starts(file, ranges, rules, cfi, pieces);
   resolve_overlaps(pieces);
   if (options.synthesize) {
     add_entry(file, ranges, pieces, rules, cfi);

@@ -34,7 +34,8 @@ struct Table {
 };
 
 struct TableOptions {
-  // Make rows for functions that have a symbol and no call frame information.
+  // Make rows that the file does not have: for functions with a symbol and no call frame information, and for the ends of walks
+  // where the stack of a context begins.
   bool synthesize = true;
   // Look for functions in code that has neither, and make rows for them.
   bool guess = true;
