@@ -3,7 +3,8 @@
 // script`. Folded stacks and exports have no peer unless one is installed. The real tools make the files
 // here, on third-party programs; a dump of a large binary is made of its own calls.
 //
-// ROUNDS (5). DUMP_PROGRAM: the program whose addresses the dump has (cc1plus, or fathom itself).
+// ROUNDS (5). ONLY (dump, heaptrack, perf, text, exports): one of them. DUMP_PROGRAM: the program whose
+// addresses the dump has (cc1plus, or fathom itself).
 #include <elf.h>
 #include <fmt/format.h>
 
@@ -15,10 +16,12 @@
 #include <random>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/mapping.h"
 #include "bench/support/big_profile.h"
+#include "bench/support/large_text.h"
 #include "bench/support/statistics.h"
 #include "elf/elf_file.h"
 #include "store/writer.h"
@@ -47,20 +50,6 @@ struct Cost {
     return {file, name, median_and_range(seconds, 2), median_and_range(cpu, 2), median_and_range(mib, 0)};
   }
 };
-
-// A million lines of 51 bytes, nearly all of them different, in no order.
-void write_folded(const std::string& path) {
-  constexpr const char* kCrates[] = {"reth_db", "reth_trie", "tokio", "hyper", "alloy",
-                                     "revm",    "std",       "core",  "rayon", "mdbx"};
-  std::mt19937_64 random(1);
-  std::ofstream file(path);
-  for (int line = 0; line < 1'000'000; ++line) {
-    std::string text = "main";
-    for (std::uint64_t depth = 2 + random() % 3; depth-- > 0;)
-      text += fmt::format(";{}::f{}", kCrates[random() % std::size(kCrates)], random() % 300);
-    file << fmt::format("{};leaf{} {}\n", text, line % 5000, 1 + random() % 9);
-  }
-}
 
 // The places behind calls of `program`, which is what a heap dump has: five bytes that call a place of the same section.
 std::vector<std::uint64_t> return_addresses(const elf::ElfFile& file, std::size_t wanted) {
@@ -129,8 +118,11 @@ class Readers {
     std::vector<std::string> arguments = command;
     arguments.insert(arguments.end(), {"-o", folder_ / "out", "--force"});
     costs_.push_back({file, "fathom " + words, support::fathom_command(arguments), {}, {}, {}});
+    if (!peer.empty()) add_peer(file, peer);
+  }
+  void add_peer(const std::string& file, const std::string& peer) {
     const std::string program = peer.substr(0, peer.find(' '));
-    if (!peer.empty() && support::find_program(program))
+    if (support::find_program(program))
       costs_.push_back({file, program, {"sh", "-c", to_shell(peer)}, {}, {}, {}});
   }
 
@@ -180,12 +172,25 @@ class Readers {
       add("a million samples", {"export", recording, "--to", format});
   }
 
-  void add_folded() {
-    const std::string folded = folder_ / "million.folded";
-    write_folded(folded);
-    add("a million different folded stacks", {"report", folded});
-    add("a million different folded stacks", {"flamegraph", folded},
-        fmt::format("inferno-flamegraph {}", folded));
+  // STACKS: how many different ones.
+  void add_large_text() {
+    const char* asked = std::getenv("STACKS");
+    const std::size_t stacks = asked != nullptr ? std::strtoull(asked, nullptr, 10) : 1'000'000;
+    const std::string folded = folder_ / "large.folded", script = folder_ / "large.perf.txt";
+    write_large_folded(folded, stacks);
+    write_large_perf_script(script, stacks);
+    const auto file = [&](const std::string& path, const std::string& what) {
+      return fmt::format("{} different stacks, {}, {} MiB", stacks, what,
+                         std::filesystem::file_size(path) >> 20);
+    };
+    const std::string as_folded = file(folded, "folded"), as_script = file(script, "perf script");
+    add(as_folded, {"report", folded});
+    add(as_folded, {"flamegraph", folded}, "flamegraph.pl " + folded);
+    add_peer(as_folded, "inferno-flamegraph " + folded);
+    for (const char* format : {"pprof", "folded"}) add(as_folded, {"export", folded, "--to", format});
+    add(as_script, {"report", script});
+    add(as_script, {"export", script, "--to", "folded"}, "inferno-collapse-perf " + script);
+    add_peer(as_script, "stackcollapse-perf.pl " + script);
   }
 
   void measure() {
@@ -206,11 +211,13 @@ class Readers {
 
 int main() {
   fathom::bench::Readers readers;
-  readers.add_dump();
-  readers.add_heaptrack();
-  readers.add_perf();
-  readers.add_folded();
-  readers.add_exports();
+  const char* only = std::getenv("ONLY");
+  const auto is_asked = [&](std::string_view what) { return only == nullptr || what == only; };
+  if (is_asked("dump")) readers.add_dump();
+  if (is_asked("heaptrack")) readers.add_heaptrack();
+  if (is_asked("perf")) readers.add_perf();
+  if (is_asked("text")) readers.add_large_text();
+  if (is_asked("exports")) readers.add_exports();
   readers.measure();
   return 0;
 }
