@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <cstdio>
+#include <functional>
 #include <memory>
 #include <optional>
 
@@ -52,14 +53,16 @@ struct ExportInput {
   const ExportArguments& arguments;
 };
 
-Result<std::string> export_folded(const ExportInput& input) {
+// Piece by piece: the text may be ten times as large as the profile.
+Result<> stream_folded(const ExportInput& input, const std::function<void(std::string_view)>& take) {
   const analysis::CallTree tree = analysis::build_call_tree(input.profile, input.tree);
   if (tree.samples == 0) {
     return fail(ErrorKind::kNotFound,
                 fmt::format("no samples of metric {} in this selection", model::to_string(tree.metric)),
                 "fathom report FILE shows what the file holds");
   }
-  return present::write_folded(tree, {.mark_inlined = input.arguments.mark_inlined});
+  present::write_folded(tree, {.mark_inlined = input.arguments.mark_inlined}, take);
+  return {};
 }
 
 Result<std::string> export_massif(const ExportInput& input) {
@@ -243,14 +246,15 @@ Result<std::string> export_firefox(const ExportInput& input) {
 // One row per format that can be written. Longer endings stand before those that they end in.
 struct ExportFormat {
   std::string_view name;
-  std::string_view ending;  // of files, for -o without --to
-  Result<std::string> (*write)(const ExportInput&);
+  std::string_view ending;                           // of files, for -o without --to
+  Result<std::string> (*write)(const ExportInput&);  // null: it is written in pieces
+  Result<> (*stream)(const ExportInput&, const std::function<void(std::string_view)>& take) = nullptr;
 };
 constexpr ExportFormat kFormats[] = {
     {"callgrind", ".callgrind", export_callgrind},
     {"dot", ".dot", export_dot},
     {"firefox", ".firefox.json", export_firefox},
-    {"folded", ".folded", export_folded},
+    {"folded", ".folded", nullptr, stream_folded},
     {"heaptrack", ".heaptrack", export_heaptrack},
     {"html", ".html", export_html},
     {"massif", "massif.out", export_massif},
@@ -293,6 +297,14 @@ Result<int> run_export(const ExportArguments& arguments) {
   tree.fold_generics = arguments.fold_generics;
   tree.selection.fold_idle = arguments.fold_idle;
   if (arguments.parts) return export_pprof_parts({*profile, tree, arguments});
+  if ((*format)->stream != nullptr) {
+    OutputStream output(arguments.output);
+    const Result<> streamed =
+        (*format)->stream({*profile, tree, arguments}, [&](std::string_view piece) { output.add(piece); });
+    if (!streamed) return within(arguments.file, streamed.error());
+    if (const Result<> written = output.finish(); !written) return tl::unexpected(written.error());
+    return kDone;
+  }
   const Result<std::string> content = (*format)->write({*profile, tree, arguments});
   if (!content) return within(arguments.file, content.error());
   const Result<> written = write_output(*content, arguments.output);

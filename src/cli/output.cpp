@@ -9,7 +9,6 @@
 
 #include "analysis/core/words.h"
 #include "base/files.h"
-#include "base/output_file.h"
 #include "cli/earlier_results.h"
 
 namespace fathom::cli {
@@ -34,19 +33,6 @@ std::size_t color_length(std::string_view text) {
   if (!text.starts_with("\x1b[")) return 0;
   const std::size_t end = text.find_first_not_of("0123456789;", 2);
   return end != text.npos && text[end] == 'm' ? end + 1 : 0;
-}
-
-Result<> write_to_file(std::string_view content, const OutputPath& output) {
-  OutputOptions options;
-  options.replaceable = earlier_result_of(content);
-  options.force = output.force;
-  options.streams = true;
-  auto file = OutputFile::open(output.path, options);
-  if (!file) return tl::unexpected<Error>(file.error());
-  if (auto written = file->write(content); !written) return written;
-  if (auto published = file->publish(); !published) return published;
-  if (file->place() == OutputFile::Place::kThere) return {};
-  return fail(ErrorKind::kSystem, output.path + ": removed or replaced as soon as it was written");
 }
 
 }  // namespace
@@ -82,18 +68,53 @@ std::string text_for_terminal(std::string_view content) {
   return out;
 }
 
-Result<> write_output(std::string_view content, const OutputPath& output) {
+OutputStream::OutputStream(const OutputPath& output)
+    : output_(output), to_file_(!output.path.empty() && !is_standard_output(output.path)) {
   // Only here, and not from the start: a launched command would inherit an ignored SIGPIPE.
   struct sigaction ignore {};
-  struct sigaction before {};
   ignore.sa_handler = SIG_IGN;
-  ::sigaction(SIGPIPE, &ignore, &before);
-  const bool to_standard_output = output.path.empty() || is_standard_output(output.path);
-  Result<> result = !to_standard_output            ? write_to_file(content, output)
-                    : ::isatty(STDOUT_FILENO) == 1 ? write_standard_output(text_for_terminal(content))
-                                                   : write_standard_output(content);
-  ::sigaction(SIGPIPE, &before, nullptr);
-  return result;
+  ::sigaction(SIGPIPE, &ignore, &before_);
+}
+
+OutputStream::~OutputStream() {
+  ::sigaction(SIGPIPE, &before_, nullptr);
+}
+
+void OutputStream::add(std::string_view piece) {
+  if (!result_) return;
+  if (!to_file_) {
+    result_ = ::isatty(STDOUT_FILENO) == 1 ? write_standard_output(text_for_terminal(piece))
+                                           : write_standard_output(piece);
+    return;
+  }
+  if (!file_) open(piece);
+  if (result_) result_ = file_->write(piece);
+}
+
+void OutputStream::open(std::string_view first) {
+  OutputOptions options;
+  options.replaceable = earlier_result_of(first);
+  options.force = output_.force;
+  options.streams = true;
+  auto file = OutputFile::open(output_.path, options);
+  if (file)
+    file_.emplace(std::move(*file));
+  else
+    result_ = tl::unexpected<Error>(file.error());
+}
+
+Result<> OutputStream::finish() {
+  if (to_file_ && !file_ && result_) open({});
+  if (!result_ || !to_file_) return result_;
+  if (auto published = file_->publish(); !published) return published;
+  if (file_->place() == OutputFile::Place::kThere) return {};
+  return fail(ErrorKind::kSystem, output_.path + ": removed or replaced as soon as it was written");
+}
+
+Result<> write_output(std::string_view content, const OutputPath& output) {
+  OutputStream stream(output);
+  stream.add(content);
+  return stream.finish();
 }
 
 std::size_t output_width() {

@@ -2,10 +2,13 @@
 #pragma once
 
 #include <CLI/CLI.hpp>
+#include <csignal>
 #include <cstddef>
+#include <optional>
 #include <string>
 #include <string_view>
 
+#include "base/output_file.h"
 #include "base/result.h"
 
 namespace fathom::cli {
@@ -21,6 +24,27 @@ void add_output_options(CLI::App& app, OutputPath& output, const std::string& de
 // says. An existing file is replaced when it is empty or an earlier result of the same kind
 // (earlier_results.h); a report as text has no kind, and needs --force. Pipes and devices are written into. A reader that has seen enough ("| head") is no error.
 Result<> write_output(std::string_view content, const OutputPath& output);
+
+// The same of a result that comes in pieces, the first of which is enough to tell its kind; for a terminal each ends with a line.
+// A file appears when it is finished, and not before.
+class OutputStream {
+ public:
+  explicit OutputStream(const OutputPath& output);
+  OutputStream(const OutputStream&) = delete;
+  OutputStream& operator=(const OutputStream&) = delete;
+  ~OutputStream();
+  void add(std::string_view piece);  // an error is what finish() returns; the rest is dropped
+  Result<> finish();                 // once
+
+ private:
+  void open(std::string_view first);
+
+  OutputPath output_;
+  bool to_file_;
+  struct sigaction before_ {};  // of SIGPIPE
+  std::optional<OutputFile> file_;
+  Result<> result_;
+};
 
 // What of a result a terminal gets: text, line ends, tabs and colours. JSON and exports hold names as they are in the files of
 // the target, and such a name is a command to the terminal if it likes. Files and pipes get every byte.
