@@ -91,7 +91,7 @@ std::string RareStacks::note(std::int64_t total) const {
   if (stacks == 0) return "";
   const double share = total > 0 ? std::min(1.0, static_cast<double>(value) / static_cast<double>(total)) : 0;
   return fmt::format(
-      "The file has more different stacks than fathom keeps ({} million): {} rare calls, each with at most {:.4f} % of all, are merged into their callers. At most {:.1f} % of all lost its innermost calls this way; the sums are exact.",
+      "The file has more different stacks than fathom keeps ({} million): {} rare calls, each with at most {:.2g} % of all, are merged into their callers. At most {:.1f} % of all lost its innermost calls this way; the sums are exact.",
       kMostStacks / 1'000'000, stacks,
       total > 0 ? 100 * static_cast<double>(largest) / static_cast<double>(total) : 0, 100 * share);
 }

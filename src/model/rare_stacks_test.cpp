@@ -99,7 +99,7 @@ TEST(RareStacks, ASmallProfileIsLeftAsItIs) {
 
 TEST(RareStacks, TheNoteSaysHowMuchIsMerged) {
   const RareStacks folded{.stacks = 70, .value = 25, .largest = 2};
-  EXPECT_THAT(folded.note(200), HasSubstr("70 rare calls, each with at most 1.0000 % of all"));
+  EXPECT_THAT(folded.note(200), HasSubstr("70 rare calls, each with at most 1 % of all"));
   EXPECT_THAT(folded.note(200), HasSubstr("At most 12.5 % of all"));
 }
 
