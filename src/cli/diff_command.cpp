@@ -351,9 +351,15 @@ std::string power_text(const analysis::DiffReport& report, double change) {
 }
 
 std::vector<present::FailedCondition> failed_of(const std::vector<analysis::DiffReport>& reports,
+                                                const std::vector<analysis::Total>& totals,
                                                 const std::vector<analysis::FailCondition>& conditions) {
   std::vector<present::FailedCondition> failed;
   for (const analysis::FailCondition& condition : conditions) {
+    if (condition.total) {
+      std::vector<analysis::Failure> failures = analysis::failures_of(totals, condition);
+      if (!failures.empty()) failed.push_back({condition, {}, std::move(failures)});
+      continue;
+    }
     const model::Metric metric = condition.metric.value_or(reports.front().metric);
     for (const analysis::DiffReport& report : reports) {
       if (report.metric != metric) continue;
@@ -365,9 +371,18 @@ std::vector<present::FailedCondition> failed_of(const std::vector<analysis::Diff
   return failed;
 }
 
-void say_failed(const std::vector<analysis::DiffReport>& reports,
+void say_failed(const std::vector<analysis::DiffReport>& reports, const std::vector<analysis::Total>& totals,
                 const std::vector<present::FailedCondition>& failed) {
   for (const present::FailedCondition& row : failed) {
+    if (row.condition.total) {
+      const auto total = std::find_if(totals.begin(), totals.end(), [&](const analysis::Total& one) {
+        return one.kind == *row.condition.total && one.name == row.failures.front().name;
+      });
+      if (total != totals.end())
+        say("fathom: {} holds: {}\n", analysis::printable(row.condition.text),
+            present::total_sentence(*total, reports.front().work));
+      continue;
+    }
     for (const analysis::DiffReport& report : reports) {
       if (report.metric != row.metric) continue;
       const analysis::Failure& first = row.failures.front();
@@ -389,9 +404,16 @@ analysis::SideQuality quality_of(const std::vector<analysis::DiffRun>& side) {
 
 // A check that can never fail is worse than none.
 Result<> can_fail(const std::vector<analysis::DiffReport>& reports,
+                  const std::vector<analysis::Total>& totals,
                   const std::vector<analysis::FailCondition>& conditions) {
   std::set<std::string> told;  // the same condition may be given twice
   for (const analysis::FailCondition& condition : conditions) {
+    if (condition.total) {
+      if (!analysis::finds_its_name(totals, condition) && told.insert(condition.text).second)
+        say("fathom: {}: not known of both sides, so this can never hold\n",
+            analysis::printable(condition.text));
+      continue;
+    }
     const model::Metric metric = condition.metric.value_or(reports.front().metric);
     for (const analysis::DiffReport& report : reports) {
       if (report.metric != metric) continue;
@@ -438,9 +460,10 @@ Result<int> run_diff(const DiffArguments& arguments) {
   const Result<std::vector<analysis::DiffReport>> reports = compare(arguments, inputs, conditions);
   if (!reports) return tl::unexpected(reports.error());
 
-  if (const Result<> checked = can_fail(*reports, conditions); !checked)
+  const std::vector<analysis::Total> totals = analysis::make_totals(inputs.base, inputs.fresh, *reports);
+  if (const Result<> checked = can_fail(*reports, totals, conditions); !checked)
     return tl::unexpected(checked.error());
-  const std::vector<present::FailedCondition> failed = failed_of(*reports, conditions);
+  const std::vector<present::FailedCondition> failed = failed_of(*reports, totals, conditions);
   present::DiffTextOptions style;
   style.style.width = arguments.wide ? 0 : output_width();
   style.style.cut_names = arguments.output.path.empty() && output_is_narrow();
@@ -454,7 +477,6 @@ Result<int> run_diff(const DiffArguments& arguments) {
       arguments.selection.metric.empty() ? analysis::make_memory_diff(inputs.base, inputs.fresh)
                                          : std::nullopt;
   style.memory = memory ? &*memory : nullptr;
-  const std::vector<analysis::Total> totals = analysis::make_totals(inputs.base, inputs.fresh, *reports);
   style.totals = &totals;
   const analysis::DiffQuality quality{quality_of(inputs.base), quality_of(inputs.fresh)};
   style.quality = &quality;
@@ -471,7 +493,7 @@ Result<int> run_diff(const DiffArguments& arguments) {
     if (const Result<> drawn = draw(arguments, reports->front()); !drawn)
       return tl::unexpected(drawn.error());
   }
-  say_failed(*reports, failed);
+  say_failed(*reports, totals, failed);
   return failed.empty() ? kDone : kConditionHeld;
 }
 
@@ -503,7 +525,8 @@ Run add_diff(CLI::App& app) {
                  "exit with 5 if this changed: 'total > +5%', 'self > +5% : NAME'")
       ->type_name("EXPR")
       ->expected(1)
-      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
+      ->allow_extra_args(false);  // a file may follow
   app.add_option("--power", arguments->power, "print how long or how often to record to see a change of N %")
       ->type_name("N%");
   app.add_option("--flamegraph", arguments->flamegraph, "also draw the differences as SVG")

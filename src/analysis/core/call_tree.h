@@ -73,6 +73,7 @@ struct CallTree {
   std::int64_t shrunk = 0;
   std::int64_t idle_ns = 0;  // left out by drop_idle, in so many threads
   std::uint64_t idle_threads = 0;
+  std::int64_t queue_ns = 0;   // left out by drop_queue
   std::int64_t tracer = 0;     // left out: what fathom's own heap tracer took in the target, in `unit`
   std::uint64_t filtered = 0;  // samples and waits of this metric that the selection left out
   // How many equal, independent samples would be as certain as these: total^2 / variance, which for samples
@@ -88,7 +89,10 @@ struct TreeOptions {
   bool thread_roots = true;    // the first frame is the thread's name
   bool reverse = false;        // from the leaf to the root: what is merged is who called it
   bool fold_generics = false;  // "Vec<..>::push"; see fold_generics.h
-  bool drop_idle = false;      // idle waits (idle.h) are left out and counted: CallTree::idle_ns
+  bool drop_queue =
+      false;  // time in which a thread had no CPU is no function's: that of the run queue is left out and counted
+              // (CallTree::queue_ns), that of a quota stands at the root
+  bool drop_idle = false;    // idle waits (idle.h) are left out and counted: CallTree::idle_ns
   bool fold_kernel = false;  // of a wait's stack, what the kernel did to wait is left out: its cause says it
   bool fold_recursion = false;  // a function that calls itself is one frame
 };

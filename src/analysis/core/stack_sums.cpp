@@ -105,6 +105,11 @@ class Adder {
           tree_.idle_ns = INT64_MAX;
         if (row.queued_ns == 0) continue;
       }
+      const bool queues = row.queued_ns != 0 && row.queue_cause == Cause::kRunQueue;
+      if (queues && options_.drop_queue) {
+        add_up(tree_.queue_ns, weighted_ns(row.queued_ns, waits.queue_weight(row)));
+        if (row.waited_ns == 0 || dropped) continue;
+      }
       ++tree_.samples;
       ++tree_.waits;
       if (row.waited_ns != 0 && !dropped) {
@@ -114,9 +119,9 @@ class Adder {
                    : cause_row(row.cause);
         add_wait(wait.thread, folded ? 0 : wait.stack.value, cause, row.waited_ns, waits.weight(row));
       }
-      if (row.queued_ns != 0)
-        add_wait(wait.thread, wait.stack.value, cause_row(row.queue_cause), row.queued_ns,
-                 waits.queue_weight(row));
+      if (row.queued_ns != 0 && !(queues && options_.drop_queue))
+        add_wait(wait.thread, options_.drop_queue ? 0 : wait.stack.value, cause_row(row.queue_cause),
+                 row.queued_ns, waits.queue_weight(row));
     }
     tree_.idle_threads = idle_threads.size();
   }

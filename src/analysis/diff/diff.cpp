@@ -76,13 +76,43 @@ bool is_left_over(const std::vector<const DiffRun*>& runs, std::size_t base_runs
                      [&](const DiffRun* run) { return busyness_of(*run, options.metric) > kBusyMachine; });
 }
 
+// "cpu-clock", "instructions": of what the values of a metric are counts.
+std::string counted_by(const DiffRun& run, Metric metric) {
+  if (metric != Metric::kCpu) return std::string(model::to_string(metric));
+  const std::string unit = unit_of(*run.profile, metric);
+  if (unit != "samples" && unit != "ns") return printable(unit);
+  return run.profile->meta.event.empty() ? unit : printable(run.profile->meta.event);
+}
+
+bool count_the_same(const std::vector<const DiffRun*>& runs, Metric metric) {
+  if (metric != Metric::kCpu) return true;
+  return std::all_of(runs.begin(), runs.end(), [&](const DiffRun* run) {
+    const model::Profile &one = *run->profile, &first = *runs.front()->profile;
+    // Files that do not say which event they have are believed to have the other's.
+    const bool events =
+        one.meta.event.empty() || first.meta.event.empty() || one.meta.event == first.meta.event;
+    const auto is_time = [&](const model::Profile& profile) { return base_unit(profile, metric) > 0; };
+    return events && (unit_of(one, metric) == unit_of(first, metric) || (is_time(one) && is_time(first)));
+  });
+}
+
+bool any_difference(const std::vector<const DiffRun*>& runs, Metric metric) {
+  return metric == Metric::kCpu && std::any_of(runs.begin(), runs.end(), [](const DiffRun* run) {
+           for (const model::Sample& sample : run->profile->all_samples())
+             if (sample.metric == Metric::kCpu && sample.value < 0) return true;
+           return false;
+         });
+}
+
 Normalization choose(const std::vector<const DiffRun*>& runs, std::size_t base_runs,
                      const DiffOptions& options) {
   if (options.normalization) return *options.normalization;
   const auto all = [&](const auto& holds) {
     return std::all_of(runs.begin(), runs.end(), [&](const DiffRun* run) { return holds(*run); });
   };
+  if (!count_the_same(runs, options.metric)) return Normalization::kShare;
   if (all([](const DiffRun& run) { return run.work > 0; })) return Normalization::kWork;
+  if (any_difference(runs, options.metric)) return Normalization::kAbsolute;
   // What grows with the time that is recorded; what is live at a moment does not.
   const bool flows = options.metric != Metric::kHeapLive && options.metric != Metric::kHeapPeak &&
                      options.metric != Metric::kHeapLeaked;
@@ -106,6 +136,7 @@ class Comparison {
   }
 
   Result<DiffReport> make() {
+    if (const Result<> sound = check_division(); !sound) return tl::unexpected(sound.error());
     report_.normalization = choose(runs_, report_.base_runs, options_);
     report_.busy_machine = !options_.normalization && report_.normalization == Normalization::kShare &&
                            is_left_over(runs_, report_.base_runs, options_);
@@ -118,7 +149,8 @@ class Comparison {
                   fmt::format("neither side has anything of metric {} in this selection",
                               model::to_string(options_.metric)),
                   "fathom report FILE says what a file holds");
-    kernel_parts_ = kernel_parts(report_.tree);
+    waits_ = options_.metric == Metric::kOffCpu || options_.metric == Metric::kWall;
+    kernel_parts_ = waits_ ? device_parts(report_.tree) : kernel_parts(report_.tree);
     for (const DiffRun* run : runs_)
       measured_.push_back(options_.metric == Metric::kCpu ? measured_cpu_ns(*run) : std::nullopt);
     all_measured_ = std::all_of(measured_.begin(), measured_.end(),
@@ -129,6 +161,10 @@ class Comparison {
       scales_.push_back(*scale);
     }
     report_.unit = unit();
+    if (options_.metric == Metric::kCpu) {
+      const std::string counted = unit_of(*runs_.front()->profile, Metric::kCpu);
+      if (counted != "samples" && counted != "ns") report_.counted = counted;
+    }
     describe_sides();
     compare_all();
     doubt();
@@ -137,6 +173,22 @@ class Comparison {
   }
 
  private:
+  // Amounts of two events have no quotient, and parts of a whole in which some are negative are no shares of it.
+  Result<> check_division() const {
+    if (!options_.normalization) return {};
+    const bool share = *options_.normalization == Normalization::kShare;
+    if (!share && !count_the_same(runs_, options_.metric))
+      return fail(ErrorKind::kUsage,
+                  fmt::format("base counts {} and new counts {}: their amounts cannot be compared",
+                              counted_by(*runs_.front(), options_.metric),
+                              counted_by(*runs_.back(), options_.metric)),
+                  "--normalize share, or two recordings of one event");
+    if (share && any_difference(runs_, options_.metric))
+      return fail(ErrorKind::kUsage, "values below 0 are differences, which have no shares",
+                  "--normalize absolute");
+    return {};
+  }
+
   bool is_base(std::size_t run) const { return run < report_.base_runs; }
 
   void cut_into_pieces() {
@@ -147,7 +199,7 @@ class Comparison {
       options.selection.metric = options_.metric;
       options.fold_generics = options_.fold_generics;
       options.fold_kernel = true;
-      options.drop_idle = true;
+      options.drop_idle = options.drop_queue = true;
       UnionRun row{run->profile, std::move(options), {}, run->codes};
       const DiffWindow window = window_of(*run);
       // The heap's windows are made of slices, and what is live is no sum over them.
@@ -194,10 +246,11 @@ class Comparison {
     scale.weight = effective >= kExact ? 0 : effective > 0 ? whole / effective : 1;
     const bool one_process = std::all_of(runs_.begin(), runs_.end(),
                                          [&](const DiffRun* other) { return other->profile == run.profile; });
-    const bool waits = options_.metric == Metric::kOffCpu || options_.metric == Metric::kWall;
     // Of waits every one was seen, so their spread over time is all that tells how they vary.
-    if (waits) scale.whole_run = false;
-    scale.own_spread = one_process ? 0 : waits ? kRunToRunOfWaits : kRunToRun;
+    if (waits_) scale.whole_run = false;
+    scale.own_spread = one_process ? 0 : kRunToRun;
+    if (waits_ && !one_process && spread_is_assumed(report_.base_runs, runs_.size()))
+      assume_spread_of_waits(scale, *run.profile);
     const Measured* cpu = all_measured_ ? &*measured_[index] : nullptr;
     if (!one_process && options_.metric == Metric::kCpu) {
       const bool phases =
@@ -244,6 +297,7 @@ class Comparison {
         if (!(run.work > 0))
           return needs("how much work was done is not known", "--work-base N --work-new M");
         scale.factor = base / run.work;
+        scale.of_work = true;
         if (cpu != nullptr) scale.known_total = cpu->value / run.work;
         break;
     }
@@ -400,7 +454,7 @@ class Comparison {
       function.kind = place.kind;
       const bool in_kernel = place.kind == NodeKind::kKernel;
       if (in_kernel) kernel_modules.insert(place.module);
-      judged(row(tree.place_self, at), function.self, in_kernel ? 1 : 0);
+      judged(row(tree.place_self, at), function.self, waits_ ? kernel[at] : in_kernel ? 1 : 0);
       judged(row(tree.place_total, at), function.total, kernel[at]);
       report_.rows.push_back(std::move(function));
     }
@@ -412,7 +466,9 @@ class Comparison {
     for (std::size_t at = 0; at < tree.modules.size(); ++at) {
       DiffGroup group{tree.modules[at], {}};
       judged(row(tree.module_self, at), group.self,
-             kernel_modules.contains(static_cast<std::uint32_t>(at)) ? 1 : 0);
+             waits_                                                    ? kernel.back()
+             : kernel_modules.contains(static_cast<std::uint32_t>(at)) ? 1
+                                                                       : 0);
       if (group.self.base != 0 || group.self.fresh != 0) report_.modules.push_back(std::move(group));
     }
     report_.looked_at = chances_.size();
@@ -471,7 +527,7 @@ class Comparison {
     }
     for (const auto& [name, values] : crates) {
       DiffGroup group{std::string(name), {}};
-      test(values, group.self);
+      test(values, group.self, waits_ ? with_kernel(kernel_parts_.back()) : scales_);
       if (group.self.base != 0 || group.self.fresh != 0) report_.crates.push_back(std::move(group));
     }
   }
@@ -582,7 +638,8 @@ class Comparison {
   std::vector<const DiffRun*> runs_;
   std::vector<std::size_t> pieces_;
   std::vector<RunScale> scales_;
-  std::vector<double> kernel_parts_;               // kernel_parts()
+  bool waits_ = false;                // time that was waited is a part of what is compared
+  std::vector<double> kernel_parts_;  // what varies most, by place: the kernel's, of waits those for devices
   std::vector<std::optional<Measured>> measured_;  // CPU time by run
   bool all_measured_ = false;
   std::vector<double> chances_;

@@ -88,6 +88,7 @@ struct DiffReport {
   Normalization normalization = Normalization::kPerSecond;
   DiffUnit unit = DiffUnit::kOfCore;
   std::string count_unit;  // of kCount: "samples", "allocations"
+  std::string counted;     // of metric cpu where its values are no CPU time: "instructions"
   std::string work;        // of kWork: what a unit is called
   DiffSide base, fresh;
   std::vector<Doubt> doubts;

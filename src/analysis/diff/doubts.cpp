@@ -57,10 +57,18 @@ std::string completeness(const model::Profile& profile) {
 }  // namespace
 
 double cpu_wait_share(const model::Profile& profile) {
-  const double waited_s = number_of(fact(profile, "cpu_wait_ms")) * 1e-3;
-  const double ran_s = profile.meta.frequency_hz == 0 ? 0
-                                                      : profile.quality.expected_samples /
-                                                            static_cast<double>(profile.meta.frequency_hz);
+  double waited_s = number_of(fact(profile, "cpu_wait_ms")) * 1e-3;
+  double ran_s = profile.meta.frequency_hz == 0
+                     ? 0
+                     : profile.quality.expected_samples / static_cast<double>(profile.meta.frequency_hz);
+  if (!(waited_s > 0) || !(ran_s > 0)) {
+    // Where waits were recorded, each thread's times were booked at every switch.
+    waited_s = ran_s = 0;
+    for (const model::Thread& thread : profile.threads) {
+      waited_s += static_cast<double>(thread.queued_ns) * 1e-9;
+      ran_s += static_cast<double>(thread.ran_ns) * 1e-9;
+    }
+  }
   return waited_s > 0 && ran_s > 0 ? waited_s / (waited_s + ran_s) : 0;
 }
 
@@ -69,7 +77,7 @@ double others_share(const model::Profile& profile) {
 }
 
 static std::string busy_text(const model::Profile& profile, double share) {
-  return fact(profile, "cpu_wait_ms").empty() ? "an unknown part" : percent_text(share);
+  return fact(profile, "cpu_wait_ms").empty() && !(share > 0) ? "an unknown part" : percent_text(share);
 }
 
 std::vector<Doubt> doubts_between(const model::Profile& base, const model::Profile& fresh) {

@@ -114,7 +114,7 @@ OneRun one_run(std::span<const std::int64_t> values, std::span<const std::int64_
     }
   }
   result.variance = variance * factor * factor;
-  if (run.known_total > 0 && !run.of_whole && !run.whole_run && whole > 0)
+  if (run.known_total > 0 && !run.of_whole && !run.whole_run && !run.of_work && whole > 0)
     add_uneven_load(result, wholes, whole, run);
   return result;
 }

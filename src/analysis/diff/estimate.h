@@ -41,6 +41,7 @@ struct RunScale {
   bool of_whole = false;  // the figure is a share of the run's whole
   // What the whole comes to by a clock, as a comparable figure; figures are shares of it. 0: the samples' sum is all there is.
   double known_total = 0;
+  bool of_work = false;    // known_total is of a unit of work, which costs the same however even the load was
   bool whole_run = false;  // from start to end of a program: its pieces are its phases and not repetitions
   double own_spread = kRunToRun;  // of a single run of this side; 0 where both sides are of one process
   double kernel_spread = 0;       // the same of what the kernel took; 0: as of all else

@@ -36,10 +36,10 @@ std::string as_pattern(std::string_view text) {
 
 Result<FailCondition> parse_fail_condition(const std::string& text) {
   const auto refuse = [&](const std::string& what) {
-    return fail(
-        ErrorKind::kUsage, fmt::format("--fail-if '{}': {}", printable(text), what),
-        "--fail-if 'total > +5%' or 'total > +5% : NAME', with total, self, module, crate, thread, cause or "
-        "a metric");
+    return fail(ErrorKind::kUsage, fmt::format("--fail-if '{}': {}", printable(text), what),
+                "--fail-if 'total > +5%' or 'total > +5% : NAME', with total, self, module, crate, thread, "
+                "cause, calls, "
+                "waits, elapsed, rss or a metric");
   };
   FailCondition condition;
   condition.text = text;
@@ -59,7 +59,15 @@ Result<FailCondition> parse_fail_condition(const std::string& text) {
                                                                            {"cause", About::kCause}}};
   const auto figure =
       std::find_if(kFigures.begin(), kFigures.end(), [&](const auto& row) { return row.first == word; });
-  if (figure != kFigures.end()) {
+  constexpr std::array<std::pair<std::string_view, TotalKind>, 4> kTotals = {{{"elapsed", TotalKind::kWall},
+                                                                              {"calls", TotalKind::kCalls},
+                                                                              {"waits", TotalKind::kWaits},
+                                                                              {"rss", TotalKind::kPeakRss}}};
+  const auto total =
+      std::find_if(kTotals.begin(), kTotals.end(), [&](const auto& row) { return row.first == word; });
+  if (total != kTotals.end()) {
+    condition.total = total->second;
+  } else if (figure != kFigures.end()) {
     condition.about = figure->second;
   } else if (const std::optional<model::Metric> metric = metric_of(word)) {
     condition.metric = metric;
@@ -125,17 +133,30 @@ void for_each_figure(const DiffReport& report, const FailCondition& condition, c
   }
 }
 
-}  // namespace
+template <class Take>
+void for_each_figure(const std::vector<Total>& totals, const FailCondition& condition, const Take& take) {
+  if (!condition.total) return;
+  std::optional<NamePattern> pattern;
+  if (!condition.pattern.empty()) {
+    Result<NamePattern> parsed = NamePattern::parse(condition.pattern);
+    if (!parsed) return;
+    pattern = std::move(*parsed);
+  }
+  for (const Total& total : totals)
+    if (total.kind == *condition.total && (!pattern || pattern->matches(total.name)))
+      take(total.name, total.change);
+}
 
-std::vector<Failure> failures_of(const DiffReport& report, const FailCondition& condition) {
+// `visit(take)` calls take(name, change) for every figure that the condition is about.
+template <class Visit>
+std::vector<Failure> failures_among(const FailCondition& condition, const Visit& visit) {
   std::vector<Failure> failures;
   // Only what the condition is about is judged: how many other figures the report has is nothing to it. Bonferroni's level, as
   // each of these figures alone makes it hold; half of the chance lies on the other side of the limit.
   std::size_t figures = 0;
-  for_each_figure(report, condition,
-                  [&](const std::string&, const Change& change) { figures += change.looked_at ? 1 : 0; });
+  visit([&](const std::string&, const Change& change) { figures += change.looked_at ? 1 : 0; });
   const double level = 2 * kFalseAlarms / static_cast<double>(std::max<std::size_t>(figures, 1));
-  for_each_figure(report, condition, [&](const std::string& name, const Change& change) {
+  visit([&](const std::string& name, const Change& change) {
     if (!change.looked_at || change.p > level) return;
     // What was not there before has grown beyond every limit.
     const double limit = condition.points ? condition.limit : condition.limit * change.base;
@@ -147,9 +168,26 @@ std::vector<Failure> failures_of(const DiffReport& report, const FailCondition& 
   return failures;
 }
 
+}  // namespace
+
+std::vector<Failure> failures_of(const DiffReport& report, const FailCondition& condition) {
+  if (condition.total) return {};
+  return failures_among(condition, [&](const auto& take) { for_each_figure(report, condition, take); });
+}
+
+std::vector<Failure> failures_of(const std::vector<Total>& totals, const FailCondition& condition) {
+  return failures_among(condition, [&](const auto& take) { for_each_figure(totals, condition, take); });
+}
+
 bool finds_its_name(const DiffReport& report, const FailCondition& condition) {
   bool found = false;
   for_each_figure(report, condition, [&](const std::string&, const Change&) { found = true; });
+  return found;
+}
+
+bool finds_its_name(const std::vector<Total>& totals, const FailCondition& condition) {
+  bool found = false;
+  for_each_figure(totals, condition, [&](const std::string&, const Change&) { found = true; });
   return found;
 }
 

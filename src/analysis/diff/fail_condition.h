@@ -7,6 +7,8 @@
 //   self > +2pt : ^Trie::        without what it calls; in points of the figure shown (100 of them are 1)
 //   peak > +10%                  another metric: cpu, off-cpu, wall, peak, live, leaked, allocated, allocations, growth
 //   module > +5% : libssl        any module like this; crate, thread and cause likewise
+//   calls > +5% : parse          how often a counted function was called; waits > +20% : sync, how often threads waited for that
+//   elapsed > +5%                how long whole runs took; rss, the peak of resident memory
 //   total < -5%                  also what became less can fail
 #pragma once
 
@@ -14,6 +16,7 @@
 #include <vector>
 
 #include "analysis/diff/diff.h"
+#include "analysis/diff/totals.h"
 #include "base/result.h"
 
 namespace fathom::analysis {
@@ -22,6 +25,7 @@ struct FailCondition {
   enum class About : std::uint8_t { kTotal, kSelf, kModule, kCrate, kThread, kCause };
   About about = About::kTotal;
   std::optional<model::Metric> metric;  // none: the one that is compared
+  std::optional<TotalKind> total;       // a total that belongs to no metric
   bool above = true;                    // ">"
   double limit = 0;                     // a part of base: 0.05; or with `points` of the figure itself
   bool points = false;
@@ -41,9 +45,11 @@ struct Failure {
 };
 // All figures of the report that the condition is about and that exceed it, largest change first.
 std::vector<Failure> failures_of(const DiffReport& report, const FailCondition& condition);
+std::vector<Failure> failures_of(const std::vector<Total>& totals, const FailCondition& condition);
 
 // Whether either side has anything of the name that the condition asks for. A check of a function that was renamed passes
 // for ever otherwise.
 bool finds_its_name(const DiffReport& report, const FailCondition& condition);
+bool finds_its_name(const std::vector<Total>& totals, const FailCondition& condition);
 
 }  // namespace fathom::analysis

@@ -90,6 +90,52 @@ TEST(FailCondition, OfModulesAndOtherMetrics) {
   EXPECT_EQ(parse_fail_condition("off-cpu > +1%")->metric, model::Metric::kOffCpu);
 }
 
+TEST(FailCondition, OfTotalsThatBelongToNoMetric) {
+  std::vector<Total> totals(4);
+  totals[0].kind = TotalKind::kCalls;
+  totals[0].name = "parse";
+  totals[0].change = changed(100, 200, true);
+  totals[1] = totals[0];
+  totals[1].name = "write";
+  totals[1].change = changed(100, 200, false);
+  totals[2].kind = TotalKind::kWaits;
+  totals[2].name = "sync";
+  totals[2].change = changed(150, 300, true);
+  totals[3].kind = TotalKind::kWall;
+  totals[3].change = changed(1e9, 2e9, true);
+  const auto names_of = [&](const char* text) {
+    Names names;
+    for (const Failure& failure : failures_of(totals, parse_fail_condition(text).value()))
+      names.push_back(failure.name);
+    return names;
+  };
+  EXPECT_EQ(names_of("calls > +5%"), Names{"parse"});
+  EXPECT_EQ(names_of("calls > +5% : write"), Names{});
+  EXPECT_EQ(names_of("waits > +50% : sync"), Names{"sync"});
+  EXPECT_EQ(names_of("waits > +150% : sync"), Names{});
+  EXPECT_EQ(names_of("elapsed > +5%"), Names{""});
+  EXPECT_EQ(names_of("rss > +5%"), Names{});
+  EXPECT_EQ(names("calls > +5%"), Names{}) << "no figure of a report";
+  EXPECT_TRUE(finds_its_name(totals, parse_fail_condition("calls > +5% : write").value()));
+  EXPECT_FALSE(finds_its_name(totals, parse_fail_condition("calls > +5% : read").value()));
+}
+
+// A total is as sharp among a thousand functions as alone; and of many figures one is not taken for the one that was asked for.
+TEST(FailCondition, IsJudgedByItsOwnFiguresAlone) {
+  DiffReport many = report();
+  many.whole.p = 0.01;
+  for (int i = 0; i < 1000; ++i) {
+    DiffRow row;
+    row.name = "f" + std::to_string(i);
+    row.self = row.total = changed(0.1, 0.2, false);
+    row.self.p = row.total.p = 0.01;
+    many.rows.push_back(row);
+  }
+  EXPECT_EQ(failures_of(many, parse_fail_condition("total > +5%").value()).size(), 1u);
+  EXPECT_EQ(failures_of(many, parse_fail_condition("total > +5% : ^f7$").value()).size(), 1u);
+  EXPECT_EQ(failures_of(many, parse_fail_condition("total > +5% : ^f").value()).size(), 0u);
+}
+
 TEST(FailCondition, NamesWithColonsArePatterns) {
   const Result<FailCondition> condition = parse_fail_condition("self > +2pt : ^Trie::root");
   ASSERT_TRUE(condition);

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "analysis/diff/doubts.h"
+#include "analysis/diff/run_spread.h"
 #include "model/unsampled.h"
 
 namespace fathom::analysis {
@@ -68,9 +69,7 @@ std::optional<Measured> measured_wall_ns(const DiffRun& run) {
 }
 
 double starvation_of(const DiffRun& run) {
-  // Of two times of one recording it is not known when threads waited.
-  constexpr double kMost = 0.99;
-  return -std::log1p(-std::min(cpu_wait_share(*run.profile), kMost));
+  return starvation(cpu_wait_share(*run.profile));
 }
 
 }  // namespace fathom::analysis

@@ -4,7 +4,9 @@
 #include <cmath>
 #include <cstdint>
 #include <numbers>
+#include <optional>
 
+#include "analysis/core/wait_cause.h"
 #include "analysis/diff/doubts.h"
 #include "model/heap_exactness.h"
 
@@ -89,30 +91,78 @@ double spread_of_losses(double lost_share) {
   return std::clamp(lost_share, 0.0, 1.0) / std::sqrt(3.0);
 }
 
-std::vector<double> kernel_parts(const UnionTree& tree) {
+namespace {
+
+// Of each place the part of all it has, with what it calls, that lies in places of which `takes` is true.
+template <class Takes>
+std::vector<double> parts_in(const UnionTree& tree, const Takes& takes) {
   // Parents have smaller numbers than their children.
-  std::vector<double> all(tree.nodes.size()), kernel(tree.nodes.size());
+  std::vector<double> all(tree.nodes.size()), part(tree.nodes.size());
   for (std::size_t node = tree.nodes.size(); node-- > 0;) {
     const std::uint32_t place = tree.nodes[node].place;
-    const bool in_kernel = place != kNoPlace && tree.places[place].kind == NodeKind::kKernel;
+    const bool taken = place != kNoPlace && takes(tree.places[place]);
     for (std::size_t run = 0; run < tree.runs; ++run) {
       const auto self = static_cast<double>(tree.node_self[node * tree.runs + run]);
       all[node] += self;
-      if (in_kernel) kernel[node] += self;
+      if (taken) part[node] += self;
     }
     if (node == 0) break;
     all[tree.nodes[node].parent] += all[node];
-    kernel[tree.nodes[node].parent] += kernel[node];
+    part[tree.nodes[node].parent] += part[node];
   }
   // Recursion counts more than once on both sides of the ratio.
   std::vector<double> parts(tree.places.size() + 1), wholes(tree.places.size() + 1);
   for (std::size_t node = 0; node < tree.nodes.size(); ++node) {
     const std::size_t at = tree.nodes[node].place == kNoPlace ? tree.places.size() : tree.nodes[node].place;
-    parts[at] += kernel[node];
+    parts[at] += part[node];
     wholes[at] += all[node];
   }
   for (std::size_t at = 0; at < parts.size(); ++at) parts[at] = wholes[at] > 0 ? parts[at] / wholes[at] : 0;
   return parts;
+}
+
+// Files on disks, whatever is done with them, and memory that is written to or read from them.
+bool is_of_device(Cause cause) {
+  switch (cause) {
+    case Cause::kFileRead:
+    case Cause::kFileWrite:
+    case Cause::kFileSync:
+    case Cause::kFileOther:
+    case Cause::kIoUring:
+    case Cause::kAsyncIo:
+    case Cause::kPageFault:
+    case Cause::kWriteback:
+    case Cause::kReclaim:
+      return true;
+    default:
+      return false;
+  }
+}
+
+}  // namespace
+
+std::vector<double> kernel_parts(const UnionTree& tree) {
+  return parts_in(tree, [](const UnionPlace& place) { return place.kind == NodeKind::kKernel; });
+}
+
+std::vector<double> device_parts(const UnionTree& tree) {
+  return parts_in(tree, [&](const UnionPlace& place) {
+    if (place.kind != NodeKind::kCause) return false;
+    const std::optional<Cause> cause = cause_of_frame(tree.names[place.name]);
+    return cause && is_of_device(*cause);
+  });
+}
+
+void assume_spread_of_waits(RunScale& scale, const model::Profile& profile) {
+  const double busy = cpu_wait_share(profile);
+  scale.own_spread = std::hypot(kRunToRunOfWaits, kSpreadOfWaits * busy);
+  scale.kernel_spread = std::hypot(kRunToRunOfDevices, kSpreadOfWaits * busy);
+  scale.delayed = scale.starved = starvation(busy);
+}
+
+double starvation(double cpu_wait_share) {
+  constexpr double kMost = 0.99;
+  return -std::log1p(-std::clamp(cpu_wait_share, 0.0, kMost));
 }
 
 }  // namespace fathom::analysis

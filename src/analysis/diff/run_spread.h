@@ -33,11 +33,24 @@ void assume_spread(RunScale& scale, const model::Profile& profile, bool phases);
 double spread_of_total(const model::Profile& profile, bool phases, double kernel_part, double cpu_s);
 inline constexpr double kSpreadOfMoments = 0.09, kSpreadOfNeighbours = 0.04, kSpreadOfKernelTotal = 0.1;
 
+// ln of how many times as much a program would have run on a free machine, which had to wait for a CPU for such a part of the
+// time in which it could run.
+double starvation(double cpu_wait_share);
+
 // Of one recording, what part of the events of a metric is missing: 0 to 1. Unknown losses are none.
 double lost_share_of(const model::Profile& profile, model::Metric metric);
 // What is lost is anywhere between none of a figure and all of it, so the standard deviation of an even distribution is added
 // as a part of the whole.
 double spread_of_losses(double lost_share);
+
+// What is assumed of the waits of a single run, and what others on the machine may have done to it. Those that a thread waits for
+// run on the same machine, so a wait lasts as much longer as they had to wait for a CPU; and a program that runs for a given
+// time waits less often when it has less of them. How long a device takes depends on who else uses it.
+void assume_spread_of_waits(RunScale& scale, const model::Profile& profile);
+inline constexpr double kRunToRunOfDevices = 0.8, kSpreadOfWaits = 0.2;
+
+// Of each place the part of all it has, with what it calls, that was waited for a device; the last one is of the whole.
+std::vector<double> device_parts(const UnionTree& tree);
 
 // Of each place the part of all it has, with what it calls, that the kernel took: 0 to 1. The last one is of the whole.
 std::vector<double> kernel_parts(const UnionTree& tree);

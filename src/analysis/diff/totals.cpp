@@ -7,8 +7,10 @@
 #include <string_view>
 
 #include "analysis/core/quantiles.h"
+#include "analysis/core/waits.h"
 #include "analysis/diff/measured.h"
 #include "analysis/diff/memory_diff.h"
+#include "analysis/diff/run_spread.h"
 #include "analysis/diff/stable_name.h"
 
 namespace fathom::analysis {
@@ -94,12 +96,8 @@ class Maker {
     std::vector<RunScale> scales;
     for (const DiffRun* run : runs_) {
       RunScale scale = exact(*run, kRunToRun);
-      if (per_ == Normalization::kPerSecond) {
-        const double seconds = window_of(*run).seconds();
-        if (!(seconds > 0)) return;
-        scale.factor = 1 / seconds;
-        scale.starved = runs_.size() == 2 ? starvation_of(*run) : 0;
-      }
+      if (!make_rate(scale, *run)) return;
+      if (per_ == Normalization::kPerSecond && runs_.size() == 2) scale.starved = starvation_of(*run);
       scales.push_back(scale);
     }
     std::vector<Total> found;
@@ -115,6 +113,66 @@ class Maker {
     });
     found.resize(std::min(found.size(), kMostFunctions));
     totals.insert(totals.end(), found.begin(), found.end());
+  }
+
+  // How often threads waited is the program's, as far as it is not a matter of who is faster; how long is the machine's, too.
+  void add_waits(std::vector<Total>& totals) const {
+    constexpr double kSpreadOfCounts = 0.05, kLeastWaits = 10;
+    std::map<Cause, std::vector<WaitSum>> causes;
+    std::vector<double> queued(runs_.size());
+    bool any = false;
+    for (std::size_t run = 0; run < runs_.size(); ++run) {
+      const Waits waits(*runs_[run]->profile, runs_[run]->selection);
+      any = any || !waits.rows().empty();
+      for (const SelectedWait& row : waits.rows()) {
+        if (row.queued_ns != 0 && row.queue_cause == Cause::kRunQueue)
+          queued[run] += static_cast<double>(weighted_ns(row.queued_ns, waits.queue_weight(row)));
+        if (row.waited_ns == 0 || row.idle) continue;
+        std::vector<WaitSum>& sums = causes[row.cause];
+        sums.resize(runs_.size());
+        sums[run].add(row.waited_ns, waits.weight(row));
+      }
+    }
+    if (!any) return;
+    std::vector<Total> found;
+    for (const auto& [cause, sums] : causes) {
+      std::vector<double> counts;
+      std::vector<RunScale> scales;
+      for (std::size_t run = 0; run < runs_.size(); ++run) {
+        counts.push_back(sums[run].waits());
+        const double busy = cpu_wait_share(*runs_[run]->profile);
+        // Waits come one by one, as samples do; of those that were not walked the number is an estimate.
+        const double estimated = sums[run].waits() > 0 ? sums[run].waits_error() / 2 / sums[run].waits() : 0;
+        RunScale scale = exact(*runs_[run], std::hypot(kSpreadOfCounts, kSpreadOfWaits * busy, estimated));
+        scale.weight = 1;
+        if (!make_rate(scale, *runs_[run])) return;
+        if (runs_.size() == 2) scale.delayed = scale.starved = starvation(busy);
+        scales.push_back(scale);
+      }
+      Total total = total_of(TotalKind::kWaits, counts, scales, base_runs_);
+      total.name = describe(cause);
+      total.per = per_;
+      total.unit = DiffUnit::kCount;
+      total.change.looked_at = *std::max_element(counts.begin(), counts.end()) >= kLeastWaits;
+      if (!total.change.looked_at) total.change.beyond_noise = false;
+      found.push_back(std::move(total));
+    }
+    std::stable_sort(found.begin(), found.end(), [](const Total& a, const Total& b) {
+      return std::max(a.change.base, a.change.fresh) > std::max(b.change.base, b.change.fresh);
+    });
+    totals.insert(totals.end(), found.begin(), found.end());
+    std::vector<RunScale> scales;
+    for (const DiffRun* run : runs_) {
+      RunScale scale = exact(*run, kRunToRunOfWaits);
+      if (!make_rate(scale, *run)) return;
+      if (per_ == Normalization::kPerSecond) scale.factor *= 1e-9;  // of one thread, all the time
+      scales.push_back(scale);
+    }
+    Total queue = total_of(TotalKind::kQueue, queued, scales, base_runs_);
+    queue.per = per_;
+    queue.unit = per_ == Normalization::kPerSecond ? DiffUnit::kOfCore : DiffUnit::kNs;
+    queue.change.looked_at = queue.change.beyond_noise = false;
+    if (queue.change.base != 0 || queue.change.fresh != 0) totals.push_back(std::move(queue));
   }
 
   void add_peak_rss(std::vector<Total>& totals) const {
@@ -146,6 +204,14 @@ class Maker {
     scale.own_spread = one_process_ ? 0 : spread;
     if (per_ == Normalization::kWork) scale.factor = 1 / run.work;
     return scale;
+  }
+
+  // False where a rate is asked for and no clock says of which time.
+  bool make_rate(RunScale& scale, const DiffRun& run) const {
+    if (per_ != Normalization::kPerSecond) return true;
+    const double seconds = window_of(run).seconds();
+    if (seconds > 0) scale.factor = 1 / seconds;
+    return seconds > 0;
   }
 
   struct Readings {
@@ -236,7 +302,7 @@ std::vector<Total> make_totals(const std::vector<DiffRun>& base, const std::vect
       total.change = cpu->measured->change;
       total.per = cpu->measured->per;
       total.unit = cpu->measured->unit;
-    } else if (cpu->whole_is_judged && cpu->unit != DiffUnit::kCount) {
+    } else if (cpu->whole_is_judged && cpu->unit != DiffUnit::kCount && cpu->counted.empty()) {
       total.change = cpu->whole;
       total.per = cpu->normalization;
       total.unit = cpu->unit;
@@ -248,6 +314,7 @@ std::vector<Total> make_totals(const std::vector<DiffRun>& base, const std::vect
   const Maker maker(base, fresh);
   maker.add_wall(totals);
   maker.add_calls(totals);
+  maker.add_waits(totals);
   for (const Metric metric : {Metric::kHeapAllocations, Metric::kHeapAllocated, Metric::kHeapPeak}) {
     const auto heap = report_of(metric);
     if (heap == reports.end() || !heap->whole_is_judged) continue;

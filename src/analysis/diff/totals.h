@@ -15,6 +15,8 @@ enum class TotalKind : std::uint8_t {
   kCpu,          // ns, or cores
   kWall,         // ns, of a whole run or of a unit of work
   kCalls,        // of one function that was counted
+  kWaits,        // for one cause: how often, not how long
+  kQueue,        // ns that threads could run and had no CPU: other programs' doing, so it is not judged
   kAllocations,  // calls that allocate
   kAllocated,    // bytes
   kHeapPeak,     // bytes
@@ -28,7 +30,7 @@ struct Ratio {
 
 struct Total {
   TotalKind kind = TotalKind::kCpu;
-  std::string name;  // of kCalls
+  std::string name;  // of kCalls and kWaits
   Change change;
   std::optional<Ratio> ratio;
   Normalization per = Normalization::kAbsolute;

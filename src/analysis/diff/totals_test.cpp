@@ -186,6 +186,21 @@ TEST(Totals, APeakOfFewReadingsIsNotCompared) {
   }
 }
 
+// A server whose load came in bursts was compared per request with an error of the bursts.
+TEST(Totals, AUnitOfWorkCostsTheSameHoweverEvenTheLoadWas) {
+  model::Profile uneven = measured_run({.cpu_s = 4, .whole_run = false});
+  for (model::Sample& sample : uneven.samples)
+    sample.time_ns =
+        uneven.meta.start_ns + (sample.time_ns - uneven.meta.start_ns) / 2;  // idle from the middle on
+  DiffRun run;
+  run.profile = &uneven;
+  const double per_second = make_diff({run}, {run}, {}).value().whole.error / 0.4;
+  run.work = 1000;
+  const double of_work = make_diff({run}, {run}, {}).value().whole.error / 4e6;
+  EXPECT_GT(per_second, 0.3);
+  EXPECT_LT(of_work, 0.1);
+}
+
 // Of what was lost nobody knows whose it was; a total of a clock does not mind.
 TEST(Totals, LossesWidenEveryFunctionAndNotTheClock) {
   double before = -1;

@@ -50,6 +50,10 @@ std::string_view kind_word(analysis::TotalKind kind) {
       return "wall";
     case analysis::TotalKind::kCalls:
       return "calls";
+    case analysis::TotalKind::kWaits:
+      return "waits";
+    case analysis::TotalKind::kQueue:
+      return "run-queue";
     case analysis::TotalKind::kAllocations:
       return "heap-allocations";
     case analysis::TotalKind::kAllocated:
@@ -65,7 +69,9 @@ std::string_view kind_word(analysis::TotalKind kind) {
 Json total_json(const analysis::Total& total) {
   DiffReport unit;
   unit.unit = total.unit;
-  unit.count_unit = total.kind == analysis::TotalKind::kCalls ? "calls" : "allocations";
+  unit.count_unit = total.kind == analysis::TotalKind::kCalls   ? "calls"
+                    : total.kind == analysis::TotalKind::kWaits ? "waits"
+                                                                : "allocations";
   Json json;
   json["total"] = kind_word(total.kind);
   json["name"] = total.name.empty() ? Json() : Json(analysis::valid_utf8(total.name));
@@ -181,10 +187,11 @@ std::string diff_json(const std::vector<DiffReport>& reports, const std::vector<
   json["failed"] = Json::array();
   for (const FailedCondition& row : failed) {
     for (const analysis::Failure& failure : row.failures) {
-      json["failed"].push_back({{"condition", analysis::valid_utf8(row.condition.text)},
-                                {"metric", model::to_string(row.metric)},
-                                {"name", analysis::valid_utf8(failure.name)},
-                                {"change", change_json(failure.change)}});
+      json["failed"].push_back(
+          {{"condition", analysis::valid_utf8(row.condition.text)},
+           {"metric", row.condition.total ? kind_word(*row.condition.total) : model::to_string(row.metric)},
+           {"name", analysis::valid_utf8(failure.name)},
+           {"change", change_json(failure.change)}});
     }
   }
   json["totals"] = Json::array();

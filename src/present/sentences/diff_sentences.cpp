@@ -55,7 +55,9 @@ std::string per_text(const DiffReport& report) {
   return per_text(report.normalization, report.work);
 }
 
-std::string metric_text(model::Metric metric) {
+std::string metric_text(const DiffReport& report) {
+  const model::Metric metric = report.metric;
+  if (!report.counted.empty()) return analysis::printable(report.counted);
   if (metric == model::Metric::kCpu) return "CPU time";
   if (metric == model::Metric::kOffCpu) return "time waited with work to do";
   if (metric == model::Metric::kWall) return "time on a CPU or waiting";
@@ -102,7 +104,7 @@ std::string whole_text(const DiffReport& report) {
   if (whole.base != 0 && whole.error > 0) much += " ± " + analysis::percent_number(whole.error / size);
   const bool heap = model::is_heap(report.metric);
   return fmt::format("new {} {} {} {}{} than base: {}.", heap ? "has" : "takes", much,
-                     whole.change > 0 ? "more" : "less", metric_text(report.metric), per_text(report),
+                     whole.change > 0 ? "more" : "less", metric_text(report), per_text(report),
                      from_to(report, whole));
 }
 
@@ -114,6 +116,10 @@ std::string total_name(const analysis::Total& total) {
       return "wall-clock time";
     case analysis::TotalKind::kCalls:
       return "calls of " + analysis::printable(analysis::spoken_name(total.name));
+    case analysis::TotalKind::kWaits:
+      return fmt::format("waits ({})", analysis::printable(total.name));
+    case analysis::TotalKind::kQueue:
+      return "waiting for a CPU";
     case analysis::TotalKind::kAllocations:
       return total.sampled ? "allocations, estimated from samples," : "allocations";
     case analysis::TotalKind::kAllocated:
@@ -191,7 +197,11 @@ std::string total_sentence(const analysis::Total& total, const std::string& work
   text[0] = static_cast<char>(text[0] >= 'a' && text[0] <= 'z' ? text[0] - 'a' + 'A' : text[0]);
   text += fmt::format(" {} → {}", figure_text(total.unit, total.per, change.base),
                       figure_text(total.unit, total.per, change.fresh));
-  if (!change.looked_at) return text + ": too few readings to compare";
+  if (total.kind == analysis::TotalKind::kQueue)
+    return text + ": other programs decide that, so it is in no figure below";
+  if (!change.looked_at)
+    return text + (total.kind == analysis::TotalKind::kWaits ? ": too few to compare"
+                                                             : ": too few readings to compare");
   if (change.base == change.fresh) return text + ": the same";
   if (!change.beyond_noise) {
     // What others did is no error that a number describes once it is as large as the figure.
@@ -226,7 +236,7 @@ std::string relative_change(const Change& change) {
 }
 
 std::string diff_figure_name(const DiffReport& report) {
-  const std::string metric = metric_text(report.metric);
+  const std::string metric = metric_text(report);
   return report.normalization == Normalization::kShare ? "share of " + metric : metric + per_text(report);
 }
 
@@ -262,6 +272,14 @@ std::string functions_text(const DiffReport& report) {
   return text + " No other function changed by more than noise.";
 }
 
+// An error many times the figure says no more than why.
+std::string whole_change(const DiffReport& report) {
+  const Change& whole = report.whole;
+  if (whole.slack > std::max(whole.base, whole.fresh) / 2)
+    return "other programs used the CPUs, which hides a change";
+  return diff_change(report, whole);
+}
+
 constexpr const char* kOnlyWithCallees =
     "No function by itself, but calls with all that they call have changed.";
 
@@ -285,15 +303,14 @@ std::string diff_headline(const DiffReport& report) {
   if (text.empty() && !functions.empty())
     text = report.whole_is_judged
                ? fmt::format("{} is the same within noise ({}, {}), but its parts are not.",
-                             diff_figure_name(report), from_to(report, report.whole),
-                             diff_change(report, report.whole))
+                             diff_figure_name(report), from_to(report, report.whole), whole_change(report))
                : "The parts have changed.";
   if (text.empty() && any_total(report)) text = kOnlyWithCallees;
   if (text.empty())
     return fmt::format("Nothing differs by more than noise: {}{}.", diff_figure_name(report),
-                       report.whole_is_judged ? fmt::format(" {} ({})", from_to(report, report.whole),
-                                                            diff_change(report, report.whole))
-                                              : "");
+                       report.whole_is_judged
+                           ? fmt::format(" {} ({})", from_to(report, report.whole), whole_change(report))
+                           : "");
   if (!functions.empty()) text += " " + functions;
   return capitalised(std::move(text));
 }

@@ -293,11 +293,24 @@ std::string first_headline(const DiffReport& first, const DiffTextOptions& optio
   return has_total ? diff_parts_sentence(first) : diff_headline(first);
 }
 
+// Waits have many causes, most of which are the same on both sides: those that changed, the most frequent first.
+std::vector<const analysis::Total*> shown_totals(const std::vector<analysis::Total>& totals) {
+  constexpr std::size_t kMostCauses = 3;
+  std::size_t causes = 0;
+  std::vector<const analysis::Total*> shown;
+  for (const analysis::Total& total : totals) {
+    if (total.kind == analysis::TotalKind::kWaits && (!total.change.beyond_noise || ++causes > kMostCauses))
+      continue;
+    shown.push_back(&total);
+  }
+  return shown;
+}
+
 std::string totals_text(const DiffTextOptions& options, const std::string& work) {
   std::string out;
   if (options.totals == nullptr) return out;
-  for (const analysis::Total& total : *options.totals)
-    out += fill("", total_sentence(total, work) + ".", options.style.width, 2);
+  for (const analysis::Total* total : shown_totals(*options.totals))
+    out += fill("", total_sentence(*total, work) + ".", options.style.width, 2);
   return out.empty() ? out : out + "\n";
 }
 
@@ -363,7 +376,7 @@ bool is_poor(const analysis::DiffQuality& quality) {
 // On one screen: of the first metric the tables, of the others what changed.
 std::string short_text(const std::vector<DiffReport>& reports, const DiffTextOptions& options,
                        std::size_t room) {
-  constexpr std::size_t kMostLines = 4, kMostOfOthers = 3, kMostOthers = 3;
+  constexpr std::size_t kMostLines = 3, kMostOfOthers = 2, kMostOthers = 3;
   const DiffReport& first = reports.front();
   const std::size_t width = options.style.width;
   std::string head = cut_to(fill("", first_headline(first, options), width, 0), kMostLines);
@@ -422,8 +435,8 @@ std::string diff_markdown(const std::vector<DiffReport>& reports, const DiffText
         out += "> **Doubtful:** " + in_markdown(doubt) + ".\n\n";
     }
     if (i == 0 && options.totals != nullptr) {
-      for (const analysis::Total& total : *options.totals)
-        out += "- " + in_markdown(total_sentence(total, report.work)) + "\n";
+      for (const analysis::Total* total : shown_totals(*options.totals))
+        out += "- " + in_markdown(total_sentence(*total, report.work)) + "\n";
       if (!options.totals->empty()) out += "\n";
     }
     out += "**" + in_markdown(i == 0 ? first_headline(report, options) : diff_headline(report)) + "**\n";

@@ -3,7 +3,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "analysis/diff/hand_made_sides.h"
+#include "analysis/diff/measured_runs.h"
 #include "analysis/memory/hand_made_memory.h"
 #include "base/golden.h"
 #include "model/random_profile.h"
@@ -160,6 +163,73 @@ TEST(TextDiff, TheOtherWayRoundTheSameFunctionsBecameLess) {
   const std::string text = diff_text({compare_sides(fresh, base)}, narrow());
   EXPECT_THAT(text, HasSubstr("new takes"));
   EXPECT_THAT(text, HasSubstr("less CPU time per second than base"));
+}
+
+std::size_t lines_in(const std::string& text) {
+  return static_cast<std::size_t>(std::count(text.begin(), text.end(), '\n'));
+}
+
+// Two whole runs were printed on 114 lines, of which the answer was the sixth.
+TEST(TextDiff, OneScreenIsEnoughWhateverIsCompared) {
+  int full = 0;
+  for (std::uint64_t seed = 0; seed < 60; ++seed) {
+    model::Profile a = model::random_profile(seed), b = model::random_profile(seed + 900);
+    if (seed % 3 == 0) {
+      a = side_of_change(false);
+      b = side_of_change(true);
+    }
+    // All doubts there are, and a name that is longer than the screen.
+    b.meta.engine = "perf";
+    b.meta.event = "cycles";
+    b.meta.facts["host"] = std::string(300, 'h');
+    b.meta.facts["stolen_percent"] = "50";
+    b.quality.truncated = true;
+    b.quality.lost_ring_full = 1'000'000;
+    model::Builder(b).string(std::string(2000, 'n'));
+    std::vector<analysis::DiffReport> reports;
+    for (int metric = 0; metric <= static_cast<int>(model::kLastMetric); ++metric) {
+      analysis::DiffRun base, fresh;
+      base.profile = &a;
+      fresh.profile = &b;
+      analysis::DiffOptions options;
+      options.metric = static_cast<model::Metric>(metric);
+      Result<analysis::DiffReport> report = analysis::make_diff({base}, {fresh}, options);
+      if (report) reports.push_back(std::move(*report));
+    }
+    analysis::DiffRun base, fresh;
+    base.profile = &a;
+    fresh.profile = &b;
+    const std::vector<analysis::Total> totals = analysis::make_totals({base}, {fresh}, reports);
+    const analysis::DiffQuality quality{analysis::side_quality({{&a, {}}}),
+                                        analysis::side_quality({{&b, {}}})};
+    DiffTextOptions options = narrow();
+    options.style.width = 100;
+    options.totals = &totals;
+    options.quality = &quality;
+    const std::size_t all = lines_in(diff_text(reports, options));
+    options.lines = 40;
+    const std::string text = diff_text(reports, options);
+    EXPECT_LE(lines_in(text), 40u) << "seed " << seed << "\n" << text;
+    full += all > 40 ? 1 : 0;
+  }
+  EXPECT_GT(full, 10) << "most of these would be longer";
+}
+
+TEST(TextDiff, OneScreenHasTheTotalsFirstAndThenWhatChanged) {
+  const model::Profile base = analysis::measured_run({.cpu_s = 3.7, .hot = 0.5}),
+                       fresh = analysis::measured_run({.cpu_s = 0.07, .hot = 0.9});
+  analysis::DiffRun a, b;
+  a.profile = &base;
+  a.label = "old.fathom";
+  b.profile = &fresh;
+  b.label = "new.fathom";
+  const std::vector<analysis::DiffReport> reports{analysis::make_diff({a}, {b}, {}).value()};
+  const std::vector<analysis::Total> totals = analysis::make_totals({a}, {b}, reports);
+  DiffTextOptions options = narrow();
+  options.style.width = 100;
+  options.lines = 40;
+  options.totals = &totals;
+  expect_golden("diff_totals.txt", diff_text(reports, options));
 }
 
 TEST(TextDiff, OfAnyProfilesHoldsNoControlCharacters) {

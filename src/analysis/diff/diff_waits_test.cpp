@@ -1,0 +1,122 @@
+// Comparing waits: time without a CPU is no function's, how often is told from how long, and what a busy machine does to the
+// waits of one run is no change.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <random>
+
+#include "analysis/core/hand_made_profile.h"
+#include "analysis/diff/diff.h"
+#include "analysis/diff/totals.h"
+
+namespace fathom::analysis {
+namespace {
+
+struct Waiter {
+  int waits = 200;
+  double each_ms = 5;    // of a lock
+  double queued_ms = 0;  // behind each, for a CPU
+  double ran_s = 1;
+};
+
+model::Profile waiting(const Waiter& waiter, unsigned seed = 1) {
+  HandMade hand;
+  model::Profile& profile = hand.profile;
+  profile.meta.facts.insert({{"command", "app"}, {"exit", "0"}});
+  const auto app = hand.module("app");
+  const auto thread = hand.thread(hand.process(10, "app"), 10, "app");
+  const auto stack = hand.stack({hand.frame(app, {"main"}), hand.frame(app, {"locked"})});
+  std::mt19937 random(seed);
+  std::uniform_real_distribution<double> around(0.5, 1.5);
+  double at_s = 0.001;
+  for (int i = 0; i < waiter.waits; ++i) {
+    model::Wait wait;
+    wait.start_ns = profile.meta.start_ns + static_cast<std::uint64_t>(at_s * 1e9);
+    wait.waited_ns = static_cast<std::uint64_t>(waiter.each_ms * around(random) * 1e6);
+    wait.queued_ns = static_cast<std::uint64_t>(waiter.queued_ms * around(random) * 1e6);
+    wait.thread = thread;
+    wait.stack = stack;
+    wait.state = model::WaitState::kInterruptible;
+    profile.waits.push_back(wait);
+    at_s += static_cast<double>(wait.waited_ns + wait.queued_ns) * 1e-9 + waiter.ran_s / waiter.waits;
+    profile.threads[0].queued_ns += wait.queued_ns;
+    profile.threads[0].waited_ns += wait.waited_ns;
+  }
+  profile.threads[0].ran_ns = static_cast<std::uint64_t>(waiter.ran_s * 1e9);
+  profile.meta.end_ns = profile.meta.start_ns + static_cast<std::uint64_t>(at_s * 1e9);
+  return std::move(profile);
+}
+
+struct Compared {
+  DiffReport report;
+  std::vector<Total> totals;
+  const Total& total(TotalKind kind) const {
+    return *std::find_if(totals.begin(), totals.end(),
+                         [&](const Total& total) { return total.kind == kind; });
+  }
+  bool any_change() const {
+    const auto loud = [](const DiffRow& row) { return row.self.beyond_noise || row.total.beyond_noise; };
+    return report.whole.beyond_noise || std::any_of(report.rows.begin(), report.rows.end(), loud) ||
+           std::any_of(report.causes.begin(), report.causes.end(),
+                       [](const DiffGroup& group) { return group.self.beyond_noise; });
+  }
+};
+
+Compared compare(const Waiter& before, const Waiter& after, unsigned seed = 1) {
+  const model::Profile base = waiting(before, seed), fresh = waiting(after, seed + 1000);
+  DiffRun a, b;
+  a.profile = &base;
+  b.profile = &fresh;
+  DiffOptions options;
+  options.metric = model::Metric::kOffCpu;
+  Compared compared{make_diff({a}, {b}, options).value(), {}};
+  compared.totals = make_totals({a}, {b}, {});
+  return compared;
+}
+
+TEST(DiffWaits, TimeWithoutACpuIsNoFunctions) {
+  const Compared none = compare({.queued_ms = 0}, {.queued_ms = 0}),
+                 much = compare({.queued_ms = 0}, {.queued_ms = 40});
+  for (const Compared* compared : {&none, &much}) {
+    EXPECT_NEAR(compared->report.whole.fresh, 1e9, 0.1e9);
+    for (const DiffRow& row : compared->report.rows) EXPECT_NEAR(row.total.fresh, 1e9, 0.1e9) << row.name;
+    for (const DiffGroup& group : compared->report.causes) EXPECT_NE(group.name, frame_of(Cause::kRunQueue));
+  }
+  const Total& queue = much.total(TotalKind::kQueue);
+  EXPECT_NEAR(queue.change.fresh, 8e9, 0.8e9);
+  EXPECT_FALSE(queue.change.looked_at) << "others decide it";
+}
+
+TEST(DiffWaits, HowOftenIsComparedApartFromHowLong) {
+  const Compared longer = compare({.each_ms = 5}, {.each_ms = 12}),
+                 more = compare({.waits = 200}, {.waits = 480});
+  EXPECT_FALSE(longer.total(TotalKind::kWaits).change.beyond_noise);
+  EXPECT_TRUE(longer.report.whole.beyond_noise);
+  EXPECT_TRUE(more.total(TotalKind::kWaits).change.beyond_noise);
+  EXPECT_EQ(more.total(TotalKind::kWaits).change.fresh, 480);
+}
+
+// Nine of twenty equal pairs were called changed: peers that wait for a CPU keep their waiters waiting.
+TEST(DiffWaits, EqualRunsOnABusyMachineRaiseFewAlarms) {
+  int alarms = 0;
+  std::mt19937 random(7);
+  std::lognormal_distribution<double> machine(0, 0.3);
+  for (unsigned pair = 0; pair < 100; ++pair) {
+    // The peer and the program itself get a fifth of a CPU or so, and each run has its own luck.
+    const Waiter before{.each_ms = 5 * machine(random), .queued_ms = 20 * machine(random)},
+        after{.each_ms = 5 * machine(random), .queued_ms = 20 * machine(random)};
+    const Compared compared = compare(before, after, pair);
+    alarms += compared.any_change() || compared.total(TotalKind::kWaits).change.beyond_noise ? 1 : 0;
+  }
+  EXPECT_LE(alarms, 2);
+}
+
+TEST(DiffWaits, OnAFreeMachineTwiceAsLongIsSeen) {
+  int seen = 0;
+  for (unsigned pair = 0; pair < 20; ++pair)
+    seen += compare({.each_ms = 5}, {.each_ms = 10}, pair).report.whole.beyond_noise ? 1 : 0;
+  EXPECT_EQ(seen, 20);
+}
+
+}  // namespace
+}  // namespace fathom::analysis
