@@ -21,6 +21,8 @@ TEST_F(Cli, DiffReportsChangesAndFailsOnRequest) {
               StartsWith("fathom: self > +50% : Trie::root holds: Trie::root: 10.0 % → 30.0 %"));
   EXPECT_EQ(run({"diff", base, fresh, "--fail-if", "self > +500% : Trie::root"}).status, 0);
   EXPECT_EQ(run({"diff", base, base, "--fail-if", "total > +1%"}).status, 0);
+  EXPECT_EQ(run({"diff", "--fail-if", "total > +1%", base, fresh}).status, 5)
+      << "files may follow a condition";
 
   EXPECT_THAT(run({"diff", base, fresh, "--json"}).out, StartsWith("{\n  \"format_version\": 1,"));
   EXPECT_THAT(run({"diff", base, fresh, "--markdown"}).out, StartsWith("### CPU"));

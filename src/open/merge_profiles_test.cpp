@@ -6,6 +6,7 @@
 #include "analysis/core/call_tree.h"
 #include "analysis/core/hand_made_profile.h"
 #include "model/random_profile.h"
+#include "model/recorded_time.h"
 
 namespace fathom::open {
 namespace {
@@ -78,6 +79,17 @@ TEST(MergeProfiles, OneClockIsKept) {
   EXPECT_EQ(merged.profile.meta.start_ns, 1'000'000'000u);
   EXPECT_EQ(merged.profile.meta.end_ns, 11'000'000'000u + 3600'000'000'000u);
   EXPECT_TRUE(std::ranges::is_sorted(merged.profile.samples, {}, &model::Sample::time_ns));
+}
+
+// Two recordings with an hour between them showed an idle program: what they used was divided by the hour, too.
+TEST(MergeProfiles, TheTimeBetweenThemIsNotRecorded) {
+  const double one_s = later(0).duration_s();
+  EXPECT_NEAR(model::recorded_s(merge({later(0), later(1)}).profile), 2 * one_s, 1e-6);
+  EXPECT_NEAR(model::recorded_s(merge({later(0), later(1), later(3)}).profile), 3 * one_s, 1e-6);
+  // What was merged before keeps its gap.
+  EXPECT_NEAR(model::recorded_s(merge({merge({later(0), later(1)}).profile, later(3)}).profile), 3 * one_s,
+              1e-6);
+  EXPECT_FALSE(merge({later(0)}).profile.meta.facts.contains(model::kUnrecordedFact));
 }
 
 TEST(MergeProfiles, OtherClocksMeetAtTheTimeOfDay) {
