@@ -43,7 +43,7 @@ class Load {
         volatile unsigned long value = 1;
         for (;;) {
           if (i % 2 == 0)
-            std::memset(memory, static_cast<int>(value++), sizeof memory);
+            std::memset(memory, i, sizeof memory);
           else
             for (int k = 0; k < 10'000'000; ++k) value = value * 3 + 1;
         }
