@@ -86,7 +86,7 @@ bool fails(const std::string& base, const std::string& fresh) {
   return outcome.exit_status == kHeld;
 }
 
-int run() {
+int ask_all() {
   const int pairs = static_cast<int>(number("PAIRS", 10));
   const double seconds = number("SECONDS_PER_RUN", 1);
   const support::TempDir temporary;
@@ -121,7 +121,7 @@ int run() {
 
 int main() {
   try {
-    return fathom::bench::run();
+    return fathom::bench::ask_all();
   } catch (const std::exception& error) {
     fmt::print(stderr, "{}\n", error.what());
     return 1;
