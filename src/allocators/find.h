@@ -58,8 +58,8 @@ struct Allocator {
   std::vector<CodeRange> own_code;
 };
 
-// An allocator that is there and must not be traced, as a function that gives, frees or resizes its blocks
-// is not known here: blocks that are freed through it would look live for ever.
+// An allocator that must not be traced because a function that allocates, frees or resizes its blocks is
+// unknown: blocks freed through it would look live forever.
 struct Unseen {
   Kind kind;
   std::string label;   // "jemalloc 5.3.0", "malloc of server"

@@ -17,8 +17,8 @@ namespace fathom::allocators {
 struct HookPoints {
   // 8-byte words that hold the function's address by a relocation inside this file, ascending.
   std::vector<ElfAddress> slots;
-  // Slots that no code names by itself, as it does with entries of the GOT: parts of tables and structures,
-  // of which a program may have made copies before anybody looked.
+  // Slots that no code names directly, unlike entries of the GOT: parts of tables and structures, which a
+  // program may have copied before the search.
   std::uint64_t table_slots = 0;
   // Places in code that name the function itself, calls and others; those in the allocator's own code left
   // out. In files that are not position-independent, words of data that equal its address too.

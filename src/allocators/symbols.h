@@ -31,7 +31,7 @@ class Symbols {
   bool has(std::string_view name) const { return by_name_.contains(name); }
   const std::unordered_map<std::string_view, NamedFunction>& interesting() const { return by_name_; }
 
-  // Exported names are all there is: what others of the file are called is not known.
+  // Only exported names exist: the file's other functions have no known names.
   bool exported_only() const { return !names_inner_; }
   // Whether there is any function symbol but imports.
   bool any_function() const { return any_function_; }

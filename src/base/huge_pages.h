@@ -4,8 +4,8 @@
 
 namespace fathom {
 
-// From now on, for blocks of 4 MiB and more that operator new gives out. Where the kernel has no large pages to give
-// (transparent_hugepage: never), and under sanitizers, which have an operator new of their own, nothing changes.
+// From now on, for blocks of at least 4 MiB from operator new. If the kernel has no large pages to give
+// (transparent_hugepage: never), and under sanitizers, which have their own operator new, nothing changes.
 void use_huge_pages() noexcept;
 
 }  // namespace fathom

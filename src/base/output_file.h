@@ -63,8 +63,8 @@ class OutputFile {
   // enough.
   Result<> write(std::string_view bytes);
 
-  // The file has its name from now on, and what stood there is gone. Refused when something else has taken
-  // the name since open().
+  // Gives the file its name and replaces what was there. Rejected if something else has taken the name since
+  // open().
   Result<> publish();
 
   // What the path names now, after publish(): this file, nothing, or another one. Streams are always there.

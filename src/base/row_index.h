@@ -18,8 +18,8 @@ constexpr std::uint64_t mixed(std::uint64_t key) {
 // seen by them, without a look at the table, which is as a rule not in a cache of the processor.
 class RowIndex {
  public:
-  // The row that has the key, or else `next`, which is known from then on: the caller then adds it to its table.
-  // key_of(row) -> std::uint64_t is asked for known rows only.
+  // The row that has the key, or else `next`, which is known afterwards: the caller then adds it to its
+  // table. Calls key_of(row) -> std::uint64_t for known rows only.
   template <class KeyOf>
   std::uint32_t find_or_add(std::uint64_t key, std::uint32_t next, KeyOf key_of) {
     if ((size_ + 1) * 3 > places_.size() * 2 || next >= row_mask_) grow(next, key_of);

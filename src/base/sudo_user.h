@@ -1,4 +1,4 @@
-// Who asked: with sudo, the user who typed it and who will want to read what was written.
+// The invoking user: with sudo, the user who typed the command and will want to read its output.
 #pragma once
 
 #include <sys/types.h>

@@ -3,7 +3,7 @@
 
 namespace fathom::cli {
 
-// From now on zeros are read in the place of what is gone; any other SIGBUS ends the process as it always did.
+// From now on reads of truncated parts give zeros; any other SIGBUS ends the process as usual.
 void survive_cut_files();
 
 }  // namespace fathom::cli

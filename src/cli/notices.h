@@ -32,7 +32,7 @@ Shown<Argument> shown(const Argument& argument) {
     return argument;
 }
 
-// A line of ours with texts of anybody. Text of several lines that is clean already goes to notice().
+// A line of ours with untrusted text. Clean text of several lines goes to notice().
 template <class... Arguments>
 void say(fmt::format_string<Shown<Arguments>...> format, const Arguments&... arguments) {
   // By name, as newer fmt takes no temporaries.

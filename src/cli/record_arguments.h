@@ -47,7 +47,7 @@ struct RecordArguments {
   std::size_t repeat = 0;  // 0: one recording, as ever
   std::string against;
   double stable_points = 0;  // 0: it does not stop by itself
-  double baseline_s = 0;     // how long the target's work is looked at before
+  double baseline_s = 0;     // how long to observe the target's work before
   std::string work;          // a counter of --scrape; empty: calls that read and write
 };
 

@@ -57,8 +57,8 @@ void add_selection_options(CLI::App& app, SelectionOptions& options);
 // --hide and --show-from, of commands that show trees of calls.
 void add_cut_options(CLI::App& app, SelectionOptions& options);
 
-// open_profile() with the blocks of the heap that were asked for; `keep_blocks` as HeapBlockFilter::keep, `if_recorded` likewise where
-// all blocks are asked for.
+// open_profile() with the requested blocks of the heap; `keep_blocks` as HeapBlockFilter::keep, `if_recorded`
+// likewise if all blocks are requested.
 Result<model::Profile> open_selected(const std::string& path, const SelectionOptions& options,
                                      std::uint32_t keep_blocks = 0, bool if_recorded = false);
 // open_profile() with names from the folder `symbols`, if that is not empty, and with a process apart that reads files.

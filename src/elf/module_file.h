@@ -11,7 +11,7 @@ namespace fathom::elf {
 
 class ModuleFile {
  public:
-  // Maps the whole file; pages are read when they are looked at.
+  // Maps the whole file; pages are read on first access.
   static Result<ModuleFile> open(const std::string& path);
   // The same of an open descriptor, which is not kept; `name` is for messages.
   static Result<ModuleFile> of_fd(int fd, const std::string& name);

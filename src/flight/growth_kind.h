@@ -15,7 +15,7 @@ enum class GrowthKind : std::uint8_t {
   kRetained,   // free memory that the allocator keeps
   kHugePages,  // huge pages around blocks that need little of them
   kMapped,     // anonymous memory that the program mapped itself, without an allocator
-  kAnonymous,  // anonymous memory; whose is not known
+  kAnonymous,  // anonymous memory; its owner is unknown
   kShared,     // memfd, tmpfs, shared memory
   kPageTables,      // the kernel's tables for the addresses in use
   kPageCache,       // files that were read or written; they are in no process
@@ -60,8 +60,8 @@ GrowthVerdict classify(const GrowthFacts& facts);
 enum class HeadroomKind : std::uint8_t {
   kNotKnown,
   kNoneHelps,    // it grows at a steady rate: a larger limit puts the end off
-  kLevelsOff,    // it slows down; where it would stop is not known
-  kGivesWay,     // what grew is taken back before anybody is killed: `needed` has to fit
+  kLevelsOff,    // it slows down; where it would stop is unknown
+  kGivesWay,     // what grew is reclaimed before any process is killed: `needed` has to fit
   kNeedsAtOnce,  // nothing grew: more than `needed`
 };
 struct Headroom {

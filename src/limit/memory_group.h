@@ -1,6 +1,7 @@
-// One memory control group: limits set and read back, and what happened inside. Version 1 and version 2 have other files
-// with other meanings; from here on there is one of each fact. Sources: the kernel's admin-guide/cgroup-v1/memory.rst and
-// admin-guide/cgroup-v2.rst. All of it works on a folder, so a test gives it one of its own.
+// One memory control group: limits set and read back, and what happened inside. Versions 1 and 2 have
+// different files with different meanings; this class has one of each fact. Sources: the kernel's
+// admin-guide/cgroup-v1/memory.rst and admin-guide/cgroup-v2.rst. All of it works on a folder, so a test
+// gives it one of its own.
 #pragma once
 
 #include <cstdint>

@@ -33,8 +33,9 @@ Surroundings look_around(bool in_scope);
 // kUnsupported, with the remedy: there is no place. `needs_scope` is set where a scope of systemd would be one.
 Result<Place> find_place(const Surroundings& surroundings, bool& needs_scope);
 
-// Makes the group: moves us out of the way where that is needed. `name` is one part of a path. `in_use` is kept for as long as
-// the group is: who leaves last switches the controller off again, as it would take the limits of the others' groups with it.
+// Makes the group: moves us out of the way where that is needed. `name` is one part of a path. Keep `in_use`
+// as long as the group: only the last user switches the controller off again, because that removes the limits
+// of the others' groups.
 Result<MemoryGroup> make_group(const Place& place, const std::string& name, Fd& in_use);
 // Undoes make_group(), except for the group itself.
 void leave_place(const Place& place, Fd in_use);

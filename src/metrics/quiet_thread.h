@@ -1,4 +1,4 @@
-// A thread that no signal comes to: who has handlers, or a descriptor for signals, gets all of them.
+// A thread that gets no signals: threads with handlers, or a descriptor for signals, get all of them.
 #pragma once
 
 #include <signal.h>

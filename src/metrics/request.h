@@ -43,7 +43,7 @@ Parsed parse_request(std::string_view bytes, Request& request);
 // What the endpoint allows.
 struct Policy {
   Address address;    // that it listens on: a request to it names it
-  std::string token;  // empty: none is asked for
+  std::string token;  // empty: none is required
 };
 
 // Whether a request to a loopback address is meant for it: a page in a browser that has its own name point there still names

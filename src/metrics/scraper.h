@@ -58,7 +58,7 @@ class Scraper {
   std::unique_ptr<Thread> thread_;
 };
 
-// What is asked for: OpenMetrics or Prometheus' text.
+// The requested format: OpenMetrics or Prometheus' text.
 std::string_view accepted();
 
 }  // namespace fathom::metrics

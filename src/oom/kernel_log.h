@@ -12,7 +12,7 @@ namespace fathom::oom {
 // All that the kernel still keeps of it. kPermission: this user may not read it (kernel.dmesg_restrict).
 Result<std::string> read_kernel_log();
 
-// What is written to it from now on.
+// Lines written to it from now on.
 class KernelLogTail {
  public:
   static Result<KernelLogTail> open();

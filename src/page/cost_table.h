@@ -71,7 +71,7 @@ struct Costs {
 // A wait that spans many slices has an entry in each; how many there would be in all.
 std::uint64_t wait_entries(const model::Profile& profile, const TimeSlices& slices);
 
-// Tables of a profile that are large, and are looked at no more.
+// Large tables of a profile that are not read any more.
 enum class Piece : std::uint8_t { kHeapRows, kSamplesAndWaits };
 using LetGo = std::function<void(Piece)>;
 

@@ -19,7 +19,7 @@ namespace fathom::page {
 
 struct Shown {
   std::string html;   // the page
-  std::string token;  // the first part of the path: who does not know it gets nothing
+  std::string token;  // the first part of the path: a client without it gets nothing
   // Answers /TOKEN/code?... with JSON; gets the query unchanged; empty: no queries.
   std::function<std::string(std::string_view query)> code = {};
 };

@@ -20,7 +20,7 @@ namespace fathom::probes {
 // The compiler may have made several copies of the code with the probe in it: each has its own operands.
 struct UsdtPlace {
   FileOffset offset;
-  // Of 16 bits that the kernel counts up while a breakpoint stands: the program looks whether anybody listens.
+  // 16 bits that the kernel increments while a breakpoint is set: the program checks them for listeners.
   std::optional<FileOffset> semaphore;
   std::vector<arch::ProbeOperand> arguments;  // no symbol is left in them
 };

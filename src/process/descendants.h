@@ -12,8 +12,8 @@ std::vector<int> descendants(int pid);
 // The same from a list of (process, parent), in any order.
 std::vector<int> descendants_in(const std::vector<std::pair<int, int>>& parents, int pid);
 
-// Who belongs to these processes and lives already: what they have started, without themselves, each once. Not the caller and what
-// it has started: the shell that it was called from may be one of them.
+// The live descendants of these processes, without themselves, each once. Excludes the caller and its
+// descendants: the shell that started it may be one of them.
 std::vector<int> living_children(const std::vector<int>& pids);
 // The same from a list of (process, parent).
 std::vector<int> living_children_in(const std::vector<std::pair<int, int>>& parents,

@@ -1,6 +1,6 @@
 // The environment that a program was started with. Source: proc(5), /proc/PID/environ.
 //
-// The target chooses how much that is and can change it at any time, and each look reads its memory: so it is looked at
+// The target chooses its size and can change it at any time, and each read reads its memory: so it is read
 // once, and up to a limit.
 #pragma once
 

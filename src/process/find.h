@@ -1,5 +1,4 @@
-// Who runs here: processes by name, and what one needs to know about a target. Source: proc(5),
-// namespaces(7).
+// The running processes: by name, and the facts needed about a target. Source: proc(5), namespaces(7).
 #pragma once
 
 #include <cstdint>

@@ -20,7 +20,7 @@ struct Group {
   bool is_machine = false;  // no group, but all that runs here
 };
 
-// What groups are looked for in. Of this machine in read_groups(); tests write it down.
+// Where to search for groups. read_groups() reads this machine's; tests write it down.
 struct GroupView {
   std::vector<std::vector<CgroupMembership>> memberships;  // of each process
   std::vector<CgroupMount> mounts;

@@ -30,7 +30,7 @@ class Companion {
   virtual bool walks_stacks() const { return false; }
   // Once, before rights are given up. What cannot be had is done without.
   virtual void open() = 0;
-  // It records: from now on `lent` holds.
+  // It records: `lent` is valid from now on.
   virtual void begin(const Lent& lent) = 0;
   // Before what the engine saw meanwhile is taken in: of a process that has ended by now the mappings are known still.
   virtual void look_first(std::uint64_t /*now_ns*/) {}

@@ -1,9 +1,10 @@
-// What a recording may still do once its programs are loaded and its target is there: the rights that it uses from
-// then on, and no others. docs/security.md says what each is used for; the two lists are the same.
+// What a recording may still do once its programs are loaded and its target is there: only the rights that it
+// still uses. docs/security.md says what each is used for; the two lists are the same.
 //
-// Which capability a kernel demands for one and the same call depends on its version, its settings and its patches:
-// Debian's and Ubuntu's kernels demand CAP_SYS_ADMIN for perf_event_open where kernel.perf_event_paranoid is above 2,
-// and in a container CAP_SYS_ADMIN stands for CAP_BPF and CAP_PERFMON. So the choice is made by trying.
+// Which capability a kernel demands for one and the same call depends on its version, its settings and its
+// patches: Debian's and Ubuntu's kernels demand CAP_SYS_ADMIN for perf_event_open where
+// kernel.perf_event_paranoid is above 2, and in a container CAP_SYS_ADMIN stands for CAP_BPF and CAP_PERFMON.
+// So the choice is made by trying.
 #pragma once
 
 #include <functional>
@@ -30,9 +31,9 @@ struct KeptCapabilities {
 KeptCapabilities choose_capabilities(PrivilegedParts parts, CapabilitySet own,
                                      const std::function<Result<>(CapabilitySet)>& attempt);
 
-// The calling thread, and those that it starts from here on, keep `kept` and gain none by executing a file.
-// Nothing happens to a user without capabilities. A command that was forked before keeps the rights of who
-// started it.
+// The calling thread, and those that it starts from now on, keep `kept` and gain none by executing a file. No
+// effect for a user without capabilities. A command that was forked before keeps the rights of fathom's
+// parent.
 void give_up_privileges(CapabilitySet kept);
 
 }  // namespace fathom::session

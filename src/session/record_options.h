@@ -30,7 +30,7 @@ struct RecordOptions {
   // Called in the launched child before exec, for what the caller has changed of its own process and the
   // command shall not inherit (signals). Async-signal-safe calls only. May be empty.
   std::function<void()> in_child;
-  // The pids are of a group, whose processes come and go: who has ended meanwhile is left out.
+  // The pids are of a group, whose processes come and go: ended ones are left out.
   bool pids_are_members = false;
   std::string target;  // what to call it: "redis-server (pid 12)"
   std::uint32_t frequency_hz = 999;

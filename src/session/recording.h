@@ -79,7 +79,7 @@ class Recording {
   // Takes what has come in; once a second saves it.
   Result<> step(std::uint64_t now_ns);
   bool memory_reached() const;
-  // Nothing is recorded from here on, and nothing of ours is in the target any more.
+  // Nothing is recorded any more, and nothing of ours is in the target.
   void end();
   // Completes the file.
   Result<> finish(const TargetEnds& targets, RecordOutcome& outcome);

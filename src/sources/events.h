@@ -76,7 +76,7 @@ struct StackCopied {
 struct Waited {
   std::uint64_t out_ns = 0;     // switched out
   std::uint64_t waited_ns = 0;  // until it was woken
-  std::uint64_t queued_ns = 0;  // from then on until it ran
+  std::uint64_t queued_ns = 0;  // from then until it ran
   std::int32_t pid = 0, tid = 0;
   std::int32_t waker_pid = 0, waker_tid = 0;  // 0: unknown, or no thread
   std::uint64_t stack_id = 0, waker_stack_id = 0;

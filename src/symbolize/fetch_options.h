@@ -1,4 +1,4 @@
-// Debug files from servers that speak debuginfod. Plain values.
+// Debug files from debuginfod servers. Plain values.
 #pragma once
 
 #include <cstdint>

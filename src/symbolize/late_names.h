@@ -22,9 +22,10 @@ struct FolderNames {
   std::vector<std::string> refused;  // sentences: a file is called like a module, and is not of it
   std::vector<std::string> gaps;     // sentences: what was not looked at
 };
-// Names from the unstripped twins and separate debug files below options.symbol_directory. A file belongs to a module by its
-// build id; where neither has one, by the code of the functions that were recorded without names. It is asked where it knows more than the recording; then frames that have names get its
-// names, inlined calls and lines, too. kNotFound or kPermission where the folder cannot be read.
+// Names from the unstripped twins and separate debug files below options.symbol_directory. A file belongs to
+// a module by its build id; where neither has one, by the code of the functions that were recorded without
+// names. It is used if it knows more than the recording; then frames that have names get its names, inlined
+// calls and lines, too. kNotFound or kPermission if the folder cannot be read.
 Result<FolderNames> name_from_folder(model::Profile& profile, const Options& options);
 
 }  // namespace fathom::symbolize

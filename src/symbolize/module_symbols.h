@@ -1,7 +1,7 @@
-// The names of one module: addresses in, functions with files and lines out. Sources, in the order in which
-// they are asked: DWARF (inlined calls, lines), .symtab, .dynsym, PLT entries, and for stripped code the
-// bounds in .eh_frame, as names that stay the same from run to run; of the module itself or of the file that
-// DebugFiles finds for it. For the kernel kallsyms, for code made at run time the perf map.
+// The names of one module: addresses in, functions with files and lines out. Sources, in this order: DWARF
+// (inlined calls, lines), .symtab, .dynsym, PLT entries, and for stripped code the bounds in .eh_frame, as
+// names that stay the same from run to run; of the module itself or of the file that DebugFiles finds for it.
+// For the kernel kallsyms, for code made at run time the perf map.
 //
 // A module that cannot be read, or lies, costs its own names and nothing else. One thread at a time; any
 // thread.
@@ -23,8 +23,8 @@ namespace fathom::symbolize {
 
 class ModuleSymbols {
  public:
-  // Reads the symbol tables; DWARF waits until it is asked. Never fails: source() and problem() say what
-  // there is. Keeps files open and mapped, so that names are there after the target has gone.
+  // Reads the symbol tables; DWARF is read on demand. Never fails: source() and problem() report the result.
+  // Keeps files open and mapped, so that names remain available after the target has gone.
   static std::unique_ptr<ModuleSymbols> open(const ModuleSource& source, const Options& options);
   // The same for many modules: `debug_files`, made from the same options, is only used inside.
   static std::unique_ptr<ModuleSymbols> open(const ModuleSource& source, const Options& options,
@@ -36,7 +36,8 @@ class ModuleSymbols {
   virtual std::string source_path() const { return {}; }
   // One line: why there are fewer names than one might expect; "" if all is well.
   virtual std::string problem() const { return {}; }
-  // Looks, before anything is asked, for the files that debug information points to: problem() then says what is missing.
+  // Checks for the files that debug information refers to, before any lookup: problem() then reports missing
+  // ones.
   virtual void check() {}
   // Why there are no names any more, although there might be some: what read them was ended. "": they are
   // there.
@@ -46,7 +47,7 @@ class ModuleSymbols {
 
   // The module is stripped, and nothing on this machine has its names.
   virtual bool wants_debug_file() const { return false; }
-  // From now on names come from this debug file, too, which is known to be of the module.
+  // From now on also uses names from this debug file, which is known to belong to the module.
   virtual void use_debug_file(FetchedFile) {}
 
   // For each address the chain of inlined functions, innermost first; the last one is the function whose code

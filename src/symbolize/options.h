@@ -26,8 +26,8 @@ struct ModuleSource {
   std::string identity = {};
   // Whose perf map names anonymous code.
   int pid = 0;
-  // That map, opened while the process certainly ran: on a busy machine names are asked for when it may have ended.
-  // Null: it was not there yet, and is looked for by then.
+  // That map, opened while the process certainly ran: on a busy machine it may have ended before its names
+  // are needed. Null: it did not exist yet, and is looked up then.
   std::shared_ptr<const Fd> perf_map = {};
 };
 

@@ -1,5 +1,5 @@
-// Bytes of a terminal -> keys. Pure. Source: ECMA-48 5.4 and what xterm, the Linux console and rxvt send for cursor and paging
-// keys. Sequences that are not known are swallowed whole, never taken for letters.
+// Bytes of a terminal -> keys. Pure. Source: ECMA-48 5.4 and what xterm, the Linux console and rxvt send for
+// cursor and paging keys. Unknown sequences are swallowed whole, never taken for letters.
 #pragma once
 
 #include <cstdint>

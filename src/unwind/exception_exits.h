@@ -1,4 +1,5 @@
-// Walks end where an exception is about to go on to its handler: from there on saved registers are those of the handler.
+// Walks end where an exception is about to continue in its handler: there saved registers are already the
+// handler's.
 #pragma once
 
 #include <cstdint>

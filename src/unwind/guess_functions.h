@@ -1,6 +1,7 @@
-// Rows for code that nothing describes: a stripped program without call frame information, a C library that was built
-// without. Functions are looked for (function_starts.h) and followed (arch/common/prologue.h). Their rules carry
-// UNWIND_RULE_GUESSED, so that a walk believes the return address that they give only where a call stands before it.
+// Rows for code without a description: a stripped program without call frame information, a C library that
+// was built without. Functions are searched (function_starts.h) and followed (arch/common/prologue.h). Their
+// rules carry UNWIND_RULE_GUESSED, so that a walk believes the return address that they give only where a
+// call stands before it.
 #pragma once
 
 #include <vector>

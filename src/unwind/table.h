@@ -1,6 +1,7 @@
 // The unwind table of one module, in the form of abi/unwind_table.h: what the walkers search, made from the
-// module's call frame information. Rows and rules are the module's own; who joins modules into one array
-// shifts their numbers. Source: .eh_frame, .debug_frame, and the prologues of functions that have neither.
+// module's call frame information. Rows and rules are the module's own; code that joins modules into one
+// array shifts their numbers. Source: .eh_frame, .debug_frame, and the prologues of functions that have
+// neither.
 //
 // Pure: no I/O but the reading of a mapped file. A Table is immutable once built and may be shared by
 // threads.

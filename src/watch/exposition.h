@@ -39,7 +39,7 @@ class Places {
   Place take(const std::string& name);
   // The place stays known until kMostEnded others were left after it, and none took it.
   void leave(const Place& place);
-  // How many processes had it so far; 0 of one that is not known any more.
+  // How many processes had it so far; 0 if it is no longer known.
   std::uint64_t starts(const Place& place) const;
   // All that are known: those that are taken, and the last ones that were left.
   const std::map<Place, std::uint64_t>& all() const { return starts_; }

@@ -61,7 +61,7 @@ struct View {
 class History {
  public:
   History(std::int32_t pid, std::string name) : pid_(pid), name_(std::move(name)) {}
-  // Another program is executed in the process, or it calls itself otherwise: from now on it has this name.
+  // The process executed another program or renamed itself: this is its name from now on.
   void set_name(std::string name) { name_ = std::move(name); }
   // `own_cpu_ns`: of this program since it started.
   View add(Look look, std::uint64_t own_cpu_ns, std::uint64_t own_rss, std::vector<std::string> missing);

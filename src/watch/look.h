@@ -59,7 +59,7 @@ struct Look {
   bool pressure_of_group = false;
 };
 
-// Who reads what belongs to the target. A test may hand in what hangs.
+// Reads the target's data. Tests may pass functions that hang.
 struct WaysToRead {
   session::MakeReader records = session::reader_of_processes();
   sources::AskFiles files = sources::ask_files;

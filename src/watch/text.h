@@ -1,5 +1,5 @@
-// What a look showed, for a person: a screen that is drawn again and again, one line for each look, or a table of the
-// mappings. No escape codes unless colours are asked for; cursor movements are the caller's.
+// A reading as text for people: a screen that is redrawn, one line per reading, or a table of the mappings.
+// No escape codes unless colours are requested; cursor movements are the caller's.
 #pragma once
 
 #include <cstddef>

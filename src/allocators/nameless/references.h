@@ -1,4 +1,4 @@
-// Who refers to the functions of a stretch of code: instructions, words of data, and other modules.
+// References to the functions of a stretch of code: from instructions, words of data, and other modules.
 #pragma once
 
 #include <cstdint>

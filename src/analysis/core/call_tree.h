@@ -112,7 +112,7 @@ std::vector<StackValue> stack_values(const model::Profile& profile, const Select
 // The name of line `line` (0: innermost) of a frame; "[module+0xADDR]" when the frame has none.
 std::string frame_name(const model::Profile& profile, model::FrameId frame, std::uint32_t line = 0);
 
-// "worker", or "[thread 123]" when the thread's name is not known.
+// "worker", or "[thread 123]" if the thread's name is unknown.
 std::string thread_name(const model::Profile& profile, model::ThreadId thread);
 
 }  // namespace fathom::analysis

@@ -34,8 +34,9 @@ class MergedCalls {
   static MergedCalls of(const CallTree& tree, bool fold_recursion);
   // From where the weight is to who called: the children of the root are functions by what they cost themselves.
   static MergedCalls bottom_up(const CallTree& tree, bool fold_recursion, const MergeLimits& limits = {});
-  // Who called, outermost last, or what was called, of the functions whose rows of `names` are not 0. Under recursion
-  // that of the outermost call; the root stands for the function, its total being what Neighbours has as total.
+  // The callers, outermost last, or the callees of the functions whose rows of `names` are not 0. Under
+  // recursion that of the outermost call; the root stands for the function, its total being what Neighbours
+  // has as total.
   static MergedCalls callers(const CallTree& tree, const std::vector<char>& names, bool fold_recursion,
                              const MergeLimits& limits = {});
   static MergedCalls callees(const CallTree& tree, const std::vector<char>& names, bool fold_recursion);

@@ -57,8 +57,8 @@ struct FutexUse {
 };
 FutexUse futex_use(const model::Wait& wait);
 
-// Finds the causes of the waits of one profile; its kernel frames are looked at once. `profile` outlives it
-// and does not change.
+// Finds the causes of the waits of one profile; reads its kernel frames once. `profile` outlives it and does
+// not change.
 class WaitCauses {
  public:
   explicit WaitCauses(const model::Profile& profile);

@@ -46,7 +46,7 @@ struct HeapGroups {
   model::Metric metric = model::Metric::kHeapLive;
   bool blocks = false;  // the unit of flat and cumulative; else bytes
   bool has_cumulative = false;
-  bool sampled = false;   // then `temporary` is not known
+  bool sampled = false;   // then `temporary` is unknown
   bool by_total = false;  // the order
   double window_s = 0;    // rates are sums divided by it
   HeapAmount total;       // of flat

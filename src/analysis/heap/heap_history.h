@@ -43,7 +43,7 @@ struct HeapHistory {
   bool ended = false;       // the program ended inside of the window
   double start_s = 0;       // of the first cell, from the start of the recording
   std::vector<double> ends_s;
-  // Cells from here on are the last 2 % of the run of a program that ended, one at least: shutting down.
+  // Cells from this one are the last 2 % of the run of a program that ended, at least one: shutting down.
   std::size_t end_of_work = 0;  // ends_s.size() where it did not end
   HeapTrack whole;
   std::vector<HeapTrack> functions;                 // those that may be worth a word

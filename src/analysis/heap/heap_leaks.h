@@ -95,7 +95,7 @@ struct LeakReport {
   bool empty() const { return groups.empty(); }
 };
 
-// kNotFound where the heap was not traced; kUnsupported when ages are asked for that are not there.
+// kNotFound if the heap was not traced; kUnsupported if ages are requested but were not recorded.
 Result<LeakReport> find_leaks(const model::Profile& profile, const LeakOptions& options);
 
 }  // namespace fathom::analysis

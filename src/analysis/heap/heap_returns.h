@@ -12,10 +12,10 @@ namespace fathom::analysis {
 struct HeapReturnRow {
   std::string allocator;         // label; empty: the program itself
   std::string function, module;  // of the program: what called madvise
-  // The heaviest stack: who made the call, its caller, ...
+  // The heaviest stack: the calling function, its caller, ...
   std::vector<std::string> path;
   double calls = 0;
-  double bytes = 0;  // of the ranges: what was resident of them is not known
+  double bytes = 0;  // of the ranges: how much was resident is unknown
 };
 
 // One row per allocator, and per function of the program; most bytes first.

@@ -36,7 +36,7 @@ struct TimelineOptions {
 enum class TimelineKind : std::uint8_t {
   kNamed,
   kOthers,
-  kPassing,  // came and went inside of a slice: whose it was is not known
+  kPassing,  // came and went inside a slice: its owner is unknown
   kMapped,   // by the program itself (mmap, brk); not all of it need be resident
 };
 

@@ -2,16 +2,16 @@
 //
 // Live bytes at two moments are not independent: most blocks of the one are those of the other. A line fitted
 // as if they were would call every slow swing a growth. The interval of the slope is therefore that of the
-// least squares line with the number of independent values in place of the number of values: n (1 - r) /
-// (1 + r), where r is the correlation of neighbouring residuals (Santer et al. 2000, "Statistical
-// significance of trends and trend differences in layer-average atmospheric temperature time series", J.
-// Geophys. Res. 105, section 3), corrected for its bias in short series (Kendall 1954) and enlarged by 0.68 /
-// sqrt(n), as it is itself an estimate (Nychka et al. 2000, cited there). That holds for noise whose memory
-// fades at one rate. Noise with a second, slower swing hides it from neighbours, so the same is done with the
-// means of blocks of 2, 4, 8 ... values, and the widest interval counts. The alternative, a Newey-West sum of
-// covariances, is too narrow in series as short as ours. The tests measure both promises, false alarms and
-// slopes inside of their intervals, for noise whose memory is shorter than half of the series; longer swings
-// look like growth to everybody.
+// least squares line with the number of independent values in place of the number of values: n (1 - r) / (1 +
+// r), where r is the correlation of neighbouring residuals (Santer et al. 2000, "Statistical significance of
+// trends and trend differences in layer-average atmospheric temperature time series", J. Geophys. Res. 105,
+// section 3), corrected for its bias in short series (Kendall 1954) and enlarged by 0.68 / sqrt(n), as it is
+// itself an estimate (Nychka et al. 2000, cited there). That holds for noise whose memory fades at one rate.
+// Noise with a second, slower swing hides it from neighbours, so the same is done with the means of blocks of
+// 2, 4, 8 ... values, and the widest interval counts. The alternative, a Newey-West sum of covariances, is
+// too narrow in series as short as ours. The tests measure both promises, false alarms and slopes inside of
+// their intervals, for noise whose memory is shorter than half of the series; longer swings are
+// indistinguishable from growth.
 //
 // Sampled series bring the variance of each change along, and that of each value. An error that is made when
 // a block is sampled stays as long as the block: such errors add up like a walk, which residuals show only in
@@ -78,8 +78,8 @@ struct Trend {
   double growth() const { return slope.per_s * (duration_s - warm_up_s); }
 };
 
-// `false_alarms`: how often noise without trend may be called growing or falling; when many series are asked
-// at once, 0.05 divided by their number. The intervals that are returned are those of 95 %.
+// `false_alarms`: how often noise without trend may be called growing or falling; for many series at once,
+// 0.05 divided by their number. The returned intervals are those of 95 %.
 Trend find_trend(std::span<const TrendPoint> points, double false_alarms = 0.05);
 
 // The value that a t distribution of `freedom` degrees is beyond with probability `tail`.

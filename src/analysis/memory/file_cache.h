@@ -10,7 +10,7 @@
 
 namespace fathom::analysis {
 
-// Bytes, at the last reading before the end of what is asked for.
+// Bytes, at the last reading before the end of the selection.
 struct FileCacheRow {
   std::string path;  // of several tables of a database their folder
   std::int32_t pid = 0;

@@ -32,7 +32,7 @@ enum class ComponentVerdict : std::uint8_t {
   kExplains,  // it grows, and is so much of the growth
   kRuledOut,  // it does not grow, or far too little
   kUnclear,   // it may grow or not
-  kGrows,     // a number of things grows: how many bytes that is is not known
+  kGrows,     // a number of objects grows: their size in bytes is unknown
 };
 
 // What was recorded of the heap of a crate that owns a component: live at the end, allocated in it or below it.

@@ -22,7 +22,7 @@ struct CallSums {
 };
 
 struct CallsFromPath {
-  std::vector<std::string> path;  // who called, innermost first; empty: not known
+  std::vector<std::string> path;  // the callers, innermost first; empty: unknown
   CallSums sums;
 };
 

@@ -1,5 +1,5 @@
-// What a recording says about the heap: totals, the peak, who allocated, from which allocators, and how much
-// of it is to be believed. Data; the terminal text and the JSON write it down.
+// A recording's report on the heap: totals, the peak, allocating code, allocators, and how reliable all of it
+// is. Data, written as terminal text and JSON.
 #pragma once
 
 #include <cstdint>

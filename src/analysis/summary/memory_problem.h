@@ -10,7 +10,7 @@ namespace fathom::analysis {
 enum class MemoryProblemKind : std::uint8_t {
   kNone,
   kLeak,   // blocks of a function grow and the work does not
-  kGrows,  // resident memory grows, for a reason that is not known
+  kGrows,  // resident memory grows, for an unknown reason
   kHeld,   // an allocator keeps memory that is in no block
   kChurn,  // allocating and freeing takes much of the CPU time
 };

@@ -26,15 +26,15 @@ enum class ProblemKind : std::uint8_t {
   kSleep,
 };
 
-// Parts of the busy time from which on a kind is named; the largest of those that reach theirs is.
+// Parts of the busy time from which a kind is named; the largest of those that reach their threshold is.
 struct ProblemThresholds {
   double idle_below = 0.1;     // busy time by the length of the recording
   double least_busy_s = 0.05;  // too short to judge below this: starting the program takes as long
   double ran = 0.7;
   double queued = 0.25;
   double waited = 0.3;  // for memory, disk, peers, locks or a time
-  // Of the time of threads that ran, could have, or waited for a lock: the part in which they waited for one. From here on at
-  // least one thread waits for each that gets on.
+  // Of the time of threads that ran, could have, or waited for a lock: the part in which they waited for one.
+  // From here at least one thread waits for each that makes progress.
   double contended = 0.5;
   // Share of the recording's length, by the kernel's own accounting (PSI): from here up it is printed next
   // to the class.

@@ -30,7 +30,7 @@ struct ReportOptions {
   Selection selection = {};
   SortBy sort = SortBy::kSelf;
   bool fold_generics = false;
-  std::vector<std::string> callers = {};  // patterns: who called these functions
+  std::vector<std::string> callers = {};  // patterns: callers of these functions
   std::vector<std::string> callees = {};  // patterns: what these functions called
   std::optional<HeapGrouping> heap_by = {};
   std::optional<GroupBy> group_by = {};
@@ -43,7 +43,7 @@ struct ReportOptions {
 struct Activity {
   double duration_s = 0;        // of the selected time; 0 if unknown
   std::optional<double> cpu_s;  // used by the selected threads
-  bool watched = true;     // false: of memory alone; what ran and how many threads there were is not known
+  bool watched = true;     // false: memory only; CPU use and the number of threads are unknown
   bool exact = false;      // from the scheduler; otherwise samples divided by the rate
   std::uint32_t cpus = 0;  // of the machine; 0 if unknown
   // 1.5: one and a half CPUs on average.

@@ -105,7 +105,7 @@ struct HeapEvidence {
   double a = 0, b = 0, c = 0;
 };
 
-// What speaks against a verdict.
+// The evidence against a verdict.
 enum class HeapDoubtKind : std::uint8_t {
   kFewSeconds,        // number: recorded
   kLateThirdIsFlat,   //
@@ -175,7 +175,7 @@ struct HeapFacts {
   int ended_by_signal = 0;     // kUnfreed: it had no chance to free what it had; 0: it ended by itself
   bool end_not_known = false;  // likewise: it ended, but how is unknown
   bool of_process =
-      false;  // kGrowing: the trend is of the process's anonymous memory; whose blocks is not known
+      false;  // kGrowing: the trend is of the process's anonymous memory; whose blocks is unknown
   bool traced_part = false;  // of all kinds: the whole heap is the part that was traced
   bool chosen_part = false;  // likewise: what was chosen of it, by size, by thread, by stacks
   // Of all kinds: the variance that a block and a byte of it have by sampling, on average; 0 where every call was seen.
@@ -192,7 +192,7 @@ struct HeapFacts {
   double seconds = 0;                      // kTooShort: recorded; kFreedAtExit: of the shutdown
   std::uint64_t slices = 0;                // kTooShort
   bool level = false;                      // kCache: else it swings
-  bool slowing = false;                    // kMayLevel: less and less, else it is not known
+  bool slowing = false;                    // kMayLevel: less and less, else unknown
   double early_per_s = 0, late_per_s = 0;  // kMayLevel: growth of the first half, and of the later one
   std::optional<double> since_s;  // kLevel, kCache, kBloat: level since then; else all the time; kHeld
   double live_share = 0;          // kCache, kBloat
@@ -224,7 +224,7 @@ struct HeapVerdict {
   bool ended = false;    // the program did, inside of the recording
   HeapFacts facts;
   std::vector<HeapEvidence> evidence;  // what it rests on
-  std::vector<HeapDoubt> doubts;       // what speaks against it: these make the confidence
+  std::vector<HeapDoubt> doubts;       // the evidence against it: it determines the confidence
   HeapAdvice advice;                   // what to look at or to type next
   HeapLosses losses;
   HeapPairing pairing;

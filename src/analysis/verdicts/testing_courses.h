@@ -16,7 +16,7 @@
 
 namespace fathom::analysis {
 
-// Who asks for a block.
+// The code that requests a block.
 enum class CourseSite : std::uint8_t { kRequest, kBase, kLeak, kCache, kTable, kQueue, kSession, kBatch };
 inline constexpr std::array<std::string_view, 8> kCourseSites = {"site_request", "site_base",  "site_leak",
                                                                  "site_cache",   "site_table", "site_queue",
@@ -234,7 +234,7 @@ inline Course flush(Tools tools) {
           }};
 }
 
-// A cache that still fills: what is asked for is kept, and asked for again more and more often.
+// A cache that still fills: requested entries are kept, and requested again more and more often.
 inline Course filling(Tools tools) {
   struct State {
     std::vector<char> has;

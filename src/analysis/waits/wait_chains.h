@@ -28,7 +28,7 @@ struct ChainHop {
 // Waits that were ended by the same threads for the same reasons; the hops are those of the longest.
 struct ChainRow {
   std::vector<ChainHop> hops;  // the first is the wait to explain; at least two
-  std::string waker;           // who ended the last hop, if it is known and did not wait itself
+  std::string waker;           // the thread that ended the last hop, if it is known and did not wait itself
   std::int32_t waker_tid = 0;
   WaitSum sum;  // of the first hops
 };

@@ -31,7 +31,7 @@ struct FaultCount {
 };
 
 struct FileRow {
-  std::string name;  // path, peer, "pipe 123"; "(unknown)" when it is not known
+  std::string name;  // path, peer, "pipe 123"; "(unknown)" if unknown
   model::ObjectKind kind = model::ObjectKind::kNone;
   Cause cause = Cause::kUnknown;  // one row per file and cause
   Distribution waits;

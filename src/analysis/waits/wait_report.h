@@ -31,7 +31,7 @@ struct IdleRow {
 struct WaitThreadRow {
   std::string name;
   std::uint64_t threads = 0;
-  // Exact, from the scheduler, where the whole recording is looked at; otherwise from samples and waits.
+  // Exact, from the scheduler, if the whole recording is selected; otherwise from samples and waits.
   double ran_ns = 0, waited_ns = 0, queued_ns = 0;
   double idle_ns = 0;  // of waited_ns
   bool exact = false;

@@ -1,7 +1,8 @@
-// Where a run-time library goes over from the code that passes an exception on to the frame that handles it. Before that it
-// writes the handler's registers over those that it saved of its caller, so that restoring them leads to the handler: who walks
-// the stack meanwhile finds registers that were never the caller's. libgcc does so (_Unwind_RaiseException, _Unwind_Resume,
-// _Unwind_ForcedUnwind ...), by what GCC calls __builtin_eh_return; LLVM's libunwind does not.
+// Where a run-time library goes over from the code that passes an exception on to the frame that handles it.
+// Before that it writes the handler's registers over those that it saved of its caller, so that restoring
+// them leads to the handler: a stack walk meanwhile finds registers that were never the caller's. libgcc does
+// so (_Unwind_RaiseException, _Unwind_Resume, _Unwind_ForcedUnwind ...), by what GCC calls
+// __builtin_eh_return; LLVM's libunwind does not.
 #pragma once
 
 #include <cstddef>

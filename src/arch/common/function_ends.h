@@ -1,5 +1,5 @@
-// Where a function can be left: what has to be watched for the time that its calls take. A breakpoint there needs no return address
-// replaced, so the stack stays as it is for everybody who walks it.
+// Where a function can be left: the places to watch to time its calls. A breakpoint there needs no return
+// address replaced, so the stack stays intact for all stack walkers.
 #pragma once
 
 #include <cstddef>
@@ -28,8 +28,8 @@ struct FunctionEnd {
 
 struct FunctionEnds {
   std::vector<FunctionEnd> ends;  // in the order of the code
-  // Jumps to an address that is not in the code: into a table of the function's own, or into another function. The unwind
-  // table knows more: who still has a frame does not leave.
+  // Jumps to an address outside the code: into a table of the function's own, or into another function. The
+  // unwind table knows more: code that still has a frame does not leave.
   struct OpenJump {
     std::uint64_t address = 0;
     bool leaves = false;  // if it is not within a frame: the look of a call through a table of functions

@@ -24,7 +24,7 @@ struct Reference {
   bool branches;      // a call or a branch to the target
 };
 
-// As many bytes may the target lie behind the address that is asked about.
+// Maximum distance of the target behind the given address, in bytes.
 inline constexpr std::uint64_t kReferenceReach = 0;
 
 template <class Near, class Visit>

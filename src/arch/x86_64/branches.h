@@ -57,9 +57,8 @@ struct Reference {
   bool branches;      // a call or a branch to the target
 };
 
-// As many bytes may the target lie behind the address that is asked about.
-// The field is the end of a call or a branch, or the displacement of a rip-relative operand, which an immediate of
-// 1, 2 or 4 bytes may follow.
+// Maximum distance of the target behind the given address, in bytes. The field is the end of a call or a
+// branch, or the displacement of a rip-relative operand, which an immediate of 1, 2 or 4 bytes may follow.
 inline constexpr std::uint64_t kReferenceReach = 4;
 
 namespace detail {

@@ -1,4 +1,5 @@
-// The instructions of x86-64 that lead into the kernel and back: what is looked for in the target's code.
+// The instructions of x86-64 that lead into the kernel and back: what fathom searches for in the target's
+// code.
 #pragma once
 
 #include <array>

@@ -13,7 +13,7 @@
 
 namespace fathom::present {
 
-// A function at a line of it; the line is 0 where it is not known.
+// A function at one of its lines; the line is 0 if unknown.
 struct CallPlace {
   std::uint32_t call = 0;  // row of FrameLines::calls()
   std::uint32_t line = 0;

@@ -1,4 +1,4 @@
-// The tree of one moment in massif.out: who asked for the bytes, and who called them.
+// The tree of one moment in massif.out: the functions that requested the bytes, and their callers.
 #pragma once
 
 #include <cstddef>

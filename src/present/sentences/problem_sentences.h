@@ -8,7 +8,7 @@
 
 namespace fathom::present {
 
-// For a headline: "CPU-bound", "waits for locks and other threads", "idle"; "" where it is not known.
+// For a headline: "CPU-bound", "waits for locks and other threads", "idle"; "" if unknown.
 std::string short_words(const analysis::ProblemClass& problem);
 // "CPU-bound. A thread was running in 93 % of the busy time (threshold: 70 %)", without the last full stop; "" if it is unknown.
 std::string sentence_of(const analysis::ProblemClass& problem);

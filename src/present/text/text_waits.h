@@ -10,7 +10,7 @@ namespace fathom::present {
 
 // Causes, and what was folded as idle: what a report of waits shows unasked.
 std::string causes_text(const analysis::WaitReport& waits, const TextOptions& options);
-// Who waits for what, where each thread's time goes, and chains of waits (--waits).
+// Which thread waits for what, where each thread's time goes, and chains of waits (--waits).
 std::string waits_text(const analysis::WaitReport& waits, const TextOptions& options);
 // Futexes by place and by object, with the histogram of the worst (--locks).
 std::string locks_text(const analysis::WaitReport& waits, const TextOptions& options);

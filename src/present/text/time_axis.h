@@ -11,7 +11,7 @@ namespace fathom::present {
 // Bytes, in a unit that gives short numbers.
 struct ByteAxis {
   double step = 1;                            // bytes between two lines
-  std::size_t steps = 1;                      // so many of them hold the largest value
+  std::size_t steps = 1;                      // the number of them that hold the largest value
   double unit = 1;                            // bytes
   std::string unit_name;                      // "MiB"
   std::size_t round = 5;                      // every so many steps the number is a round one

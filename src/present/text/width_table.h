@@ -6,7 +6,8 @@
 
 namespace fathom::present {
 
-// Where the width of characters changes, in ascending order: four times the first character, and the width from it on.
+// Where the width of characters changes, in ascending order: four times the first character, plus the width
+// from there.
 extern const std::span<const std::uint32_t> kWidthChanges;
 
 }  // namespace fathom::present

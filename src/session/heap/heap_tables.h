@@ -24,7 +24,7 @@ class HeapTables {
   // start_ns, earlier_rss_bytes, mean_bytes until the first sample). `profile` outlives it.
   HeapTables(model::Profile& profile, const model::Heap& heap);
 
-  // Who hides behind the number in the blocks' top byte. Before the first slice.
+  // The owner of the number in the blocks' top byte. Before the first slice.
   void allocator(std::uint32_t number, model::HeapAllocatorId id);
   // The row of the collector's stack in the profile. Stacks that the collector never delivers count as not
   // walked.

@@ -100,7 +100,7 @@ class CompositionReading {
 
 // From the end of the pages on: what the readers of allocators may take, and when they count as hanging.
 inline constexpr std::uint64_t kHeldNs = 1'000'000'000, kHeldHangsNs = 2'000'000'000;
-// From when on a file behind a mapping counts as one that does not answer.
+// The time after which a file behind a mapping counts as unresponsive.
 inline constexpr std::uint64_t kFilesHangNs = 2'000'000'000;
 
 }  // namespace fathom::session

@@ -59,7 +59,7 @@ class MemorySnapshots {
     model::ProcessId process;
     std::optional<CompositionReading> reading;  // one that goes on
     bool hangs = false;                         // one hung, and there are no more
-    bool files_hang = false;                    // a file did not answer, and none is asked any more
+    bool files_hang = false;                    // a file did not answer, and no more are tried
     bool no_room = false;  // as many are read as may be at once: the next step tries again
     bool noted = false, noted_smaps = false, noted_cut = false, looked_with_smaps = false;
   };

@@ -39,7 +39,7 @@ class OomWatch {
         limited;  // kLimit: the cgroup whose limit was hit, its own or one above it; as processes see it
   };
 
-  // Looks in which cgroup the process is now, and counts there from then on. Some 50 us.
+  // Reads in which cgroup the process is now, and counts there afterwards. Some 50 us.
   void look(std::int32_t pid);
   // The same of a cgroup that is known.
   void look(std::int32_t pid, const process::MemoryCgroup& cgroup);

@@ -20,9 +20,9 @@ namespace fathom::session {
 
 class EventSink {
  public:
-  // Every process has stacks of its own, so most are of processes that have ended. Those that were not met
-  // while so many others were are forgotten; the kernel remembers 131,072 by hash, so it will send nearly all
-  // of them again if they come again.
+  // Every process has its own stacks, so most belong to ended processes. Those that did not recur while that
+  // many others came are forgotten; the kernel remembers 131,072 by hash, so it sends nearly all of them
+  // again if they recur.
   static constexpr std::size_t kKnownStacks = 250'000;
 
   EventSink(model::Profile& profile, ProcessTable& processes, StackResolver& stacks, Source& source,

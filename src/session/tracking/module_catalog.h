@@ -46,7 +46,7 @@ struct CodeModule {
   std::optional<std::uint64_t> bias(const process::MapEntry& mapping) const;
 };
 
-// How the names of a module with a file are looked for, of process `pid`.
+// How to look up the names of a module with a file, of process `pid`.
 symbolize::ModuleSource source_of(const CodeModule& module, std::int32_t pid);
 
 class ModuleCatalog {

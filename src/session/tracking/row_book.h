@@ -1,7 +1,7 @@
-// The rows of processes and threads while they are recorded: who has one of his own, who shares one with
-// others of his program, and which rows have changed since they were written. Rows are made in bounded
-// numbers however many processes and threads come and go (RowLimits), and a second's writing depends on what
-// has changed in it.
+// The rows of processes and threads during recording: which have their own, which share one with others of
+// their program, and which rows have changed since they were written. The number of rows is bounded however
+// many processes and threads come and go (RowLimits), and a second's writing depends on what has changed in
+// it.
 #pragma once
 
 #include <cstdint>

@@ -12,7 +12,7 @@ struct RowLimits {
   // So many processes of one program, and so many threads of one name in one process, have rows of their own
   // whatever becomes of them. Those that are there when the recording begins always have.
   std::size_t own_processes = 250, own_threads = 1000;
-  // Others have one from then on that they have lived so long, or were seen (sampled, or in a wait) so often.
+  // Others get one once they have lived this long, or were seen (sampled, or in a wait) this often.
   std::uint64_t long_life_ns = 10'000'000'000;
   std::uint64_t many_events = 1000;
   // Above half of these, a long life alone does not earn a row. At these, anything new shares existing rows,

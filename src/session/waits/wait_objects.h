@@ -27,7 +27,7 @@ class WaitObjects {
   Found find(const sources::Waited& wait, bool collective = false);
   // What is mapped at `address`; the argument is the page's offset in the file, or its address.
   Found page(std::int32_t pid, std::uint64_t address, std::uint64_t now_ns, bool collective = false);
-  // The process has ended: its number may mean another one from now on.
+  // The process has ended: its number may be reused.
   void forget(std::int32_t pid);
 
   // For tests: how much is remembered in addition to the rows.

@@ -38,7 +38,7 @@ class BlockLog {
   void next_slice(std::uint64_t ticks) { starts_.push_back(ticks); }
   std::uint32_t slice() const { return static_cast<std::uint32_t>(starts_.size() - 1); }
 
-  // Before the block is looked for in slice_of().
+  // Call before slice_of() searches for the block.
   void allocated(std::uint64_t block, std::uint64_t ticks) {
     if (ticks <= starts_.back())
       late_[block] = slice();

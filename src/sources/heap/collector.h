@@ -159,10 +159,10 @@ class Collector {
   };
   Round drain(const Moment& now) { return drain(now, {}); }
   Round drain(const Moment& now, const Budget& budget);
-  // Between two rounds, and while one goes on: what is stamped from now on is not older than this. Without effect where
-  // the counter is the clock.
+  // Between two rounds, and during one: events stamped from now on are not older than this. No effect if the
+  // counter is the clock.
   void advance_clock(std::uint64_t monotonic_ns) const { clock_.advance(monotonic_ns); }
-  // The target samples with this mean from now on; without such an order any mean is believed.
+  // The target samples with this mean from now on; without this call any mean is accepted.
   void order_mean(std::uint32_t mean);
   // What lies in the rings now is lost.
   void end() { counters_.lost_at_end = rings_.left_events(); }

@@ -1,5 +1,5 @@
-// Address space that a process took by itself, without an allocator: which call took it and how much of it is
-// left. Fed with memory calls in time order; what was there before the first call is not known and not
+// Address space that a process mapped directly, without an allocator: which call mapped it and how much of it
+// is left. Fed with memory calls in time order; mappings from before the first call are unknown and not
 // counted. Pure.
 //
 // A mapping keeps its site until its last byte is given back, also when it is cut into pieces, moved or

@@ -22,8 +22,8 @@ SizeRule size_rule(std::string_view label);
 // KiB on) are rounded to pages or more, depending on the state of the process: this is the least of it.
 std::uint64_t usable_size(SizeRule rule, std::uint64_t size);
 
-// Whether a block of `asked` bytes may be given back as one of `claimed`. Where the rule is not known only
-// the same size will do, which is what C++ and C demand of everybody.
+// Whether a block of `asked` bytes may be freed as one of `claimed`. If the rule is unknown only the same
+// size is valid, which C++ and C demand anyway.
 bool is_same_class(SizeRule rule, std::uint64_t asked, std::uint64_t claimed);
 
 }  // namespace fathom::sources::heap

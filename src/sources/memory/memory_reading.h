@@ -73,7 +73,7 @@ struct FileAnswers {
       not_zeroed;                // starts of those that look like zeroed data and are none; ascending
   std::vector<bool> huge_files;  // of hugetlbfs; as long as `entries`
 };
-// `has_huge_files`: the process has pages of hugetlbfs, so it is asked which mappings they are in.
+// `has_huge_files`: the process has pages of hugetlbfs, so the kernel is asked which mappings they are in.
 FileAnswers ask_files(std::int32_t pid, std::vector<process::MapEntry> entries, bool has_huge_files);
 
 // Calls the functions above. The file system may be the target's own (FUSE) and never answer, so callers that
@@ -81,8 +81,8 @@ FileAnswers ask_files(std::int32_t pid, std::vector<process::MapEntry> entries, 
 using AskFiles = std::function<std::optional<FileAnswers>(
     std::int32_t pid, const std::vector<process::MapEntry>& entries, bool has_huge_files)>;
 
-// `budget_ns`: no further call is begun after it. kNotFound: no such process, or one without memory. kPermission: no
-// ptrace access. `by_smaps`: as on a kernel without PAGEMAP_SCAN; no file is asked then.
+// `budget_ns`: starts no further call after it. kNotFound: no such process, or one without memory.
+// kPermission: no ptrace access. `by_smaps`: as on a kernel without PAGEMAP_SCAN; then files are not queried.
 Result<MemoryReading> read_mappings(std::int32_t pid, std::uint64_t budget_ns, bool by_smaps = false,
                                     const AskFiles& ask = ask_files);
 

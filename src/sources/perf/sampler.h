@@ -37,10 +37,9 @@ class PerfSampler {
  public:
   static constexpr std::uint32_t kMaxStackBytes = 65528;  // a record's size has 16 bits
 
-  // All threads of `pid` as they are now, and from then on the threads and processes that they start, with
-  // their mappings and names. Raises the soft limit of open files as far as needed. A thread that is started
-  // by another one in the microseconds between the opening of that one's first and last event is sampled on
-  // some CPUs only.
+  // All current threads of `pid`, and the threads and processes that they start later, with their mappings
+  // and names. Raises the soft limit of open files as far as needed. A thread that is started by another one
+  // in the microseconds between the opening of that one's first and last event is sampled on some CPUs only.
   static Result<PerfSampler> open(int pid, const PerfSamplerOptions& options);
 
   std::vector<int> fds() const { return rings_.fds(); }  // for epoll: readable when a ring is 1/8 full
