@@ -38,7 +38,7 @@ struct OutputOptions {
                                       // user
   bool streams = false;               // pipes and character devices are written into
   bool unnamed = true;                // false: as on a file system without O_TMPFILE
-  std::string temporary = {};  // its name until it is published, for tests; empty: an unguessable one
+  std::string temporary = {};         // its name until it is published, for tests; empty: an unguessable one
   std::optional<Account> owner = sudo_user();
 };
 

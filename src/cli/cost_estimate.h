@@ -46,7 +46,7 @@ struct CostRange {
 struct CostEstimate {
   CostRange samples, waits;  // in the target's own time
   CostRange recorder;        // of fathom's process, once it has started
-  bool is_bounded = true;  // false: costs above `samples.low` were not measured at such a rate
+  bool is_bounded = true;    // false: costs above `samples.low` were not measured at such a rate
   CostRange all() const {
     return {samples.low + waits.low + recorder.low, samples.high + waits.high + recorder.high};
   }

@@ -26,8 +26,8 @@ enum class Verdict : std::uint8_t {
 std::string_view to_string(Verdict verdict);  // "group-limit" ...: for JSON
 
 struct EndFacts {
-  int signal = 0;              // that ended it; 0: not known
-  bool group_counted = false;  // its control group counted an OOM kill meanwhile
+  int signal = 0;                                // that ended it; 0: not known
+  bool group_counted = false;                    // its control group counted an OOM kill meanwhile
   CountedCause cause = CountedCause::kNotKnown;  // of that kill
   bool group_watched = true;                     // else that counter was not read
   bool log_read = false;                         // the kernel's log of that time was read, to its end

@@ -27,8 +27,8 @@ class ShownName {
   NameFit fit_of_function(std::string_view name, std::string_view text) const;
   bool fits_gaps(std::string_view shown, bool whole) const;
 
-  std::string text_;  // without the mark of inlined calls
-  std::string key_;   // all matching names have these characters; empty: none known
+  std::string text_;                 // without the mark of inlined calls
+  std::string key_;                  // all matching names have these characters; empty: none known
   std::vector<std::string> pieces_;  // what stands between gaps
   std::string path_;                 // "::Table::find"; empty: the text is no path
 };

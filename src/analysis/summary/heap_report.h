@@ -72,8 +72,7 @@ struct HeapReport {
   std::uint64_t mean_bytes = 0;
   // From heap dumps of the program itself (facts "heap source" and "heap allocated"): one moment, or one after the other.
   bool of_dump = false, of_dumps = false;
-  bool by_probes =
-      false;  // reported only by static probes of the program, which samples by itself
+  bool by_probes = false;  // reported only by static probes of the program, which samples by itself
   // What was counted: what was allocated, what is live, and of how many blocks that was.
   bool allocated_known = true, live_known = true, blocks_known = true;
   std::string steps;  // what stands for a second where there are no times: "snapshot"; else empty

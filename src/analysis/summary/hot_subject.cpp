@@ -16,9 +16,8 @@ constexpr double kOfLargest = 0.25;  // a call that accounts for less of the wid
 constexpr double kLargePart = 0.25;  // of all samples: followed if it and its siblings have so much
 constexpr double kMostOfCaller = 0.66;  // of its caller's
 constexpr double kSameTime = 0.9;       // of its caller: one chain of calls
-constexpr double kMostOfLeaf =
-    0.66;                      // of a leaf's samples come through the code that is named in its place
-constexpr double kHalf = 0.5;  // of that code's samples end in the leaf
+constexpr double kMostOfLeaf = 0.66;  // of a leaf's samples come through the code that is named in its place
+constexpr double kHalf = 0.5;         // of that code's samples end in the leaf
 constexpr double kExplained =
     0.75;  // of a caller: by its largest callees together, which then stand in its place
 constexpr double kOwnPreferred = 1.5;  // own code counts for so much more than other code

@@ -43,9 +43,9 @@ struct ReportOptions {
 struct Activity {
   double duration_s = 0;        // of the selected time; 0 if unknown
   std::optional<double> cpu_s;  // used by the selected threads
-  bool watched = true;     // false: memory only; CPU use and the number of threads are unknown
-  bool exact = false;      // from the scheduler; otherwise samples divided by the rate
-  std::uint32_t cpus = 0;  // of the machine; 0 if unknown
+  bool watched = true;          // false: memory only; CPU use and the number of threads are unknown
+  bool exact = false;           // from the scheduler; otherwise samples divided by the rate
+  std::uint32_t cpus = 0;       // of the machine; 0 if unknown
   // 1.5: one and a half CPUs on average.
   std::optional<double> cpus_used() const {
     if (!cpu_s || !(duration_s > 0)) return std::nullopt;

@@ -1,4 +1,4 @@
-// Functions whose lines the tests know: spend() has its cost where it is told to, and calls twice().
+// Functions whose lines the tests know: spend() has its cost on a given line, and calls twice().
 static inline __attribute__((always_inline)) unsigned mixed(unsigned value) {
   return value * 2654435761u ^ value >> 7;  // line 3: inlined
 }
