@@ -123,9 +123,9 @@ class Opener {
       return add(files[1], {}, inputs_.fresh);
     }
     if (!files.empty() || arguments_.base.empty() || arguments_.fresh.empty())
-      return fail(ErrorKind::kUsage, "two sides are compared",
-                  "fathom diff BASE NEW, or fathom diff --base RUN... --new RUN..., or fathom diff FILE "
-                  "--base 0:30 --new 30:60");
+      return fail(
+          ErrorKind::kUsage, "two sides are compared",
+          "fathom diff BASE NEW, or fathom diff --base RUN... --new RUN..., or fathom diff FILE --base 0:30 --new 30:60");
     for (const std::string& file : arguments_.base) {
       if (const Result<> read = add(file, {}, inputs_.base); !read) return read;
     }
@@ -139,7 +139,7 @@ class Opener {
   Result<> open_ranges(const std::string& file) {
     for (const auto* side : {&arguments_.base, &arguments_.fresh}) {
       if (side->empty())
-        return fail(ErrorKind::kUsage, "of one file two ranges are compared", "--base 0:30 --new 30:60");
+        return fail(ErrorKind::kUsage, "one file needs two ranges to compare", "--base 0:30 --new 30:60");
       for (const std::string& text : *side) {
         const Result<std::vector<Range>> ranges = ranges_named(file, text);
         if (!ranges) return tl::unexpected(ranges.error());
@@ -420,9 +420,9 @@ Result<> can_fail(const std::vector<analysis::DiffReport>& reports,
       if (condition.pattern.empty() && !report.whole_is_judged)
         return fail(
             ErrorKind::kUsage,
-            fmt::format("--fail-if '{}': the figures are shares, and the whole of them is the same on "
-                        "both sides",
-                        analysis::printable(condition.text)),
+            fmt::format(
+                "--fail-if '{}': the figures are shares, and the whole of them is the same on both sides",
+                analysis::printable(condition.text)),
             "--normalize absolute, or a name: 'total > +5% : NAME'");
       if (!analysis::finds_its_name(report, condition) && told.insert(condition.text).second)
         say("fathom: {}: neither side has anything of this name, so this can never hold\n",
@@ -508,10 +508,9 @@ Run add_diff(CLI::App& app) {
       ->type_name("RUN");
   app.add_option("--new", arguments->fresh, "the same for the new side")->type_name("RUN");
   begin_group(app, kRareGroup);
-  app.add_option("--normalize", arguments->normalization,
-                 "how to make both sides comparable (default: absolute for programs recorded from start to "
-                 "end and for live memory, per-second for other times, share if times are unknown or the "
-                 "machine was too busy)")
+  app.add_option(
+         "--normalize", arguments->normalization,
+         "how to make both sides comparable (default: absolute for programs recorded from start to end and for live memory, per-second for other times, share if times are unknown or the machine was too busy)")
       ->check(CLI::IsMember({"per-second", "absolute", "share", "cpu-second", "work"}));
   app.add_option("--work-base", arguments->work_base,
                  "units of work that base did: one number, or one per run")

@@ -154,8 +154,7 @@ class Merger {
                     instance.dumps.size(), plural(instance.dumps.size()), file_name(file.path));
     if (is_final(file))
       meaning +=
-          ". It is the one of the exit, as there is no other: what the program had cleaned up by then is not "
-          "in it";
+          ". It is the one of the exit, as there is no other: what the program had cleaned up by then is not in it";
     else if (is_final(*instance.dumps.back()))
       meaning += ". The exit dump is left out because it is written after the program has cleaned up";
     return done(subject_of(instance, file), meaning + ".", file.path);

@@ -94,11 +94,10 @@ class CpuUnit {
       const double period = period_ns(input.profile);
       if (period == 0)
         return fail(ErrorKind::kUsage,
-                    &input == &first
-                        ? fmt::format("{} counts {} of which no time is known, and others count differently",
-                                      input.name, unit(input.profile))
-                        : fmt::format("{} counts {} of which no time is known, and {} counts differently",
-                                      input.name, unit(input.profile), first.name),
+                    &input == &first ? fmt::format("{} counts {} without times, and others count differently",
+                                                   input.name, unit(input.profile))
+                                     : fmt::format("{} counts {} without times, and {} counts differently",
+                                                   input.name, unit(input.profile), first.name),
                     "recordings of one kind");
       double sum = 0;
       std::int64_t written = 0;
@@ -206,9 +205,7 @@ void bring_to_one_clock(std::vector<MergeInput>& inputs, std::vector<std::string
   }
   if (other_clocks)
     notes.push_back(
-        "The recordings are of different clocks (machines, or a machine that was restarted): they stand "
-        "beside "
-        "one another by the time of day.");
+        "The recordings use different clocks (different machines, or a restart in between), so they are aligned by the time of day.");
   std::vector<std::string> beside;
   for (MergeInput& input : inputs) {
     model::Meta& meta = input.profile.meta;
@@ -235,10 +232,9 @@ void note_overlaps(const std::vector<MergeInput>& inputs, std::vector<std::strin
       for (const model::Process& process : a.processes) pids.insert(process.pid);
       for (const model::Process& process : b.processes)
         if (process.pid != 0 && pids.contains(process.pid)) {
-          notes.push_back(
-              fmt::format("{} and {} are of the same time and both have process {}: what both recorded of it "
-                          "counts twice.",
-                          inputs[k].name, inputs[i].name, process.pid));
+          notes.push_back(fmt::format(
+              "{} and {} overlap in time and both contain process {}: what both recorded counts twice.",
+              inputs[k].name, inputs[i].name, process.pid));
           break;
         }
     }

@@ -12,14 +12,14 @@ namespace {
 
 using namespace std::string_view_literals;
 
-constexpr std::string_view kSource = "the recording that it was made from";
+constexpr std::string_view kSource = "open the recording it was made from";
 
 constexpr Stranger kChromeTrace{"a trace of Chrome's format", "node --cpu-prof, whose .cpuprofile is read"};
 constexpr Stranger kGprof{"a table of gprof", "perf record -g, and its perf.data"};
 constexpr Stranger kPprofText{"a text of pprof's older formats", "pprof -proto {} >OUT.pb.gz, which is read"};
 constexpr Stranger kAppleSample{"a text of Apple's sample",
                                 "stackcollapse-sample.awk {}, whose output is read"};
-constexpr Stranger kPerfReport{"a table of perf report", "the perf.data that it was made from"};
+constexpr Stranger kPerfReport{"a table of perf report", "open the perf.data it was made from"};
 constexpr Stranger kBpftrace{"a map that bpftrace printed",
                              "stackcollapse-bpftrace.pl {}, whose output is read"};
 constexpr Stranger kDtrace{"output of DTrace", "stackcollapse.pl {}, whose output is read"};
@@ -66,10 +66,10 @@ constexpr Words kJsonWords[] = {
     {"\"ph\"", "\"ts\"", kChromeTrace},
     {"\"stringTable\"",
      "\"threads\"",
-     {"a raw profile of Gecko", "open it in profiler.firefox.com and save it there: that file is read"}},
+     {"a raw profile of Gecko", "open it in profiler.firefox.com and save it there: fathom reads that file"}},
     {"\"threads\"",
      "\"pausedRanges\"",
-     {"a raw profile of Gecko", "open it in profiler.firefox.com and save it there: that file is read"}},
+     {"a raw profile of Gecko", "open it in profiler.firefox.com and save it there: fathom reads that file"}},
     {"\"stack_traces\"", "", {"a result of fathom or another tool", kSource}},
     {"\"resourceProfiles\"", "", {"a profile of OpenTelemetry", "the pprof file of the same profiler"}},
     {"\"ct\"", "\"wt\"", {"a profile of XHProf", "xdebug.mode=profile, whose cachegrind.out is read"}},
@@ -128,7 +128,7 @@ constexpr Words kLines[] = {
      "Version: 3",
      {"a trace of Xdebug", "xdebug.mode=profile, whose cachegrind.out is read"}},
     {"samples  %", "symbol name", {"a table of OProfile", "perf record -g, and its perf.data"}},
-    {"Total: ", " samples\n", {"a table that pprof printed", "the profile that it was made from"}},
+    {"Total: ", " samples\n", {"a table that pprof printed", "open the profile it was made from"}},
     {"v8-version,", "tick,", {"a log of V8", "node --cpu-prof, whose .cpuprofile is read"}},
     {"[Thread debugging using", "", kGdb},
     {"Thread 1 (", "#0  ", kGdb},

@@ -160,7 +160,7 @@ std::string look_json(const View& view) {
   json["page_table_bytes"] = figures.page_tables;
   json["huge_file_bytes"] = figures.huge_files;
   json["zero_page_bytes"] = view.look.composition ? Json(view.look.composition->zero_bytes) : Json();
-  json["lazy_free_bytes"] = view.look.composition ? Json(view.look.composition->lazy_free) : Json();
+  json["lazy_free_bytes"] = view.look.composition ? or_null(view.look.composition->lazy_free) : Json();
   json["virtual_bytes"] = figures.virtual_size;
   json["threads"] = figures.threads;
   json["rss_change_bytes"] = or_null(view.rss_change);

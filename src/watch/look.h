@@ -43,7 +43,8 @@ struct Composition {
   analysis::MemoryLines lines;
   bool moved = false;            // RSS was another one after the reading than before
   std::uint64_t zero_bytes = 0;  // mapped to the page of zeros: no memory, yet page tables
-  std::uint64_t lazy_free = 0;   // of the anonymous memory, freed with MADV_FREE and not taken back yet
+  std::optional<std::uint64_t>
+      lazy_free;  // of the anonymous memory, freed with MADV_FREE and not taken back yet
   std::uint64_t took_ns = 0, longest_call_ns = 0;
   std::vector<sources::CachedFile>
       files;  // mapped ones, with what the page cache holds of them; databases first

@@ -138,7 +138,7 @@ std::string beside_text(const View& view) {
     std::uint64_t huge = 0;
     for (const LineView& line : view.lines) huge += line.line.huge_bytes;
     add(huge, "of RSS on huge pages");
-    add(view.look.composition->lazy_free, "of RSS already free (MADV_FREE)");
+    add(view.look.composition->lazy_free.value_or(0), "of RSS already free (MADV_FREE)");
   }
   if (const auto& group = view.look.limits.group) {
     add(group->used, "in its control group");

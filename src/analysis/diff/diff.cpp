@@ -148,7 +148,7 @@ class Comparison {
       return fail(ErrorKind::kNotFound,
                   fmt::format("neither side has anything of metric {} in this selection",
                               model::to_string(options_.metric)),
-                  "fathom report FILE says what a file holds");
+                  "fathom report FILE shows what a file holds");
     waits_ = options_.metric == Metric::kOffCpu || options_.metric == Metric::kWall;
     kernel_parts_ = waits_ ? device_parts(report_.tree) : kernel_parts(report_.tree);
     for (const DiffRun* run : runs_)

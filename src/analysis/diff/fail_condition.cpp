@@ -36,10 +36,9 @@ std::string as_pattern(std::string_view text) {
 
 Result<FailCondition> parse_fail_condition(const std::string& text) {
   const auto refuse = [&](const std::string& what) {
-    return fail(ErrorKind::kUsage, fmt::format("--fail-if '{}': {}", printable(text), what),
-                "--fail-if 'total > +5%' or 'total > +5% : NAME', with total, self, module, crate, thread, "
-                "cause, calls, "
-                "waits, elapsed, rss or a metric");
+    return fail(
+        ErrorKind::kUsage, fmt::format("--fail-if '{}': {}", printable(text), what),
+        "--fail-if 'total > +5%' or 'total > +5% : NAME', with total, self, module, crate, thread, cause, calls, waits, elapsed, rss or a metric");
   };
   FailCondition condition;
   condition.text = text;

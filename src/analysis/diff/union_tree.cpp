@@ -177,8 +177,7 @@ class Union {
   std::uint32_t child(std::uint32_t parent, std::uint32_t place, NodeKind kind) {
     if (++steps_ > kMostSteps || tree_.nodes.size() > kMostNodes)
       throw std::length_error(
-          "the call tree of both sides is too large: more than 16 million nodes, or a billion frames to "
-          "place");
+          "the call tree of both sides is too large: more than 16 million nodes, or a billion frames to place");
     UnionPlace& at = tree_.places[place];
     // Called for real somewhere; or, whichever side is first, not the kernel's everywhere.
     if (at.kind == NodeKind::kInlined || (at.kind == NodeKind::kKernel && kind != NodeKind::kInlined))

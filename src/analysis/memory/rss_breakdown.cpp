@@ -39,8 +39,9 @@ class Maker {
       add_heap_facts(process);
       for (const MemoryRange* row : composition.rows) add(*row);
       bound_earlier(process, composition);
-      if (!selection_.to_ns)
-        breakdown_.lazy_free += lazy_free_of(profile_.processes[process.value].pid, profile_.meta.facts);
+      const auto lazy = lazy_free_of(profile_.processes[process.value].pid, profile_.meta.facts);
+      if (lazy && !selection_.to_ns)
+        breakdown_.lazy_free = breakdown_.lazy_free.value_or(0) + static_cast<double>(*lazy);
       if (const auto value = series_at("memory.page_tables", process, composition.time_ns))
         breakdown_.page_tables = breakdown_.page_tables.value_or(0) + *value;
       if (const auto value = series_at("cgroup.memory", process, composition.time_ns))

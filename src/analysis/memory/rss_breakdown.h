@@ -48,7 +48,7 @@ struct RssBreakdown {
   std::uint64_t rss = 0, anonymous = 0, file = 0, shared = 0, swap = 0, virtual_bytes = 0;
   std::uint64_t huge = 0;                     // of anonymous, on transparent huge pages
   std::uint64_t huge_file = 0;                // explicit huge pages, not in RSS
-  std::uint64_t lazy_free = 0;                // of anonymous, freed with MADV_FREE and not taken back yet
+  std::optional<double> lazy_free;            // of anonymous, freed with MADV_FREE and not taken back yet
   std::optional<double> page_tables, cgroup;  // bytes, beyond and around RSS
   double live_bytes = 0, live_blocks = 0;     // known blocks, resident or not
   HeapAmount live;                            // the resident part of them

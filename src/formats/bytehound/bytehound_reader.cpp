@@ -73,10 +73,9 @@ class Reader {
             fmt::format("After {} events the file is damaged: its other {} bytes (packed) are not read.",
                         count, events.packed_left()));
       case End::kUnknownKind:
-        return import_.note(
-            fmt::format("After {} events there is one of kind {}, which is not known: the other {} "
-                        "bytes (packed) of the file are not read.",
-                        count, events.unknown_kind(), events.packed_left()));
+        return import_.note(fmt::format(
+            "After {} events there is one of kind {}, which is not known: the other {} bytes (packed) of the file are not read.",
+            count, events.unknown_kind(), events.packed_left()));
       case End::kNone:
       case End::kWhole:
         return;
@@ -296,20 +295,19 @@ class Reader {
     const auto say = [&](std::uint64_t count, std::string_view what) {
       if (count != 0) import_.note(fmt::format("{} {}", count, what));
     };
-    say(unseen_, "frees are of blocks that nobody allocated.");
+    say(unseen_, "frees are of blocks that were never allocated.");
     say(without_stack_, "allocations have no stack in the file.");
     say(mappings_, "mappings of memory (mmap) are left out.");
-    say(left_out_, "files within it are too large to be looked at.");
+    say(left_out_, "files in it are too large to read.");
     say(code_.without_contents(),
         "modules are not in the file, so their places are addresses of the process, which has ended.");
     if (code_.bad_maps()) import_.note("One of its lists of mappings cannot be read.");
     if (stripped_blocks_ != 0)
       import_.note(fmt::format(
-          "{:.0f} blocks of {:.0f} bytes, which were freed, had been stripped from the file: they are "
-          "missing in what was allocated, and in the peak.",
+          "{:.0f} blocks of {:.0f} bytes, which were freed, had been stripped from the file: they are missing in what was allocated, and in the peak.",
           stripped_blocks_, stripped_bytes_));
     if (deep_)
-      import_.note(fmt::format("Of stacks with more than {} frames the innermost are left out.", kMostDepth));
+      import_.note(fmt::format("Stacks with more than {} frames lose their innermost frames.", kMostDepth));
     profile.meta.facts["heap lives"] = "temporary only";
     profile.quality.samples = 0;
     return import_.finish(name_);

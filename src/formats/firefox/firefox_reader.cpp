@@ -25,7 +25,7 @@ class Reader {
       if (const Result<> tables = read_tables(thread); !tables) return tl::unexpected(tables.error());
       if (const Result<> samples = read_samples(thread); !samples) return tl::unexpected(samples.error());
     }
-    if (in_ns_ && in_samples_) return wrong("threads that count samples beside threads that count time");
+    if (in_ns_ && in_samples_) return wrong("threads that count samples next to threads that count time");
     if (in_ns_) {
       import_.profile.meta.facts["unit"] = "ns";
       import_.profile.meta.frequency_hz = 0;

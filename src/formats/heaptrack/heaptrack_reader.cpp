@@ -321,11 +321,11 @@ class Reader {
           {import_.builder.string("memory.rss"), import_.builder.string("bytes"), 0, std::move(points_)});
     if (left_out_.count() != 0) import_.note(left_out_.note(line_, "no records of heaptrack"));
     if (!attached_ && unseen_ != 0)
-      import_.note(fmt::format("{} frees are of blocks that nobody allocated.", unseen_));
+      import_.note(fmt::format("{} frees are of blocks that were never allocated.", unseen_));
     if (raw_)
       import_.note("This is a raw file, which has no names: heaptrack_interpret < FILE makes one that has.");
     if (deep_)
-      import_.note(fmt::format("Of stacks with more than {} frames the innermost are left out.", kMostDepth));
+      import_.note(fmt::format("Stacks with more than {} frames lose their innermost frames.", kMostDepth));
     profile.meta.facts["heap lives"] = "temporary only";
     import_.note("heaptrack has times of 10 ms, so how long blocks lived is not known.");
     profile.quality.samples = 0;

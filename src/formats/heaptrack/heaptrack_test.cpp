@@ -120,7 +120,7 @@ TEST(Heaptrack, RawFilesHavePlacesInModules) {
                                      .value();
   EXPECT_THAT(stacks_of(profile, Metric::kHeapLive),
               ElementsAre("[ledger+0x1234] 32", "[ledger+0x1234];[l i b.so+0x10] 16"));
-  EXPECT_THAT(profile.quality.notes, Contains("1 frees are of blocks that nobody allocated."));
+  EXPECT_THAT(profile.quality.notes, Contains("1 frees are of blocks that were never allocated."));
   EXPECT_THAT(profile.quality.notes, Contains(HasSubstr("heaptrack_interpret < FILE")));
 }
 

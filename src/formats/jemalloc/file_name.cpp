@@ -42,7 +42,7 @@ std::string_view words_of(DumpTrigger trigger) {
     case DumpTrigger::kInterval:
       return "so many bytes were allocated (lg_prof_interval)";
     case DumpTrigger::kManual:
-      return "somebody asked for it (prof.dump)";
+      return "the program requested it (prof.dump)";
     case DumpTrigger::kHighWater:
       return "more memory was mapped than ever before (prof_gdump)";
     case DumpTrigger::kFinal:

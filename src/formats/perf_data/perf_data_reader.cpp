@@ -453,18 +453,16 @@ class Reader {
       profile.meta.facts["unit"] = "switches";
       profile.meta.event = "sched:sched_switch";
       import_.note(
-          "The file tells when threads stopped running and never when they ran again, so it has numbers of "
-          "switches and no times: perf record -e sched:sched_switch -a, without a filter, has both.");
+          "The file records when threads stopped running but not when they resumed, so it has numbers of switches but no times. perf record -e sched:sched_switch -a without a filter records both.");
       return;
     }
     profile.waits = switches_.take_waits();
     profile.quality.waits = profile.waits.size();
     profile.quality.switches = all;
     if (ended < all)
-      import_.note(
-          fmt::format("{} of {} switches have no end in the file, so how long these waits took is not known "
-                      "and they are left out.",
-                      all - ended, all));
+      import_.note(fmt::format(
+          "{} of {} switches have no end in the file, so how long these waits took is not known and they are left out.",
+          all - ended, all));
   }
 
   Result<model::Profile> conclude() {
@@ -498,9 +496,7 @@ class Reader {
                                choice_.left_out));
     if (unwalked_ != 0)
       import_.note(fmt::format(
-          "Of {} samples with a copy of the stack the binary is not on this machine as it was "
-          "recorded, so only the place where they were is known: --symbols DIR, with the binary in "
-          "DIR.",
+          "{} samples have a copied stack, but their binary is not on this machine as it was recorded, so only their innermost frame is known. Try --symbols DIR, with the binary in DIR.",
           unwalked_));
     const std::vector<std::string>& missing = files_.missing();
     if (!missing.empty()) {

@@ -221,7 +221,7 @@ Result<PprofMessage> read_pprof_message(std::string_view bytes, const std::strin
     }
   }
   if (!fields.ok()) return wrong("the file ends before the profile does");
-  if (types.empty()) return wrong("it does not say what it counts");
+  if (types.empty()) return wrong("it does not state its unit");
   if (types.size() > 64) return wrong("more than 64 kinds of values");
   for (const TypeNumbers& type : types)
     message.types.push_back({message.text(type.type), message.text(type.unit)});

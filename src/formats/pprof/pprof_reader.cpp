@@ -118,8 +118,7 @@ class Reader {
       const std::string bytes =
           change(kLiveBytes, message_.types[has(kLiveBytes) ? columns_.at(kLiveBytes) : 0].unit);
       import_.note(fmt::format(
-          "What was live changed by {}{}{} in all: the file is the difference of two moments, and what was "
-          "allocated in between is shown.",
+          "What was live changed by {}{}{} in all: the file is the difference of two moments, and what was allocated in between is shown.",
           bytes, bytes.empty() || objects.empty() ? "" : " in ", objects));
       columns_.erase(kLiveObjects);
       columns_.erase(kLiveBytes);
@@ -129,12 +128,10 @@ class Reader {
                               return column.second == i;
                             });
       if (!fell_[i] || !is_shown) continue;
-      import_.note(
-          fmt::format("The file is the difference of two profiles: {} grew by {} {} in some places, which is "
-                      "shown, and fell by "
-                      "{} in others, which is left out.",
-                      message_.types[i].type, changes[i].grew, message_.types[i].unit,
-                      changes[i].fell == INT64_MIN ? INT64_MAX : -changes[i].fell));
+      import_.note(fmt::format(
+          "The file is the difference of two profiles: {} grew by {} {} in some places, which is shown, and fell by {} in others, which is left out.",
+          message_.types[i].type, changes[i].grew, message_.types[i].unit,
+          changes[i].fell == INT64_MIN ? INT64_MAX : -changes[i].fell));
     }
   }
   std::int64_t shown(const PprofMessage::Sample& sample, std::size_t column) const {
@@ -256,8 +253,9 @@ class Reader {
                                          std::pair(Meaning::kPeakObjects, Meaning::kPeakBytes)})
       if (has(bytes) && !has(objects)) {
         meta.facts["heap block counts"] = "not counted";
-        import_.note(fmt::format("Of how many blocks {} was is not in the file: each place stands as one.",
-                                 message_.types[columns_.at(bytes)].type));
+        import_.note(
+            fmt::format("The file does not record how many blocks {} was: each call site counts as one.",
+                        message_.types[columns_.at(bytes)].type));
       }
   }
 
@@ -453,8 +451,7 @@ class Reader {
       import_.note("The file has wall-clock times that are less than its CPU times; they are left out.");
     if (has(Meaning::kWaits) && waits_ != 0)
       import_.note(fmt::format(
-          "{} waits for locks and channels were counted; where the file is a mutex profile, their time "
-          "is charged to who held the lock.",
+          "{} waits for locks and channels were counted; in a mutex profile their time is charged to the holder of the lock.",
           waits_));
     std::vector<std::string> rest;
     for (std::size_t i = 0; i < message_.types.size(); ++i) {
@@ -468,7 +465,7 @@ class Reader {
     if (nameless_ != 0) import_.note(fmt::format("{} places of the file have no name in it.", nameless_));
     if (deep_)
       import_.note(
-          fmt::format("Of stacks with more than {} frames the outermost are left out.", kMostImportedFrames));
+          fmt::format("Stacks with more than {} frames lose their outermost frames.", kMostImportedFrames));
     for (const std::string_view comment : message_.comments)
       if (!comment.empty()) import_.note(fmt::format("Comment in the file: {}", comment.substr(0, 200)));
   }

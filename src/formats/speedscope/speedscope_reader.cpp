@@ -127,7 +127,7 @@ class Reader {
       model::StackId stack{0};
       for (std::size_t k = 0; k < std::min(length_of(samples[i]), kMostImportedFrames); ++k) {
         const std::uint64_t frame = row_of(samples[i][k]);
-        if (frame >= frames_.size()) return wrong("a sample of a frame that it lacks");
+        if (frame >= frames_.size()) return wrong("a sample refers to a missing frame");
         stack = import_.builder.stack(stack, frames_[static_cast<std::size_t>(frame)]);
       }
       if (const Result<> added = add(stack, number_of(element(weights, i), 1)); !added) return added;
@@ -147,7 +147,7 @@ class Reader {
         if (const Result<> added = add(open.back(), at - before); !added) return added;
       before = at;
       const std::uint64_t frame = row_of(member(events[i], "frame"));
-      if (frame >= frames_.size()) return wrong("an event of a frame that it lacks");
+      if (frame >= frames_.size()) return wrong("an event refers to a missing frame");
       if (text_of(member(events[i], "type")) == "O") {
         open.push_back(open.size() > kMostImportedFrames
                            ? open.back()
@@ -155,7 +155,7 @@ class Reader {
       } else if (open.size() > 1) {
         open.pop_back();
       } else {
-        return wrong(fmt::format("event {} closes what is not open", i + 1));
+        return wrong(fmt::format("event {} closes a frame that is not open", i + 1));
       }
     }
     return {};
@@ -170,7 +170,7 @@ class Reader {
     import_.profile.meta.facts["heap source"] = "dump";
     import_.profile.meta.facts["heap allocated"] = "not counted";
     import_.note(
-        "The file counts bytes and not whether they are live: each of its samples stands as one block.");
+        "The file counts bytes but not whether they are live: each of its samples counts as one block.");
   }
   void end_heap() {
     model::HeapSlice slice{{0}, kImportStart, kImportStart, kImportStart, 0, 0, 0};

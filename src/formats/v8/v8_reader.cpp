@@ -171,7 +171,7 @@ Result<model::Profile> read_cpu_profile(std::string_view text, const std::string
       add(*node, kImportStart + static_cast<std::uint64_t>(from), to - from);
   }
   meta.end_ns = kImportStart + static_cast<std::uint64_t>(ns_at(end));
-  if (unknown != 0) import.note(fmt::format("{} samples are of nodes that the file lacks.", unknown));
+  if (unknown != 0) import.note(fmt::format("{} samples refer to missing nodes.", unknown));
   import.profile.quality.samples = times.size();
   return import.finish(name);
 }

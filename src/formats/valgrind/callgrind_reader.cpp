@@ -248,12 +248,10 @@ class CallgrindReader {
     if (!sampled) profile.meta.facts[model::kCountedFact] = "all";
     if (!costs_.of_calls.empty())
       import_.note(
-          "callgrind knows who called whom by pairs: the costs of functions themselves are exact, and how "
-          "they "
-          "are shared "
-          "among longer paths is in proportion.");
+          "callgrind records pairs of caller and callee: self costs are exact, and costs of longer paths are divided in proportion.");
     if (left_out_.count() != 0) import_.note(left_out_.note(line_, "none of callgrind's"));
-    if (events_ != event_) import_.note(fmt::format("Of the events {} the first one is shown.", events_));
+    if (events_ != event_)
+      import_.note(fmt::format("The file has the events {}; the first one is shown.", events_));
     return import_.finish(name_);
   }
 

@@ -253,21 +253,20 @@ class MassifReader {
     const std::string_view program = command_.substr(0, command_.find(' '));
     profile.processes[0].name = import_.builder.string(base_name(program));
     if (!program.empty()) profile.processes[0].executable = import_.builder.string(program);
-    import_.note(
-        fmt::format("massif keeps what was live at {} of {} moments with its stacks, and of how many blocks "
-                    "it was in none: each place stands as one.",
-                    slices_, snapshots_));
+    import_.note(fmt::format(
+        "massif keeps stacks of live memory at {} of {} moments, and no numbers of blocks: each call site counts as one.",
+        slices_, snapshots_));
     if (!scale()) {
-      import_.note("massif counted instructions or bytes and no time: a second stands for each snapshot.");
+      import_.note("massif counted instructions or bytes, not time: each snapshot counts as one second.");
       import_.profile.meta.facts[model::kStepsFact] = "snapshot";
     }
     if (last_ns_ > detailed_ns_)
-      import_.note("The last snapshots have no stacks: what is live is of the last one that has.");
+      import_.note("The last snapshots have no stacks: live memory is from the last one that has them.");
     if (left_out_.count() != 0) import_.note(left_out_.note(line_, "none of massif's"));
     if (peak_extra_ != 0)
       import_.note(fmt::format("At the peak the allocator took {} bytes more for itself.", peak_extra_));
     if (peak_stacks_ != 0)
-      import_.note(fmt::format("At the peak the stacks of threads took {} bytes.", peak_stacks_));
+      import_.note(fmt::format("At the peak the thread stacks took {} bytes.", peak_stacks_));
     return import_.finish(name_);
   }
 

@@ -44,7 +44,7 @@ void add_memory(nlohmann::ordered_json& json, const RssBreakdown& breakdown) {
   all["swap_bytes"] = breakdown.swap;
   all["huge_bytes"] = breakdown.huge;
   all["huge_file_bytes"] = breakdown.huge_file;
-  all["lazy_free_bytes"] = breakdown.lazy_free;
+  all["lazy_free_bytes"] = or_null(breakdown.lazy_free);
   all["page_table_bytes"] = or_null(breakdown.page_tables);
   all["cgroup_bytes"] = or_null(breakdown.cgroup);
   all["live_blocks"] = breakdown.live_blocks;

@@ -361,8 +361,7 @@ std::string diff_legend(const DiffReport& report) {
     text += " Every event was counted, so ± says only how far runs of one program lie apart.";
   } else {
     text += fmt::format(
-        " ± is the error of the change, from {}, wide enough for {} looked at: with 95 % certainty none is "
-        "called changed that is not.",
+        " ± is the error of the change, from {}, wide enough for {} looked at: with 95 % certainty none is called changed that is not.",
         several ? "the spread of the runs" : "sampling and from how the program varied over time",
         report.looked_at == 1
             ? "the one figure that was"
@@ -372,22 +371,20 @@ std::string diff_legend(const DiffReport& report) {
   const bool lone = report.base_runs == 1 || report.tree.runs - report.base_runs == 1;
   const std::string assumed = analysis::percent(report.own_spread);
   if (report.own_spread > 0 && several)
-    text += fmt::format(" Few runs tell little of how far they lie apart; {} at least is assumed of the one.",
+    text += fmt::format(" A few runs show little about run-to-run variation, so at least {} is assumed.",
                         assumed);
   else if (report.own_spread > 0)
     text +=
-        fmt::format(" How far runs lie apart is not known from one of each; {} is assumed{}.", assumed,
+        fmt::format(" One run of each does not show the run-to-run variation; {} is assumed{}.", assumed,
                     report.kernel_spread > report.own_spread
                         ? fmt::format(", {} of what the kernel did", analysis::percent(report.kernel_spread))
                         : std::string());
   else if (several && lone)
-    text += fmt::format(" How far runs lie apart is known of {}, and taken for the one run of {}, too.",
+    text += fmt::format(" The run-to-run variation is known for {}, and also used for the one run of {}.",
                         report.base_runs == 1 ? "new" : "base", report.base_runs == 1 ? "base" : "new");
   if (has_uneven_load(report))
     text +=
-        " The whole varied over time far more than a steady load does, and every ± is wide by it: "
-        "--normalize share "
-        "compares the parts without that.";
+        " The whole varied over time far more than a steady load does, and every ± is wide by it: --normalize share compares the parts without that.";
   return text;
 }
 
@@ -420,9 +417,7 @@ std::vector<std::string> doubt_sentences(const DiffReport& report) {
         break;
       case DoubtKind::kBusy:
         sentences.push_back(fmt::format(
-            "the machine was busy: of the time in which threads could run, they waited for a CPU for {} in "
-            "base, {} "
-            "in new{}",
+            "the machine was busy: of the time in which threads could run, they waited for a CPU for {} in base, {} in new{}",
             base, fresh,
             report.busy_machine
                 ? "; so shares are compared, as what one run used per second is what others left it"
@@ -450,10 +445,7 @@ std::string unmatched_sentence(const DiffReport& report) {
         analysis::percent(report.base.by_code), analysis::percent(report.fresh.by_code));
   if (report.base.unmatched > 0 || report.fresh.unmatched > 0)
     text += fmt::format(
-        "{}Code without names could not be matched, as the builds differ: {} of base, {} of new; it is one "
-        "row "
-        "per module. "
-        "--symbols with an unstripped twin names it.",
+        "{}Code without names could not be matched, as the builds differ: {} of base, {} of new; it is one row per module. --symbols with an unstripped twin names it.",
         text.empty() ? "" : " ", analysis::percent(report.base.unmatched),
         analysis::percent(report.fresh.unmatched));
   return text;

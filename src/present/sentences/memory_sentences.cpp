@@ -115,10 +115,10 @@ std::vector<std::string> sentences_of(const RssBreakdown& breakdown) {
     text +=
         fmt::format(". That is the sum over {} processes: shared memory counts in each", breakdown.processes);
   say(text + ".");
-  if (breakdown.lazy_free != 0)
+  if (breakdown.lazy_free.value_or(0) > 0)
     say(fmt::format(
         "{} of the anonymous memory is already free (MADV_FREE): the kernel takes it back when it needs memory.",
-        of(breakdown.lazy_free)));
+        bytes(*breakdown.lazy_free)));
   if (static_cast<double>(breakdown.huge) > 0.1 * anonymous)
     say(fmt::format("{} of the anonymous memory is on huge pages, which become resident 2 MiB at a time.",
                     of(breakdown.huge)));

@@ -183,10 +183,7 @@ class Drawing {
     if (!striped_rows.empty()) coloring.legend.push_back({"changed by itself", striped_rows, -1});
     coloring.legend.push_back({"no more than noise", {0}, -1});
     coloring.meaning =
-        "Colour: how a frame with all that it calls has changed, the stronger the more of it (a tenth, a "
-        "third, all: gone is "
-        "the darkest blue, new the darkest orange). Stripes: it changed by itself, and not only through what "
-        "it calls.";
+        "Colour: how a frame with all that it calls has changed, the stronger the more of it (a tenth, a third, all: gone is the darkest blue, new the darkest orange). Stripes: it changed by itself, and not only through what it calls.";
     return coloring;
   }
 

@@ -82,7 +82,7 @@ TEST(TextDiff, SaysHowGoodTheRecordingsOfBothSidesAre) {
   const analysis::DiffQuality imported{quality.base, analysis::side_quality({{&fresh, {}}})};
   options.quality = &imported;
   EXPECT_THAT(diff_text({compare_sides(base, fresh)}, options),
-              HasSubstr("; new: imported, and what was lost is not known, "));
+              HasSubstr("; new: imported; losses are unknown, "));
 }
 
 TEST(TextDiff, NoiseIsShownWhereItIsAskedForAndSaidToBeIt) {

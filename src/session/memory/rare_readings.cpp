@@ -29,14 +29,14 @@ void RareReadings::finish(std::span<const std::int32_t> pids) {
   for (const std::int32_t pid : pids.first(std::min(pids.size(), kMostWatched))) {
     Process& process = processes_[pid];
     model::keep_larger(process.limits, sources::read_counted_limits(pid));
-    if (const auto bytes = sources::read_lazy_free(pid)) process.lazy_free = *bytes;
+    if (const auto bytes = sources::read_lazy_free(pid)) process.lazy_free = bytes;
   }
 }
 
 void RareReadings::put(std::map<std::string, std::string>& facts) const {
   for (const auto& [pid, process] : processes_) {
     model::put_counted_limits({pid, process.limits}, facts);
-    model::put_lazy_free(pid, process.lazy_free, facts);
+    if (process.lazy_free) model::put_lazy_free(pid, *process.lazy_free, facts);
   }
 }
 

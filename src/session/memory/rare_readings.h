@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -24,7 +25,7 @@ class RareReadings {
  private:
   struct Process {
     std::vector<model::CountedLimit> limits;  // at the most that was seen
-    std::uint64_t lazy_free = 0;              // bytes, at the last reading
+    std::optional<std::uint64_t> lazy_free;   // bytes, at the last reading
   };
   std::map<std::int32_t, Process> processes_;
   std::uint64_t due_ns_ = 0, pause_ns_ = 500'000'000;

@@ -6,8 +6,9 @@
 
 namespace fathom::sources {
 
-// Bytes. nullopt: it may not be read, or this kernel does not report it. The kernel walks all pages of the process (some 10 ms for
-// each GiB) and gives the lock of its mappings away as soon as the process wants it.
+// Bytes. nullopt: it may not be read, this kernel does not report it, or the process is too large: the kernel walks all pages of a
+// mapping under the lock of the mappings, so a thread that maps memory would wait 33 ms for each GiB.
+inline constexpr std::uint64_t kMostResidentForLazyFree = 128 << 20;  // bytes
 std::optional<std::uint64_t> read_lazy_free(std::int32_t pid);
 
 }  // namespace fathom::sources

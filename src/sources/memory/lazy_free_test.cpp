@@ -21,6 +21,13 @@ TEST(LazyFree, IsWhatMadviseFreedAndTheKernelHasNotTaken) {
   const auto after = read_lazy_free(::getpid());
   ASSERT_TRUE(after.has_value());
   EXPECT_GT(*after, *before + kBytes * 9 / 10);
+  // A large process would wait for the reading.
+  void* large =
+      ::mmap(nullptr, kMostResidentForLazyFree, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  ASSERT_NE(large, MAP_FAILED);
+  std::memset(large, 1, kMostResidentForLazyFree);
+  EXPECT_FALSE(read_lazy_free(::getpid()));
+  ::munmap(large, kMostResidentForLazyFree);
   ::munmap(memory, kBytes);
   EXPECT_FALSE(read_lazy_free(0x7fffffff)) << "there is no such process";
 }
