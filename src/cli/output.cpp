@@ -10,6 +10,7 @@
 #include "analysis/core/words.h"
 #include "base/files.h"
 #include "cli/earlier_results.h"
+#include "cli/option_groups.h"
 
 namespace fathom::cli {
 
