@@ -294,7 +294,7 @@ TEST(RuntimeArenas, AreSaidToBeOffAndNotKnownToBe) {
   const auto has = [](const std::string& setting) { return setting == "PYTHONMALLOC=malloc"; };
   using namespace std::string_view_literals;
   EXPECT_EQ(said_to_be_off(found.unseen[0], has, "python3\0app.py\0"sv),
-            "pymalloc is said to be switched off by PYTHONMALLOC=malloc in its environment");
+            "pymalloc is switched off by PYTHONMALLOC=malloc in its environment");
   EXPECT_EQ(said_to_be_off(found.unseen[0], has, "python3\0-E\0app.py\0"sv), std::nullopt);
   EXPECT_EQ(said_to_be_off(
                 found.unseen[0], [](const std::string&) { return false; }, ""),
@@ -381,7 +381,7 @@ TEST(FindAllocators, AStrippedJemallocLacksTheFunctionsUsedOnlyInside) {
   EXPECT_THAT(found.allocators, IsEmpty());
   ASSERT_THAT(found.unseen, SizeIs(1));
   EXPECT_EQ(found.unseen[0].kind, Kind::kJemalloc);
-  EXPECT_THAT(text_of(found.unseen[0]), HasSubstr("has no name here if it is there"));
+  EXPECT_THAT(text_of(found.unseen[0]), HasSubstr("has no name here even if it exists"));
 }
 
 // A file with two segments, code and constants, and no symbols but those given.

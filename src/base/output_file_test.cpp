@@ -300,8 +300,8 @@ TEST_F(Output, AFolderThatIsALinkIsRefusedAndALinkOfOursOnTheWayIsNot) {
 
 TEST_F(Output, AFolderThatEverybodyMayChangeIsRefusedUnlessItIsSticky) {
   ASSERT_EQ(::chmod(folder_.c_str(), 0777), 0);
-  EXPECT_EQ(refusal(folder_ + "/x"), folder_ + ": everybody may change what is in this folder");
-  EXPECT_EQ(refusal(folder_ + "/new/x"), folder_ + ": everybody may change what is in this folder");
+  EXPECT_EQ(refusal(folder_ + "/x"), folder_ + ": everybody can change files in this folder");
+  EXPECT_EQ(refusal(folder_ + "/new/x"), folder_ + ": everybody can change files in this folder");
   EXPECT_TRUE(write(folder_ + "/forced", "x", {.force = true}));
   ASSERT_EQ(::chmod(folder_.c_str(), 01777), 0);
   EXPECT_TRUE(write(folder_ + "/x", "x"));
@@ -314,9 +314,9 @@ TEST_F(Output, AnotherUsersFolderIsRejected) {
   ASSERT_EQ(::chown(theirs.c_str(), kNobody.uid, kNobody.gid), 0);
   const OutputOptions as_root{.owner = std::nullopt};
   EXPECT_EQ(refusal(theirs + "/x", as_root),
-            theirs + ": the folder belongs to user 65534, who could change what is written");
+            theirs + ": the folder belongs to user 65534, who could change the output");
   EXPECT_EQ(refusal(theirs + "/new/x", as_root),
-            theirs + ": the folder belongs to user 65534, who could change what is written");
+            theirs + ": the folder belongs to user 65534, who could change the output");
   EXPECT_TRUE(write(theirs + "/x", "x", {.force = true, .owner = std::nullopt}));
   EXPECT_TRUE(write(theirs + "/y", "y", {.owner = kNobody})) << "with sudo it is theirs who asked";
   EXPECT_TRUE(holds_as(kNobody, [&] { return write(theirs + "/z", "z").has_value(); }));

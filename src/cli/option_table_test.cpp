@@ -86,7 +86,7 @@ TEST_F(Manual, NoSuchCommandIsAnErrorThatNamesThem) {
   const auto page = manual_page(app, "drew");
   ASSERT_FALSE(page);
   EXPECT_EQ(page.error().kind, ErrorKind::kUsage);
-  EXPECT_EQ(page.error().remedy, "one of draw, help, man, completion; fathom help words");
+  EXPECT_EQ(page.error().remedy, "one of draw, help, man, completion; fathom help words; fathom help idioms");
 }
 
 TEST_F(Completion, EveryShellKnowsCommandsOptionsAndValues) {

@@ -64,7 +64,7 @@ std::string refused_value(std::string_view text, const CLI::App* command) {
     const auto low = number(limits.substr(0, to));
     const auto high = to == limits.npos ? std::nullopt : number(limits.substr(to + apart.size()));
     if (low && high)
-      return fmt::format("{} '{}': {} is wanted", name, shown(*value),
+      return fmt::format("{} '{}': expected {}", name, shown(*value),
                          range_text(*low, *high, above_zero(command, name)));
   }
   if (const auto option = between(text, "Could not convert: ", " = "))

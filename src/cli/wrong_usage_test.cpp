@@ -74,12 +74,11 @@ struct WrongUsage : testing::Test {
 
 TEST_F(WrongUsage, OfAValueSaysWhichOnesThereAre) {
   const std::string help = "\nfathom draw --help";
-  EXPECT_EQ(said({"draw", "-d", "abc"}), "draw: --duration 'abc': a number above 0 is wanted" + help);
-  EXPECT_EQ(said({"draw", "--delay", "x"}), "draw: --delay 'x': a number of 0 or more is wanted" + help);
-  EXPECT_EQ(said({"draw", "-r", "0"}), "draw: --rate '0': a number from 1 to 100000 is wanted" + help);
-  EXPECT_EQ(said({"draw", "--percent=200"}),
-            "draw: --percent '200': a number from 0 to 100 is wanted" + help);
-  EXPECT_EQ(said({"draw", "--pid", "abc"}), "draw: --pid 'abc': a number is wanted" + help);
+  EXPECT_EQ(said({"draw", "-d", "abc"}), "draw: --duration 'abc': expected a number above 0" + help);
+  EXPECT_EQ(said({"draw", "--delay", "x"}), "draw: --delay 'x': expected a number of 0 or more" + help);
+  EXPECT_EQ(said({"draw", "-r", "0"}), "draw: --rate '0': expected a number from 1 to 100000" + help);
+  EXPECT_EQ(said({"draw", "--percent=200"}), "draw: --percent '200': expected a number from 0 to 100" + help);
+  EXPECT_EQ(said({"draw", "--pid", "abc"}), "draw: --pid 'abc': expected a number" + help);
   EXPECT_EQ(said({"draw", "--until", "5zb"}), "draw: --until: expected a size such as 500m or 4g" + help);
   EXPECT_EQ(said({"draw", "--event", "x"}), "draw: --event 'x': it is one of clock, cycles" + help);
   EXPECT_EQ(said({"draw", "--symbols", "/no/such"}), "draw: --symbols: there is no folder /no/such" + help);

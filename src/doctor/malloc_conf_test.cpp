@@ -192,8 +192,10 @@ TEST(MallocConf, WhatMakesMemoryGrowIsDoubtful) {
 }
 
 TEST(MallocConf, ReportsASettingThatWritesNothing) {
-  EXPECT_THAT(check_malloc_conf("prof:true", {}).sentences,
-              testing::Contains(HasSubstr("Nothing writes a dump")));
+  EXPECT_THAT(
+      check_malloc_conf("prof:true", {}).sentences,
+      testing::Contains(HasSubstr(
+          "No dump is written automatically: the program must request one (prof.dump), or add lg_prof_interval:N.")));
   MallocConfTarget running;
   running.running = true;
   EXPECT_THAT(check_malloc_conf("prof:true", running).sentences,
@@ -260,7 +262,8 @@ TEST(JemallocSettings, SayWhichVariableIsReadAndWhichIsNot) {
       HasSubstr("MALLOC_CONF=prof:true   not read by this allocator, which looks at _RJEM_MALLOC_CONF"));
   EXPECT_THAT(text, HasSubstr("_RJEM_MALLOC_CONF was not set"));
   fact.profiling = std::nullopt;
-  EXPECT_THAT(to_text(fact), HasSubstr("whether it can write heap dumps is not known"));
+  EXPECT_THAT(to_text(fact),
+              HasSubstr("its file cannot be read, so it is unknown whether it can write heap dumps"));
   EXPECT_EQ(conf_target_of(fact).profiling, std::nullopt);
   fact.environment = {{"_RJEM_MALLOC_CONF", "prof:true,prof_finl:true"}};
   EXPECT_THAT(to_text(fact), HasSubstr("meant is prof_final?"));

@@ -267,8 +267,9 @@ TEST(Death, KillInARemovedGroupIsNotAttributed) {
   const auto death = death_of(node.profile);
   ASSERT_TRUE(death);
   EXPECT_EQ(death->verdict, Verdict::kKill);
-  EXPECT_THAT(verdict_sentence(*death), HasSubstr("control group /slice/node was gone before its kills were "
-                                                  "counted: whether memory was the reason is not known"));
+  EXPECT_THAT(
+      verdict_sentence(*death),
+      HasSubstr("was removed before its kills were counted, so it is unknown whether memory was the reason"));
 }
 
 TEST(Death, StackAtTheWallIsPrintedLeafFirst) {

@@ -160,7 +160,10 @@ TEST(OomLog, WhatTheMachineSaysOfItsMemoryIsTheRest) {
   const std::string huge = why_of(
       "Node 0 hugepages_total=6144 hugepages_free=6144 hugepages_surp=0 hugepages_size=2048kB\n", kSmall);
   EXPECT_THAT(huge, HasSubstr("12.0 GiB are set aside for huge pages, none of them used"));
-  EXPECT_THAT(huge, HasSubstr("try: give 12.0 GiB of unused huge pages back"));
+  EXPECT_THAT(
+      huge,
+      HasSubstr(
+          "release 12.0 GiB of unused huge pages: sysctl vm.nr_hugepages (or hugepages= on the kernel command line) is larger than needed"));
   EXPECT_THAT(huge, Not(HasSubstr("record --heap"))) << "the heap of app is not what is full";
   EXPECT_THAT(why_of("slab_reclaimable:8000 slab_unreclaimable:2800000\n", kSmall),
               HasSubstr("10.7 GiB are kernel objects"));
@@ -181,7 +184,10 @@ TEST(OomLog, WhatTheMachineSaysOfItsMemoryIsTheRest) {
       "Node 0 DMA32 free:400kB boost:0kB min:4096kB low:5120kB high:6144kB\n"
       "Node 0 Normal free:6400000kB boost:0kB min:45000kB low:56000kB high:67000kB\n",
       kSmall);
-  EXPECT_THAT(zone, HasSubstr("6.1 GiB were free in all, but zone DMA32 of node 0 had only 400.0 KiB"));
+  EXPECT_THAT(
+      zone,
+      HasSubstr(
+          "of its 16.0 GiB; no control group's limit was met\nall processes together held 802.6 MiB, 4.9 % of it: the rest is the kernel's, or belongs to no process\n6.1 GiB were free in total, but zone DMA32 of node 0 had only 400.0 KiB, and the request needs that zone"));
 }
 
 }  // namespace

@@ -126,7 +126,9 @@ TEST_F(DumpsOfJemalloc, TheOneOfTheExitHasLostWhatWasCleanedUpAndIsNotTheLatest)
   ASSERT_TRUE(profile) << profile.error().message;
   EXPECT_THAT(profile->meta.target, HasSubstr("dump 0 (m0)"));
   EXPECT_NEAR(of(*profile, "keep_large", model::Metric::kHeapLive).value, kLarge, 1);
-  EXPECT_THAT(profile->quality.notes.front(), HasSubstr("The one of the exit is left out"));
+  EXPECT_THAT(
+      profile->quality.notes.front(),
+      HasSubstr(". The exit dump is left out because it is written after the program has cleaned up"));
 }
 
 }  // namespace

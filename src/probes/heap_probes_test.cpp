@@ -31,7 +31,7 @@ TEST(HeapProbes, AreThoseOfTheProviderWhoseValuesCanBeRead) {
   EXPECT_THAT(
       found->problems,
       ::testing::ElementsAre("otel_memory:alloc: argument 3 cannot be read: it is a floating-point number",
-                             "otel_memory:alloc: it tells 2 of 3 values"));
+                             "otel_memory:alloc: it has 2 of 3 values"));
   EXPECT_EQ(text_of(*found), "alloc at 1 place, free at 2 places");
 }
 

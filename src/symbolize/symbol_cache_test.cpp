@@ -159,7 +159,7 @@ TEST_F(CacheDirectoryTest, RootBelievesNoNamesOfAUser) {
   fs::create_directories(path_);
   ASSERT_EQ(::chown(path_.c_str(), 65534, 65534), 0);
   EXPECT_EQ(CacheDirectory(path_, 1 << 20).refusal(),
-            path_ + ": the folder belongs to user 65534, who could change what is written");
+            path_ + ": the folder belongs to user 65534, who could change the output");
   ::unsetenv("SUDO_UID");
   ::unsetenv("SUDO_GID");
 }

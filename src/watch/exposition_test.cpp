@@ -225,7 +225,8 @@ TEST(Places, OneThatIsEmptyIsReported) {
 
 TEST(Dashboards, NameNoMetricThatIsNotServed) {
   Places places;
-  const View view = view_of(7, "node");
+  View view = view_of(7, "node");
+  view.look.counted = {{model::CountedLimit::Kind::kMappings, 10, 20}};
   std::set<std::string> served;
   for (const metrics::Family& family : make_families({{places.take("node"), &view}}, places, {}))
     for (const metrics::Sample& sample : family.samples) served.insert(sample.name);

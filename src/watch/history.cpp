@@ -53,7 +53,7 @@ std::optional<RecentRise> History::recent_rise(const sources::MemoryLimit* limit
   const Point& now = looks_.back();
   const Point* lowest = &now;
   for (const Point& point : looks_)
-    if (now.time_s - point.time_s <= kWindow && point.rss < lowest->rss) lowest = &point;
+    if (now.time_s - point.time_s <= kWindow && point.rss <= lowest->rss) lowest = &point;
   const double bytes = now.rss - lowest->rss, passed = now.time_s - lowest->time_s;
   if (passed <= 0 || bytes < std::max(kLeastBytes, kLeastShare * lowest->rss)) return std::nullopt;
   RecentRise rise{static_cast<std::uint64_t>(bytes), passed};

@@ -243,7 +243,7 @@ TEST(Look, WhatDoesNotComeBackIsWaitedForOnceAndLeft) {
   }
   EXPECT_EQ(readers, 1);
   ASSERT_FALSE(watched->missing().empty());
-  EXPECT_NE(watched->missing().back().find("did not come"), std::string::npos);
+  EXPECT_NE(watched->missing().back().find("did not arrive"), std::string::npos);
   promise.set_value();
 }
 
@@ -270,7 +270,7 @@ TEST(Look, AFileThatDoesNotAnswerIsAskedOnceAndLeft) {
   EXPECT_TRUE(watched->mappings());
   EXPECT_EQ(*asked, 1);
   ASSERT_FALSE(watched->missing().empty());
-  EXPECT_NE(watched->missing().back().find("does not answer"), std::string::npos);
+  EXPECT_NE(watched->missing().back().find("does not respond"), std::string::npos);
   promise.set_value();
 }
 

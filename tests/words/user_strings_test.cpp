@@ -31,7 +31,7 @@ TEST(UserStrings, AreJoinedWhereTheCompilerJoinsThem) {
 
 TEST(UserStrings, WordsToAvoidAreFound) {
   for (const char* text : {"nobody waits", "is told by a sample", "it tells why", "beside it", "sought anew",
-                           "what a holds lets go", "from 30 % on", "for lack of memory", "it says of this",
+                           "what a holds lets go", "from 30 % on", "for want of memory", "it says of this",
                            "a number is wanted", "whoever waits"})
     EXPECT_NE(avoided_in(text), "") << text;
   for (const char* text : {"cannot be told apart", "released by", "from 0.5 to 1 s on cpu", "next to it",

@@ -133,7 +133,9 @@ TEST(HeapTimeline, OfOneThreadHoldsToTheEndsOfSlicesAndToThePeakOfAll) {
   EXPECT_TRUE(timeline.peak.to_slice_end);
   EXPECT_FALSE(timeline.is_bound());
   EXPECT_TRUE(timeline_of(small_heap().profile).is_bound());
-  EXPECT_THAT(present::sentences_of(timeline)[0], HasSubstr("to the end of a slice"));
+  EXPECT_THAT(
+      present::sentences_of(timeline)[0],
+      HasSubstr(", at the end of a time slice: moments in between are known only for all threads together."));
   EXPECT_TRUE(timeline_of(small_heap().profile, {.selection = {.pid = 11}}).points.empty());
 }
 

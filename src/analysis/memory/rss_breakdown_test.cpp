@@ -51,14 +51,17 @@ TEST(RssBreakdown, SaysHowMuchOfIt) {
   const std::string text = summary_of(*make_rss_breakdown(memory_of_small_heap().profile, {}));
   EXPECT_THAT(
       text,
+      HasSubstr("The heap profile explains 1.3 MiB (49.5 %) of the 2.6 MiB of anonymous memory resident "));
+  EXPECT_THAT(
+      text,
       HasSubstr(
-          "The heap profile explains 1.3 MiB (49.5 %) of the 2.6 MiB of anonymous memory that were resident at the end; the rest is 1000.0 KiB that allocators hold beyond live blocks, 80.0 KiB of thread stacks"));
-  EXPECT_THAT(text,
-              HasSubstr("Blocks from before the recording are in it, too, and in the unknown: 300.0 KiB "
-                        "at most"));
-  EXPECT_THAT(text, HasSubstr("319.5 KiB of the live blocks take no memory"));
+          " It includes blocks from before the recording, as does the unknown part: 300.0 KiB at most, because no more was resident at that time."));
+  EXPECT_THAT(
+      text,
+      HasSubstr(
+          " separate these. It includes blocks from before the recording, as does the unknown part: 300.0 KiB at most, because no more was resident at that time.\n319.5 KiB of the live blocks use no memory: their pages were never touched, or are swapped out."));
   EXPECT_THAT(text, HasSubstr("RSS at the end was 6.0 MiB: 2.6 MiB anonymous, 3.2 MiB of files, 248.0 KiB "
-                              "shared; beside it 120.0 KiB of page tables, 64.0 KiB swapped out."));
+                              "shared; plus 120.0 KiB of page tables, 64.0 KiB swapped out."));
   EXPECT_THAT(text, HasSubstr("512.0 KiB of the anonymous memory is on huge pages"));
   EXPECT_THAT(text, Not(HasSubstr("shared out")));
 }
@@ -93,8 +96,8 @@ TEST(RssBreakdown, AnEstimateAboveTheResidentSetIsMarked) {
   EXPECT_EQ(part(*breakdown, "unknown"), 0);
   EXPECT_THAT(
       summary_of(*breakdown),
-      HasSubstr("The samples come to 922.0 KiB more of live blocks than memory was resident for them: the "
-                "estimate is too high by so much at least."));
+      HasSubstr(
+          "The samples suggest 922.0 KiB more live blocks than their resident memory allows: the estimate is too high by at least that much."));
 }
 
 TEST(RssBreakdown, OfAProgramFromItsStartKnowsNoEarlierBlocks) {
@@ -111,7 +114,10 @@ TEST(RssBreakdown, RoundedUpSizesAreReportedIfKnown) {
   hand.profile.heap.uses.push_back({{1}, 1'024'000, {}, {}});
   const auto breakdown = make_rss_breakdown(hand.profile, {});
   EXPECT_EQ(breakdown->rounding, 24'000);
-  EXPECT_THAT(summary_of(*breakdown), HasSubstr("sizes rounded up are 23.4 KiB at most"));
+  EXPECT_THAT(
+      summary_of(*breakdown),
+      HasSubstr(
+          "Of the memory that allocators hold beyond live blocks, at most 23.4 KiB are rounding of sizes; the rest is freed memory that they keep, or their own tables."));
   Selection selection;
   selection.to_ns = 2'950'000'000;
   EXPECT_FALSE(make_rss_breakdown(hand.profile, selection)->rounding) << "known for the end only";

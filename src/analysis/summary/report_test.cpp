@@ -144,15 +144,14 @@ TEST(Quality, StandsInTheOrderOfWhatItConcerns) {
 }
 
 TEST(Quality, NamesTheStrippedModuleAndTheWayToItsSymbols) {
-  EXPECT_THAT(findings_of(small_server()),
-              HasSubstr("most of them in libcodec.so (no names found). try: names for libcodec.so: its "
-                        "unstripped twin or debug file through --symbols DIR"));
+  EXPECT_THAT(
+      findings_of(small_server()),
+      HasSubstr(
+          ": pass its unstripped binary or debug file with --symbols DIR (to fathom report as well); the -dbgsym package and debuginfod-find have it"));
 }
 
 TEST(Quality, SaysWhereAndWhyStacksAreCut) {
-  EXPECT_THAT(
-      findings_of(small_server()),
-      HasSubstr("1.1 % of the stacks are cut short, mostly in libcodec.so: code without unwind rule"));
+  EXPECT_THAT(findings_of(small_server()), HasSubstr("code without an unwind rule or frame pointer"));
 }
 
 TEST(Quality, AThrottledKilledOrUndersampledRecordingIsReported) {
@@ -162,8 +161,14 @@ TEST(Quality, AThrottledKilledOrUndersampledRecordingIsReported) {
   profile.quality.expected_samples = 2000;
   const std::string text = findings_of(profile);
   EXPECT_THAT(text, HasSubstr("throttled sampling 1 time."));
-  EXPECT_THAT(text, HasSubstr("ended without its last block"));
-  EXPECT_THAT(text, HasSubstr("Only 45.0 % of the 2,000 samples arrived"));
+  EXPECT_THAT(
+      text,
+      HasSubstr(
+          "The recording has no last block: the recorder was killed, and the last second may be missing."));
+  EXPECT_THAT(
+      text,
+      HasSubstr(
+          "fathom received 45.0 % of the 2,000 samples expected from the CPU time used; the cause is unknown."));
 }
 
 // 5 s of CPU time at 999 Hz, in a recording of 10 s.
@@ -191,8 +196,9 @@ TEST(Quality, WhatRecordingCostsIsWarnedOfWithWhatHelps) {
   EXPECT_EQ(findings_of(profile), "") << "half a second of the target is too short to judge by";
   profile = busy_with_cost("50000", "2500000", "100000");
   profile.heap.heaps.emplace_back().mode = model::HeapMode::kExact;
-  EXPECT_THAT(findings_of(profile), HasSubstr("the profiler itself used 2.50 s of CPU time, 50.0 % of what "
-                                              "it measured. try: --heap, which samples"));
+  EXPECT_THAT(
+      findings_of(profile),
+      HasSubstr("The profiler itself used 2.50 s of CPU time while recording, 50.0 % of what it measured."));
 }
 
 TEST(Quality, AProcessThatOnlyWokeAThreadOfTheTargetIsNoneOfItsChildren) {
@@ -228,11 +234,14 @@ TEST(Quality, AnIdleProgramHasNoMissingSamples) {
   model::Profile profile = small_server();
   profile.meta.frequency_hz = 999;
   profile.quality.expected_samples = 1280;  // 900 came: a program that runs for 9 us at a time
-  EXPECT_THAT(findings_of(profile), HasSubstr("Only 70.3 % of the 1,280 samples arrived"));
+  EXPECT_THAT(
+      findings_of(profile),
+      HasSubstr(
+          "fathom received 70.3 % of the 1,280 samples expected from the CPU time used; the cause is unknown."));
   profile.meta.facts["cpu_runs"] = "140000";
   EXPECT_THAT(findings_of(profile), Not(HasSubstr("samples arrived")));
   EXPECT_THAT(fathom::present::expected_samples_text(make_report(profile, {}).value()),
-              HasSubstr("1,280 ±72 expected (70.3 %): it had a CPU for 9.15 us at a time"));
+              HasSubstr(": it ran for 9.15 us at a time, and the timer fires some microseconds late"));
 }
 
 TEST(Quality, WhatWasLostOnTheWayIsNotMissingTwice) {

@@ -58,8 +58,7 @@ TEST(HeapVerdicts, ASlowLeakIsFoundNextToANoisyMap) {
   EXPECT_FALSE(find(verdicts, HeapVerdictKind::kLeak, "fill_map"));
   const HeapVerdict* noise = find(verdicts, HeapVerdictKind::kNoise);
   ASSERT_TRUE(noise);
-  EXPECT_THAT(present::sentence_of(*noise),
-              HasSubstr("Not known whether the heap grows: live bytes swing by"));
+  EXPECT_THAT(present::sentence_of(*noise), HasSubstr(", which would hide growth of up to"));
   EXPECT_THAT(present::advice_of(*noise), HasSubstr("-d "));
 }
 
@@ -87,7 +86,7 @@ TEST(HeapVerdicts, NoiseThatHidesALeakIsNeverCertain) {
     }
     EXPECT_THAT(all_text(verdict), Not(HasSubstr("no leak")));
     if (verdict.kind == HeapVerdictKind::kCache && verdict.function == "fill_map") {
-      EXPECT_THAT(all_text(verdict), HasSubstr("whether it leaks as well is not known"));
+      EXPECT_THAT(all_text(verdict), HasSubstr("; record longer, or record every call (--heap=exact)"));
     }
   }
   EXPECT_TRUE(seen);
@@ -185,8 +184,8 @@ TEST(HeapVerdicts, SurvivorsThatOutliveTheDeadAreEvidence) {
   histogram(model::HeapHistogramKind::kAge, 33, 400);
   EXPECT_THAT(
       text(),
-      HasSubstr("half of its live blocks are older than 34.36 s; nine of ten of those that were freed "
-                "had lived for less than 1.05 ms"));
+      HasSubstr(
+          "half of its live blocks are older than 34.36 s; nine out of ten freed blocks lived for less than "));
 }
 
 // 20 KB/s next to a map of 200 MB that swings by 10 MB: the whole could hide it, the function cannot.

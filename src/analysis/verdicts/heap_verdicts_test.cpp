@@ -36,7 +36,9 @@ TEST(HeapVerdicts, AttachedRecordingsMayOnlySeeOldBlocksBeingReplaced) {
   const HeapVerdict* found = find(verdicts, HeapVerdictKind::kLeak);
   ASSERT_TRUE(found);
   EXPECT_EQ(found->confidence, Confidence::kMedium);
-  EXPECT_THAT(all_text(*found), HasSubstr("blocks from before the recording are not seen"));
+  EXPECT_THAT(
+      all_text(*found),
+      HasSubstr("blocks from before the recording are invisible: new ones may only have replaced them"));
 }
 
 TEST(HeapVerdicts, SampledOnesCarryTheSamplingError) {

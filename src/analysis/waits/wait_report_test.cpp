@@ -53,7 +53,7 @@ TEST(WaitSummary, SaysWhereTheWallTimeOfAThreadGoes) {
   EXPECT_THAT(
       text,
       HasSubstr("of thread time (4 threads), 6.2 % ran, 93.2 % waited, 0.50 % waited in the run queue"));
-  EXPECT_THAT(text, HasSubstr("50.0 % was idle, workers without work, and is folded."));
+  EXPECT_THAT(text, HasSubstr("; 50.0 % was idle (workers without work)"));
 }
 
 TEST(WaitThreads, ThatDidNothingAreNotCounted) {

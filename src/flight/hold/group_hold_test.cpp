@@ -53,7 +53,8 @@ TEST_F(Group, WithAnotherProcessInItIsRejected) {
   put("cgroup.procs", "10\n12\n99\n");
   const auto refused = freeze_of(folder, 2, ours);
   ASSERT_FALSE(refused);
-  EXPECT_THAT(refused.error().message, HasSubstr("process 99 is in it"));
+  EXPECT_THAT(refused.error().message,
+              HasSubstr("\"/tmp/fathom-hold-9Z1wvp: it also contains process 99, which is not recorded"));
   EXPECT_FALSE(brake_of(folder, ours));
 }
 
@@ -67,7 +68,7 @@ TEST_F(Group, EmptyOrWithGroupsBelowItIsRejected) {
   EXPECT_THAT(freeze_of(folder, 2, ours).error().message, HasSubstr("groups below it"));
   std::filesystem::remove(folder + "/below");
   put("cgroup.procs", "");
-  EXPECT_THAT(freeze_of(folder, 2, ours).error().message, HasSubstr("nobody is in it"));
+  EXPECT_THAT(freeze_of(folder, 2, ours).error().message, HasSubstr(": it is empty"));
 }
 
 TEST_F(Group, FrozenByAnotherProcessStaysFrozen) {

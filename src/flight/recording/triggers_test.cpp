@@ -107,7 +107,7 @@ TEST(Triggers, TimeThatTasksStoodStillIsMarked) {
     *process.tick.stalled_us += 30'000;
     for (std::string& mark : process.next(100 * kMiB)) marks.push_back(std::move(mark));
   }
-  EXPECT_THAT(marks, ElementsAre(HasSubstr("tasks stood still for lack of memory for ")));
+  EXPECT_THAT(marks, ElementsAre(HasSubstr("tasks stalled on memory for ")));
 }
 
 TEST(Triggers, WithoutALimitOnlyStepsOfGrowthAreLeft) {

@@ -244,7 +244,8 @@ TEST(Pprof, OneAmountOfAHeapIsEnough) {
     EXPECT_EQ(total_of(profile, metric), 350) << type;
     EXPECT_THAT(analysis::metrics_in(profile), testing::Contains(metric));
     EXPECT_THAT(analysis::metrics_in(profile), testing::Not(testing::Contains(other))) << type;
-    EXPECT_THAT(profile.quality.notes, testing::Contains(HasSubstr("each place stands as one")));
+    EXPECT_THAT(profile.quality.notes,
+                testing::Contains(HasSubstr("The file does not record how many blocks")));
   }
 }
 

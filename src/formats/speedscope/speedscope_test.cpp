@@ -67,12 +67,12 @@ TEST(Speedscope, DamageIsSaid) {
   };
   EXPECT_THAT(refusal(""), HasSubstr("no profiles in it"));
   EXPECT_THAT(refusal(R"({"type": "sampled", "unit": "none", "samples": [[7]]})"),
-              HasSubstr("a frame that it lacks"));
+              HasSubstr("a sample refers to a missing frame"));
   EXPECT_THAT(refusal(R"({"type": "sampled", "unit": "none", "samples": [[0]], "weights": [-1]})"),
               HasSubstr("an amount that is none"));
   EXPECT_THAT(
       refusal(R"({"type": "evented", "unit": "none", "events": [{"type": "C", "frame": 0, "at": 1}]})"),
-      HasSubstr("event 1 closes what is not open"));
+      HasSubstr("event 1 closes a frame that is not open"));
   EXPECT_THAT(refusal(R"({"type": "evented", "unit": "none", "events": [{"type": "O", "frame": 0, "at": 5},
                           {"type": "C", "frame": 0, "at": 1}]})"),
               HasSubstr("event 2 goes back in time"));

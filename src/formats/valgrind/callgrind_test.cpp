@@ -62,7 +62,7 @@ TEST(Callgrind, CostsOfFunctionsAreExactAndPathsInProportion) {
   EXPECT_TRUE(model::counts_all(profile));
   EXPECT_EQ(profile.meta.event, "Ir");
   EXPECT_THAT(profile.quality.notes, Contains(HasSubstr("in proportion")));
-  EXPECT_THAT(profile.quality.notes, Contains(HasSubstr("Of the events Ir Dr the first one is shown")));
+  EXPECT_THAT(profile.quality.notes, Contains(HasSubstr("; the first one is shown.")));
 }
 
 // Which file a function is of where no line says so: that of the last cost, also one that was included.
@@ -103,7 +103,8 @@ TEST(Callgrind, WhatCachegrindWritesHasFunctionsAndNoCalls) {
   ASSERT_TRUE(is_callgrind(kText));
   const model::Profile profile = read_callgrind(kText, "x").value();
   EXPECT_THAT(stacks_of(profile), ElementsAre("book;find 30", "book;main 12"));
-  EXPECT_THAT(profile.quality.notes, ElementsAre(HasSubstr("Of the events Ir I1mr the first one is shown")));
+  EXPECT_THAT(profile.quality.notes,
+              ElementsAre(HasSubstr("The file has the events Ir I1mr; the first one is shown.")));
   EXPECT_FALSE(is_callgrind("desc: (none)\ncmd: ./book\ntime_unit: i\n#-----------\nsnapshot=0\n"));
 }
 

@@ -48,7 +48,10 @@ TEST(Massif, SnapshotsWithStacksAreWhatWasLive) {
   EXPECT_EQ(profile.heap.slices[1].live_bytes, 700);
   EXPECT_EQ(profile.heap.slices[1].peak_bytes, 2500) << "of a snapshot between that has no stacks";
   EXPECT_EQ(profile.strings[profile.processes[0].name], "book");
-  EXPECT_THAT(profile.quality.notes, Contains(HasSubstr("at 2 of 4 moments with its stacks")));
+  EXPECT_THAT(
+      profile.quality.notes,
+      Contains(HasSubstr(
+          "massif keeps stacks of live memory at 2 of 4 moments, and no numbers of blocks: each call site counts as one.")));
   EXPECT_THAT(profile.quality.notes, Contains(HasSubstr("the allocator took 8 bytes more")));
 }
 
@@ -83,7 +86,7 @@ TEST(Massif, SecondsThatAreNoTimesAreSaidToBeSteps) {
     text.replace(text.find("unit: ms"), 8, "unit: " + unit);
     const model::Profile profile = read_massif(text, "x").value();
     const bool noted = std::ranges::any_of(profile.quality.notes, [](const std::string& note) {
-      return note.find("a second stands for each snapshot") != note.npos;
+      return note.find("each snapshot counts as one second") != note.npos;
     });
     const auto fact = profile.meta.facts.find(model::kStepsFact);
     EXPECT_EQ(noted, fact != profile.meta.facts.end());

@@ -280,7 +280,8 @@ TEST(Judge, BlockGivenWhileAnotherLiesThereIsContradicted) {
   program.hit(Point::kGave, 1, {0, 0, block + 96});
   EXPECT_EQ(verdict_of(program.hits).kind, Kind::kContradicted);
   EXPECT_THAT(verdict_of(program.hits).why, HasSubstr("1 of "));
-  EXPECT_THAT(verdict_of(program.hits).why, HasSubstr("while one that nobody had freed lay there"));
+  EXPECT_THAT(verdict_of(program.hits).why,
+              HasSubstr("blocks were handed out over a block that was not freed"));
   // Where something else may have freed it, it says nothing.
   Belief belief = kSized;
   belief.all_ends_watched = false;

@@ -139,7 +139,7 @@ TEST_F(Refusal, SomebodyElsesHookInASlot) {
   hooks[0].slots[0] = {target.board().slot_given};
   const auto planned = tracer->plan(hooks);
   EXPECT_EQ(planned[0].kind, TRACER_HOOK_NONE);
-  EXPECT_THAT(planned[0].text, HasSubstr("somebody else's hook"));
+  EXPECT_THAT(planned[0].text, HasSubstr("its code differs from the file: another tool hooked it"));
   EXPECT_EQ(planned[1].kind, TRACER_HOOK_SLOT);
 }
 
@@ -151,7 +151,8 @@ TEST_F(Refusal, CodeThatIsNotTheFiles) {
   ASSERT_OK(tracer);
   auto hooks = testing::entry_hooks(target);
   hooks[0].code[4] ^= std::byte{1};
-  EXPECT_THAT(tracer->plan(hooks)[0].text, HasSubstr("somebody else's hook"));
+  EXPECT_THAT(tracer->plan(hooks)[0].text,
+              HasSubstr("its code differs from the file: another tool hooked it"));
 }
 
 // Changed after us: left alone, and said.

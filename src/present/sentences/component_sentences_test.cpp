@@ -28,13 +28,14 @@ TEST(ComponentSentences, OfGrowth) {
                  {"reth_jemalloc_allocated", false, growing(800 * kMiB, 4 * kMiB)},
                  {"reth_jemalloc_resident", false, growing(900 * kMiB, 4 * kMiB)}},
                 growing(1000 * kMiB, 4 * kMiB)),
-      (std::vector<std::string>{"Anonymous memory grows by 4.0 MiB/s (over 100 s); the program's metrics "
-                                "explain 75 %: transactions, pending pool "
-                                "75 % (75 % to 75 %), now 400.0 MiB, of crate reth_transaction_pool.",
-                                "Ruled out: RPC cache (50.0 MiB).",
-                                "More of them, in bytes not known: blocks in the block buffer (10 to 110).",
-                                "Its allocator says that 1.2 GiB are live, 1.3 GiB resident; live blocks are "
-                                "100 % of the growth."}));
+      (std::vector<std::string>{
+          "Anonymous memory grows by 4.0 MiB/s (over 100 s); the program's metrics "
+          "explain 75 %: transactions, pending pool "
+          "75 % (75 % to 75 %), now 400.0 MiB, of crate reth_transaction_pool.",
+          "Ruled out: RPC cache (50.0 MiB).",
+          "More components, with unknown size in bytes: blocks in the block buffer (10 to 110).",
+          "Its allocator reports 1.2 GiB live, 1.3 GiB resident; live blocks are "
+          "100 % of the growth."}));
 }
 
 TEST(ComponentSentences, OfGrowthThatNoComponentExplains) {
@@ -47,7 +48,7 @@ TEST(ComponentSentences, OfGrowthThatNoComponentExplains) {
           "components that the program's metrics name "
           "explains it.",
           "Ruled out: RPC cache (50.0 MiB).",
-          "Its allocator says that 800.0 MiB are live; live blocks do not grow with it, so it is free memory that the allocator keeps, or memory that another allocator or the program maps."}));
+          "Its allocator reports 800.0 MiB live; live blocks do not grow with it, so it is free memory that the allocator keeps, or memory that another allocator or the program maps."}));
 }
 
 TEST(ComponentSentences, OfOneScrapeAreSizes) {
@@ -58,9 +59,9 @@ TEST(ComponentSentences, OfOneScrapeAreSizes) {
                  {"store_beacon_block_cache_size", false, {{0, 5}}}},
                 {{0, 1000 * kMiB}}),
       (std::vector<std::string>{
-          "By the program's metrics, of 1000.0 MiB anonymous memory: trie in memory 200.0 MiB (20.0 %); "
+          "From the program's metrics, of 1000.0 MiB anonymous memory: trie in memory 200.0 MiB (20.0 %); "
           "RocksDB block cache 50.0 MiB (5.0 %).",
-          "Numbers that take memory: blocks in the store's cache (5)."}));
+          "Counts that use memory: blocks in the store's cache (5)."}));
 }
 
 TEST(ComponentSentences, OfAComponentWhoseCrateHasRecordedHeap) {

@@ -95,7 +95,7 @@ TEST(StatisticsSentences, SayWhatGivesFreePagesBack) {
   EXPECT_THAT(
       text,
       HasSubstr(
-          "40.0 MiB are free pages that it keeps (40.0 MiB dirty, 0 bytes muzzy). They are due 10000 ms"));
+          "jemalloc gives them back 10000 ms after they became free, but only when a thread of that arena allocates or frees, because background_thread is off."));
   EXPECT_THAT(text, HasSubstr("background_thread is off"));
   EXPECT_THAT(text, HasSubstr("background_thread:true,dirty_decay_ms:1000,muzzy_decay_ms:0"));
   one.settings = {{"opt.dirty_decay_ms", "-1"}};
@@ -106,14 +106,17 @@ TEST(StatisticsSentences, SayWhatIsNotKnown) {
   Statistics one = statistics();
   one.classes.clear();
   one.allocated = 60 * kMiB;
-  EXPECT_THAT(sentences_of(one), HasSubstr("which are not told apart, as the tables of sizes are not in it"));
+  EXPECT_THAT(
+      sentences_of(one),
+      HasSubstr(
+          "of its pages in use hold no block of the program: free slots in slabs, and padding; the file has no size tables to separate them."));
   one.cut = true;
   one.unread = 3;
   EXPECT_THAT(sentences_of(one), HasSubstr("Its end is missing"));
   EXPECT_THAT(sentences_of(one),
               HasSubstr("3 lines of its tables could not be read and are not in the numbers."));
   one.allocated.reset();
-  EXPECT_THAT(sentences_of(one), HasSubstr("What it holds is not known"));
+  EXPECT_THAT(sentences_of(one), HasSubstr("Its contents are unknown:"));
 }
 
 TEST(StatisticsSentences, NameTheLockThatWasWaitedForMost) {
@@ -162,7 +165,9 @@ TEST(StatisticsReport, StaysWithinTheWidthAndSaysWhatItCuts) {
   const std::string text = statistics_text(std::vector<Statistics>{one}, 100, false, 5);
   EXPECT_THAT(text, HasSubstr("jemalloc 5.3.0 · 100 s after its start · 8 arenas"));
   EXPECT_THAT(text, HasSubstr("Sizes of blocks, by what they hold, 5 of 40"));
-  EXPECT_THAT(text, HasSubstr("beside it: 50.0 MiB of address space that is kept"));
+  EXPECT_THAT(
+      text,
+      HasSubstr("  plus 50.0 MiB of address space that it keeps, whose pages were given back (retained)\n"));
   std::size_t start = 0;
   for (std::size_t end; (end = text.find('\n', start)) != std::string::npos; start = end + 1)
     EXPECT_LE(end - start, 104u) << text.substr(start, end - start);  // "·" is two bytes

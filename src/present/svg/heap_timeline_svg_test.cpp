@@ -57,7 +57,7 @@ TEST(HeapTimelineSvg, SaysThePeakAndWhatItWasMadeOf) {
   EXPECT_THAT(svg, HasSubstr("peak 6.7 MiB at 1.50 s"));
   EXPECT_THAT(svg, HasSubstr("5.7 MiB, 85.7 %"));
   EXPECT_THAT(svg, HasSubstr("server::load(std::string const&amp;) [server]"));
-  EXPECT_THAT(svg, HasSubstr("nothing was live above it"));
+  EXPECT_THAT(svg, HasSubstr(": no more was live in that time."));
 }
 
 // "At the peak: main 0 bytes; passing, inside of a slice 0 bytes" is no news of the peak.
@@ -98,8 +98,9 @@ TEST(HeapTimelineSvg, LeavesLinesOutThatWouldHugTheBottom) {
       for (auto& point : row.points) point.value = 0.04 * 8e6;
   const std::string svg = heap_timeline_svg(timeline_of(profile), {});
   EXPECT_THAT(svg, HasSubstr("resident, of files (not drawn)"));
-  EXPECT_THAT(svg,
-              HasSubstr("Not drawn, as below 5.0 % of the largest line of the process: resident, of files."));
+  EXPECT_THAT(
+      svg,
+      HasSubstr("Not drawn because below 5.0 % of the largest line of the process: resident, of files."));
 }
 
 TEST(HeapTimelineSvg, NamesMomentsBelowTheAxisWhereThereIsRoom) {

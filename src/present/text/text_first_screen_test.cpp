@@ -107,8 +107,10 @@ TEST(FirstScreen, OfAHandfulOfSamplesDoesNotSayWhoseTheyAre) {
   const auto thread = hand.thread(hand.process(1, "app"), 1, "app");
   const auto stack = hand.stack({hand.frame(hand.module("app"), {"main"})});
   hand.sample(thread, stack, 5);
-  EXPECT_THAT(screen_of(hand.profile),
-              HasSubstr("\n5 samples of CPU time are too few to say whose it is: record "));
+  EXPECT_THAT(
+      screen_of(hand.profile),
+      HasSubstr(
+          "\"hand (pid 10) · 10.00 s · 1 thread, 0.01 of 2 CPUs · 5 samples · idle\n\n5 samples of CPU time are too few to attribute: record longer or under load."));
   EXPECT_THAT(screen_of(hand.profile), testing::Not(HasSubstr("main")));
   hand.sample(thread, stack, 15);
   EXPECT_THAT(screen_of(hand.profile), HasSubstr("main accounts for 100 % ±8 of CPU time"));
@@ -244,7 +246,7 @@ TEST(FirstScreen, OfAnIdleServerSaysThatItHadNothingToDo) {
   WaitingProgram program;
   program.wait({"main", "serve()", "epoll_wait"}, "epoll_wait");
   EXPECT_THAT(screen_of(program.hand.profile),
-              HasSubstr("Nothing to do for 99 % of its threads' time (idle: event loop, 1 thread)."));
+              HasSubstr("Its threads were idle for 99 % of the time (idle: event loop, 1 thread)."));
 }
 
 TEST(FirstScreen, SaysInItsFirstLineHowTheProgramDied) {
@@ -332,10 +334,12 @@ TEST(FirstScreen, SaysHowAnAttachedProgramEndedAndThatItMayNotBeKnown) {
 TEST(FirstScreen, OfAFileThatEndsAtOnceSaysThatNothingWasKept) {
   model::Profile profile;
   profile.quality.truncated = true;
-  EXPECT_THAT(screen_of(profile), HasSubstr("Nothing was kept: the file ends before its first samples."));
+  EXPECT_THAT(screen_of(profile),
+              HasSubstr("The file ends before its first samples, so it is unknown what the program did."));
   EXPECT_THAT(screen_of(profile), testing::Not(HasSubstr("no CPU time")));
   profile.quality.truncated = false;
-  EXPECT_THAT(screen_of(profile), HasSubstr("how much CPU time the target used is not known"));
+  EXPECT_THAT(screen_of(profile),
+              HasSubstr("Nothing was sampled, and the CPU time of the target is unknown."));
 }
 
 TEST(FirstScreen, HasNoWordForOwnCodeThatTookNothing) {

@@ -40,8 +40,10 @@ TEST(TextHeapGroups, SayOfWhichMetricTheyAreAndThatThereIsAnother) {
       profile, {.selection = {.metric = Metric::kHeapLive}, .by = HeapGrouping::kModule});
   EXPECT_THAT(heap_groups_text(groups, {}), testing::StartsWith("\nLive heap (heap-live) by module "));
   EXPECT_THAT(heap_groups_text(groups, {}), testing::Not(testing::HasSubstr("--metric cpu")));
-  EXPECT_THAT(heap_groups_text(groups, {.width = 0, .heap_by_itself = true}),
-              testing::HasSubstr("--metric cpu groups the CPU time"));
+  EXPECT_THAT(
+      heap_groups_text(groups, {.width = 0, .heap_by_itself = true}),
+      testing::HasSubstr(
+          "This groups the heap, because it was recorded and no metric was given. --metric cpu groups CPU time; other heap metrics are heap-allocated, heap-temporary ..."));
 }
 
 TEST(TextHeapGroups, OfAnyProfileHoldNoControlCharacters) {

@@ -64,7 +64,7 @@ TEST(TextReport, SaysWhatTheHostTookAwayIfItIsWorthALine) {
     return report_text(make_report(profile, {}).value(), {});
   };
   EXPECT_THAT(text("0.9"), testing::Not(testing::HasSubstr("machine ")));
-  EXPECT_THAT(text("1.0"), testing::HasSubstr("machine   its host took 1.0 % of its CPUs' busy time away"));
+  EXPECT_THAT(text("1.0"), testing::HasSubstr("machine   the host took 1.0 % of the CPUs' busy time away"));
 }
 
 TEST(TextReport, SaysWhatTheLimitCutOff) {

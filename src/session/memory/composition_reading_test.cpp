@@ -96,7 +96,7 @@ TEST_F(Snapshots, RecordingGoesOnWhileThePageOfATargetDoesNotCome) {
   EXPECT_FALSE(has(model::MemoryKind::kNotSplit)) << "what was read before is better than the sum alone";
   const auto notes = snapshots.take_notes();
   ASSERT_EQ(notes.size(), 1u);
-  EXPECT_NE(notes[0].find("a page of them did not come"), std::string::npos) << notes[0];
+  EXPECT_NE(notes[0].find("a page did not arrive"), std::string::npos) << notes[0];
 }
 
 TEST_F(Snapshots, OfOneThatHangsThereIsNoSecondReading) {
@@ -153,7 +153,7 @@ TEST_F(Snapshots, AFileThatDoesNotAnswerCostsItsAnswerAlone) {
   EXPECT_EQ(silent.asked(), 1);
   const auto notes = snapshots.take_notes();
   ASSERT_EQ(notes.size(), 1u);
-  EXPECT_NE(notes[0].find("does not answer"), std::string::npos) << notes[0];
+  EXPECT_NE(notes[0].find("does not respond"), std::string::npos) << notes[0];
 }
 
 TEST_F(Snapshots, AFileThatDoesNotAnswerAtTheEndDoesNotTakeTheLastReading) {
