@@ -78,7 +78,7 @@ TEST(Verdict, ChildThatWasKilledIsNoPassThoughTheCommandEndsWithZero) {
 TEST(Verdict, OwnFailureDiffersFromTheLimit) {
   const Outcome outcome = ended_with(3);
   EXPECT_EQ(judge(outcome), Verdict::kFailed);
-  EXPECT_EQ(describe(outcome), "the command itself failed with ");
+  EXPECT_EQ(describe(outcome), "the command itself failed with 3; the kernel killed nothing");
 }
 
 TEST(Verdict, WhatTheKernelDidCountsBeforeWhatTheUserDid) {

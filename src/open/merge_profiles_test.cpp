@@ -143,10 +143,9 @@ TEST(MergeProfiles, WhatHasNoSumIsRefused) {
 TEST(MergeProfiles, TwoRecordingsOfOneTimeAreTold) {
   model::Profile second = later(0);
   second.samples.pop_back();
-  EXPECT_THAT(
-      merge({later(0), second}).notes,
-      ElementsAre(HasSubstr(
-          "{ \"a and b overlap in time and both contain process 10: what both recorded counts twice.")));
+  EXPECT_THAT(merge({later(0), second}).notes,
+              ElementsAre(HasSubstr(
+                  "a and b overlap in time and both contain process 10: what both recorded counts twice.")));
 }
 
 }  // namespace

@@ -63,7 +63,7 @@ TEST(CpuProfile, NodesInARingAndMissingOnesAreNoTrap) {
     "samples": [1, 3, 8], "timeDeltas": [1, 1, 1], "startTime": 0, "endTime": 9})json";
   const model::Profile profile = read_cpu_profile(kText, "x").value();
   EXPECT_THAT(stacks_of(profile), ElementsAre("javascript;c 1000"));
-  EXPECT_THAT(profile.quality.notes, ElementsAre("{ \"2 samples refer to missing nodes."));
+  EXPECT_THAT(profile.quality.notes, ElementsAre("2 samples refer to missing nodes."));
 }
 
 TEST(HeapProfile, SizesAreLiveBytes) {
