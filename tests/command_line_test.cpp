@@ -193,7 +193,7 @@ TEST(CommandLine, ATargetThatUsesLittleOfACpuIsReported) {
   const TempDir folder;
   const Outcome idle = fathom({"record", "-o", folder / "idle.fathom", "--", "sleep", "1.5"});
   ASSERT_TRUE(idle.ok()) << idle.describe();
-  EXPECT_THAT(idle.errors, HasSubstr("of one CPU only; what it waited for: fathom report --waits"));
+  EXPECT_THAT(idle.errors, HasSubstr("of one CPU only; waits: fathom report --waits"));
   const Outcome busy = fathom({"record", "-o", folder / "busy.fathom", "--", CPU_SHARES, "1.5"});
   ASSERT_TRUE(busy.ok()) << busy.describe();
   EXPECT_THAT(busy.errors, Not(HasSubstr("of one CPU only")));

@@ -168,7 +168,8 @@ TEST_F(HeapHonesty, HeapsOfProgramsThatExecuteOthersEndWithThem) {
               2);
   EXPECT_NEAR(found.at("total").at("bytes").get<double>(), expected.at("total").at("bytes").get<double>(),
               1000);
-  EXPECT_THAT(found.at("summary").dump(), HasSubstr("went with 3 programs that executed another one"));
+  EXPECT_THAT(found.at("summary").dump(),
+              HasSubstr("disappeared with 3 programs that executed another program"));
 }
 
 // The tracer is mapped into the process of this name, and its code is no longer being changed.

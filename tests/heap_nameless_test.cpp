@@ -215,10 +215,10 @@ TEST_F(HeapNameless, ARunningProgramIsAsItWasAfterwards) {
 TEST_F(HeapNameless, IsNotTracedWhereNoCopyMayBeStarted) {
   FATHOM_NEEDS_HEAP_TRACING();
   const Outcome outcome = fathom(
-      {"record", "--heap=exact", "--cpu", "--no-probe", "-o", recording_, "--", NAMELESS_HEAP, "10", "1"});
+      {"record", "--heap=exact", "--cpu", "--no-trial", "-o", recording_, "--", NAMELESS_HEAP, "10", "1"});
   ASSERT_TRUE(outcome.ok()) << outcome.describe();
   EXPECT_THAT(outcome.errors, HasSubstr("is not traced"));
-  EXPECT_THAT(outcome.errors, HasSubstr("--no-probe forbids"));
+  EXPECT_THAT(outcome.errors, HasSubstr("--no-trial forbids"));
   EXPECT_THAT(outcome.errors, HasSubstr("--symbols DIR"));
   EXPECT_EQ(HeapAnswer(recording_).below("site_leaked").calls, 0);
 }
@@ -258,7 +258,7 @@ TEST_F(HeapNameless, TheDoctorSaysByWhatEvidence) {
   for (const char* name : {"malloc", "calloc", "realloc", "free"})
     EXPECT_THAT(entries.at("functions"), Contains(name));
   EXPECT_THAT(with({}).output, HasSubstr("found by its code"));
-  EXPECT_THAT(with({"--no-probe"}).output, HasSubstr("--no-probe forbids"));
+  EXPECT_THAT(with({"--no-trial"}).output, HasSubstr("--no-trial forbids"));
 }
 // What reaches its allocator as a program in Rust does.
 class HeapNamelessAtWork : public NamelessHeap {
@@ -310,7 +310,7 @@ class HeapNamelessAtWork : public NamelessHeap {
 };
 
 TEST_F(HeapNamelessAtWork, WithoutATrialToTheByte) {
-  expect_traced_to_the_byte(program_, {"--no-probe"});
+  expect_traced_to_the_byte(program_, {"--no-trial"});
 }
 
 TEST_F(HeapNamelessAtWork, WithRightsOfItsOwnToTheByte) {
@@ -329,10 +329,10 @@ TEST_F(HeapNamelessAtWork, AfterATrialToTheByte) {
 TEST_F(HeapNamelessAtWork, TheDoctorSaysWhatWasSeen) {
   FATHOM_NEEDS_HEAP_TRACING();
   const Running target = start(program_, "");
-  EXPECT_THAT(doctor(target, {"--no-probe"}).output,
-              HasSubstr("and they were not tried (--no-probe forbids"));
+  EXPECT_THAT(doctor(target, {"--no-trial"}).output,
+              HasSubstr("and they were not tried (--no-trial forbids"));
   const json found =
-      json::parse(doctor(target, {"--no-probe", "--json"}).output).at("target").at("allocators");
+      json::parse(doctor(target, {"--no-trial", "--json"}).output).at("target").at("allocators");
   std::string evidence;
   for (const json& each : found)
     if (each.contains("evidence")) evidence = each.at("evidence");
@@ -344,11 +344,11 @@ TEST_F(HeapNamelessAtWork, TheDoctorSaysWhatWasSeen) {
 TEST_F(HeapNamelessAtWork, AQuietOneIsRefusedWithWhatWouldHelp) {
   FATHOM_NEEDS_HEAP_TRACING();
   const Running target = start(program_, "quiet");
-  const Outcome outcome = doctor(target, {"--no-probe", "--json"});
+  const Outcome outcome = doctor(target, {"--no-trial", "--json"});
   const json found = json::parse(outcome.output).at("target").at("unseen_allocators");
   ASSERT_EQ(found.size(), 1u) << outcome.output;
   EXPECT_THAT(std::string(found.at(0).at("why")), HasSubstr("nothing was called"));
-  EXPECT_THAT(std::string(found.at(0).at("why")), HasSubstr("let the program work meanwhile"));
+  EXPECT_THAT(std::string(found.at(0).at("why")), HasSubstr("give the program work in the meantime"));
 }
 
 // The trial says what its functions do. Calls that contradict it are a doubt all the same.
@@ -374,7 +374,7 @@ TEST_F(HeapNamelessAtWork, AKilledProfilerLeavesItRunningAndItsRegistersFree) {
   FATHOM_NEEDS_HEAP_TRACING();
   const Running target = start(program_, "quiet");
   const auto free_registers = [&] { return inject::testing::free_registers(target.pid(), 0x10000); };
-  const Running profiler(fathom_command({"doctor", "-p", std::to_string(target.pid()), "--no-probe"}));
+  const Running profiler(fathom_command({"doctor", "-p", std::to_string(target.pid()), "--no-trial"}));
   wait_until([&] { return free_registers() == 0; }, milliseconds(20'000));
   EXPECT_FALSE(profiler.finished());
   profiler.send(SIGKILL);
@@ -386,7 +386,7 @@ TEST_F(HeapNamelessAtWork, AKilledProfilerLeavesItRunningAndItsRegistersFree) {
 TEST_F(HeapNamelessAtWork, ItsRegistersAreFreeAfterwards) {
   FATHOM_NEEDS_HEAP_TRACING();
   const Running target = start(program_, "");
-  ASSERT_THAT(doctor(target, {"--no-probe"}).output, HasSubstr("seen at work"));
+  ASSERT_THAT(doctor(target, {"--no-trial"}).output, HasSubstr("seen at work"));
   EXPECT_EQ(inject::testing::free_registers(target.pid(), 0x10000), 4u);
   EXPECT_FALSE(target.finished());
 }

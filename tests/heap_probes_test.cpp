@@ -89,7 +89,7 @@ TEST_P(HeapProbes, OfARunningProgramGiveItsReportsAndNothingIsPutIntoIt) {
   expect_truth(HeapAnswer(recording_), truth);
   const Outcome said = fathom({"report", recording_, "--heap"});
   EXPECT_THAT(said.output, testing::HasSubstr("the program's own otel_memory probes"));
-  EXPECT_THAT(said.output, testing::HasSubstr("nothing was put into it"));
+  EXPECT_THAT(said.output, testing::HasSubstr("fathom put nothing into the program"));
 }
 
 // Of eight bytes each argument of a heap is; others are not, and stand in parts of registers and in tables.
@@ -203,7 +203,8 @@ TEST_P(HeapProbesOfOne, TheTracerIsPlacedIfAProgramReportsNoFrees) {
   EXPECT_EQ(json::parse(outcome.output).at("allocs"), 0);
   const HeapAnswer answer(recording_);
   EXPECT_FALSE(answer.functions_hooked(model::HookKind::kEntry).empty());
-  EXPECT_THAT(answer.profile().quality.notes, testing::Contains(testing::HasSubstr("they tell of no frees")));
+  EXPECT_THAT(answer.profile().quality.notes,
+              testing::Contains(testing::HasSubstr("they do not report frees")));
 }
 
 TEST_P(HeapProbesOfOne, ALibraryThatIsLoadedLaterIsListenedToAsWell) {
@@ -309,10 +310,10 @@ TEST_P(HeapProbesOfOne, ThePlanIsReportedBefore) {
   const std::string pid = std::to_string(target.pid());
   const Outcome dry = fathom({"record", "--heap", "--dry-run", "-p", pid});
   ASSERT_TRUE(dry.ok()) << dry.describe();
-  EXPECT_THAT(dry.output, testing::HasSubstr("otel_memory probes of its own"));
+  EXPECT_THAT(dry.output, testing::HasSubstr("otel_memory heap probes"));
   EXPECT_THAT(dry.output, testing::HasSubstr("alloc at 3 places, free at"));
   const Outcome doctor = fathom({"doctor", "-p", pid});
-  EXPECT_THAT(doctor.output, testing::HasSubstr("It tells of its heap by otel_memory probes of its own"));
+  EXPECT_THAT(doctor.output, testing::HasSubstr("It has otel_memory heap probes"));
 }
 
 TEST_P(HeapProbesOfOne, TheProbesAreCountedLikeFunctions) {

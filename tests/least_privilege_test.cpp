@@ -102,7 +102,7 @@ TEST_F(LeastPrivilege, CpuTimeComesFromTheClockWhereNothingCanBeSampled) {
   EXPECT_EQ(Report(recording_).engine(), "proc");
   EXPECT_THAT(outcome.errors, Not(HasSubstr("of one CPU only")));
   const Outcome report = fathom({"report", recording_, "--all"});
-  EXPECT_THAT(report.output, HasSubstr("neither BPF nor perf events may be used"));
+  EXPECT_THAT(report.output, HasSubstr("neither BPF nor perf events are available"));
   EXPECT_THAT(report.output, Not(HasSubstr("was idle")));
 }
 

@@ -187,7 +187,7 @@ TEST_F(Limit, CommandIsHeldAtItsLimitLookedAtAndGoesOnWithMore) {
   const Outcome outcome = fathom({"limit", "--memory", "32m", "--hold", "0.2", "--then-memory", "400m",
                                   "--json", folder_ / "r.json", "--", MEMORY_EATER, "60", "0", "flat"});
   EXPECT_EQ(outcome.exit_status, 0) << outcome.describe();
-  EXPECT_THAT(outcome.errors, HasSubstr("stands at its limit of 32.0 MiB"));
+  EXPECT_THAT(outcome.errors, HasSubstr("is stopped at its limit of 32.0 MiB"));
   EXPECT_THAT(outcome.errors, HasSubstr("memory_eater (pid "));
   std::ifstream file(folder_ / "r.json");
   const json read = json::parse(file);
@@ -199,7 +199,7 @@ TEST_F(Limit, CommandThatIsHeldIsKilledAfterwardsWithoutMore) {
   const Outcome outcome =
       fathom({"limit", "--memory", "32m", "--hold", "0.1", "--", MEMORY_EATER, "60", "0", "flat"});
   EXPECT_EQ(outcome.exit_status, 5) << outcome.describe();
-  EXPECT_THAT(outcome.errors, HasSubstr("stands at its limit"));
+  EXPECT_THAT(outcome.errors, HasSubstr("is stopped at its limit"));
 }
 
 // The dead man's switch is outside of the group and of fathom.
@@ -207,7 +207,7 @@ TEST_F(Limit, HeldCommandIsReleasedThoughFathomIsStopped) {
   Running limit(
       fathom_command({"limit", "--memory", "32m", "--hold", "1", "--", MEMORY_EATER, "60", "0", "flat"}));
   ASSERT_TRUE(
-      wait_until([&] { return limit.errors_so_far().find("stands at its limit") != std::string::npos; },
+      wait_until([&] { return limit.errors_so_far().find("is stopped at its limit") != std::string::npos; },
                  milliseconds(30'000)));
   limit.send(SIGSTOP);
   const auto groups = groups_of(limit.pid());
@@ -225,7 +225,7 @@ TEST_F(Limit, KilledWhileItHoldsItLeavesNothingThatStands) {
   Running limit(
       fathom_command({"limit", "--memory", "32m", "--hold", "3600", "--", MEMORY_EATER, "60", "0", "flat"}));
   ASSERT_TRUE(
-      wait_until([&] { return limit.errors_so_far().find("stands at its limit") != std::string::npos; },
+      wait_until([&] { return limit.errors_so_far().find("is stopped at its limit") != std::string::npos; },
                  milliseconds(30'000)));
   const pid_t pid = limit.pid();
   EXPECT_EQ(groups_of(pid).size(), 1U);

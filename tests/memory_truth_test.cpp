@@ -103,7 +103,7 @@ TEST_F(MemoryTruth, OfAProgramFromItsStartEveryPartIsRight) {
   EXPECT_LT(memory.part("unknown"), 256 * kKiB) << memory.text();
   const double explained = (truth.at("live_resident") + truth.at("mapped")) / truth.at("anonymous") * 100;
   EXPECT_NEAR(memory.number("coverage_percent"), explained, 1);
-  EXPECT_TRUE(memory.text().find("take no memory") != std::string::npos) << memory.text();
+  EXPECT_TRUE(memory.text().find("use no memory") != std::string::npos) << memory.text();
 }
 
 TEST_F(MemoryTruth, ARunningProgramThatIsSampledIsRightWithinItsInterval) {
@@ -148,7 +148,7 @@ TEST_F(MemoryTruth, LeftOutWhereItIsNotWanted) {
   ASSERT_TRUE(fathom({"record", "--no-memory", "-o", recording_, "--", KNOWN_MEMORY, "0.1"}).ok());
   const Outcome text = fathom({"report", recording_, "--memory"});
   EXPECT_NE(text.exit_status, 0);
-  EXPECT_THAT(text.errors, testing::HasSubstr("was not recorded"));
+  EXPECT_THAT(text.errors, testing::HasSubstr("were not recorded"));
 }
 
 }  // namespace

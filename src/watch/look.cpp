@@ -282,7 +282,9 @@ Composition Watched::compose(const Figures& before) {
   add_held(held, huge, composition, names, builder);
   const auto rows = composition.rows(made.time_ns, model::ProcessId{0}, model::HeapAllocatorId{}, builder);
   made.lines = analysis::make_memory_lines(rows, names, figures.rss);
+  const std::uint64_t lazy_begun = monotonic_ns();
   made.lazy_free = sources::read_lazy_free(process_.pid);
+  made.longest_call_ns = std::max(made.longest_call_ns, monotonic_ns() - lazy_begun);
   divide_live(held, made.lines);
   made.took_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID) - cpu + beside_ns;
   return made;
