@@ -310,7 +310,7 @@ TEST_P(HeapProbesOfOne, ThePlanIsReportedBefore) {
   const std::string pid = std::to_string(target.pid());
   const Outcome dry = fathom({"record", "--heap", "--dry-run", "-p", pid});
   ASSERT_TRUE(dry.ok()) << dry.describe();
-  EXPECT_THAT(dry.output, testing::HasSubstr("otel_memory heap probes"));
+  EXPECT_THAT(dry.output, testing::HasSubstr("otel_memory probes of its own"));
   EXPECT_THAT(dry.output, testing::HasSubstr("alloc at 3 places, free at"));
   const Outcome doctor = fathom({"doctor", "-p", pid});
   EXPECT_THAT(doctor.output, testing::HasSubstr("It has otel_memory heap probes"));
