@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <string>
 
+#include "allocators/testing_libraries.h"
 #include "doctor/jemalloc_settings.h"
 
 namespace fathom::doctor {
@@ -109,10 +110,10 @@ TEST(MallocConf, ValuesThatJemallocRefusesAreWrong) {
 }
 
 TEST(MallocConf, TheLibraryRefusesTheSameValues) {
-  const std::string library = "/usr/lib/x86_64-linux-gnu/libjemalloc.so.2";
-  if (::access(library.c_str(), R_OK) != 0) GTEST_SKIP() << "needs libjemalloc2, which is not installed";
+  const auto library = allocators::testing::libjemalloc();
+  FATHOM_NEEDS(library, "libjemalloc2");
   const auto complains = [&](std::string_view pair) {
-    const std::string command = "MALLOC_CONF='" + std::string(pair) + "' LD_PRELOAD=" + library +
+    const std::string command = "MALLOC_CONF='" + std::string(pair) + "' LD_PRELOAD=" + *library +
                                 " /bin/true 2>&1 | grep -c 'conf value\\|conf pair\\|Invalid settings'";
     std::FILE* pipe = ::popen(command.c_str(), "r");
     char answer = '?';

@@ -282,9 +282,13 @@ Composition Watched::compose(const Figures& before) {
   add_held(held, huge, composition, names, builder);
   const auto rows = composition.rows(made.time_ns, model::ProcessId{0}, model::HeapAllocatorId{}, builder);
   made.lines = analysis::make_memory_lines(rows, names, figures.rss);
-  const std::uint64_t lazy_begun = monotonic_ns();
-  made.lazy_free = sources::read_lazy_free(process_.pid);
-  made.longest_call_ns = std::max(made.longest_call_ns, monotonic_ns() - lazy_begun);
+  if (made.time_ns >= lazy_free_due_ns_) {
+    const std::uint64_t begun = monotonic_ns();
+    lazy_free_ = sources::read_lazy_free(process_.pid);
+    lazy_free_due_ns_ = made.time_ns + 10 * kSecond;
+    made.longest_call_ns = std::max(made.longest_call_ns, monotonic_ns() - begun);
+  }
+  made.lazy_free = lazy_free_;
   divide_live(held, made.lines);
   made.took_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID) - cpu + beside_ns;
   return made;

@@ -100,6 +100,8 @@ class Watched {
   std::uint64_t limits_ns_ = 0;
   std::vector<model::CountedLimit> counted_;
   std::uint64_t counted_due_ns_ = 0;
+  std::optional<std::uint64_t> lazy_free_;  // read every ten seconds: a thread that maps memory waits for it
+  std::uint64_t lazy_free_due_ns_ = 0;
   std::vector<std::string> missing_;
   WaysToRead ways_;
   bool held_hangs_ = false, files_hang_ = false;  // it is not waited for again

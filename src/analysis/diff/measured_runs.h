@@ -43,14 +43,4 @@ inline model::Profile measured_run(const MeasuredRun& run) {
   return std::move(profile);
 }
 
-inline DiffReport compare_runs(const model::Profile& base, const model::Profile& fresh,
-                               const DiffOptions& options = {}) {
-  DiffRun a, b;
-  a.profile = &base;
-  a.label = "old.fathom";
-  b.profile = &fresh;
-  b.label = "new.fathom";
-  return make_diff({a}, {b}, options).value();
-}
-
 }  // namespace fathom::analysis

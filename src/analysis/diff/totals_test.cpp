@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "analysis/diff/fail_condition.h"
+#include "analysis/diff/hand_made_sides.h"
 #include "analysis/diff/measured_runs.h"
 
 namespace fathom::analysis {
@@ -15,7 +16,7 @@ std::vector<Total> totals_between(const model::Profile& base, const model::Profi
   DiffRun a, b;
   a.profile = &base;
   b.profile = &fresh;
-  return make_totals({a}, {b}, {compare_runs(base, fresh, options)});
+  return make_totals({a}, {b}, {compare_sides(base, fresh, options)});
 }
 
 const Total* find(const std::vector<Total>& totals, TotalKind kind) {
@@ -27,7 +28,7 @@ const Total* find(const std::vector<Total>& totals, TotalKind kind) {
 bool fails(const model::Profile& base, const model::Profile& fresh, const char* condition) {
   DiffOptions options;
   options.whole_matters = true;
-  return !failures_of(compare_runs(base, fresh, options), parse_fail_condition(condition).value()).empty();
+  return !failures_of(compare_sides(base, fresh, options), parse_fail_condition(condition).value()).empty();
 }
 
 // Nine samples in ten may be missing: what the clock says does not change, and functions are shares of it.
@@ -35,7 +36,7 @@ TEST(Totals, AreTheClocksHoweverManySamplesArrived) {
   for (const double sampled : {1.0, 0.5, 0.1}) {
     const model::Profile base = measured_run({.cpu_s = 2, .hot = 0.5, .sampled = sampled});
     const model::Profile fresh = measured_run({.cpu_s = 3, .hot = 0.6});
-    const DiffReport report = compare_runs(base, fresh);
+    const DiffReport report = compare_sides(base, fresh);
     ASSERT_TRUE(report.measured);
     EXPECT_NEAR(report.whole.base, 2e9, 1);
     EXPECT_NEAR(report.whole.fresh, 3e9, 1);
@@ -207,13 +208,13 @@ TEST(Totals, LossesWidenEveryFunctionAndNotTheClock) {
   for (const std::uint64_t lost : {0u, 20u, 200u, 1000u}) {
     model::Profile base = measured_run({}), fresh = base;
     for (model::Profile* profile : {&base, &fresh}) profile->quality.lost_ring_full = lost;
-    const DiffReport report = compare_runs(base, fresh);
+    const DiffReport report = compare_sides(base, fresh);
     double hot = 0;
     for (const DiffRow& row : report.rows)
       if (row.name == "hot") hot = row.self.error;
     EXPECT_GT(hot, before) << lost;
     before = hot;
-    EXPECT_DOUBLE_EQ(report.whole.error, compare_runs(measured_run({}), measured_run({})).whole.error)
+    EXPECT_DOUBLE_EQ(report.whole.error, compare_sides(measured_run({}), measured_run({})).whole.error)
         << lost;
   }
 }
