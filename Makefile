@@ -11,7 +11,7 @@ SOAK_KILLS ?= 200
 RELEASE := build/release
 SETUP_DEBIAN := $(if $(filter no,$(SETUP)),@true,scripts/setup-debian.sh)
 COMPILE := cmake --build
-# Once each; only what tests/timing.txt names is repeated, and only what tests/skips.txt names is skipped.
+# A test that fails is repeated and named; only what tests/skips.txt names is skipped.
 RUN_TESTS := scripts/run-tests.sh
 
 .DEFAULT_GOAL := help

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Runs the tests of a build folder once, and those that failed again where tests/timing.txt names them. A skip that
-# tests/skips.txt does not name is a failure. The last line is the sum: "N passed, N failed, N skipped".
+# Runs the tests of a build folder. A test that fails runs again: if tests/timing.txt names it, at most twice; every other
+# test must then pass three times in a row with nothing else running, and the summary names it. A skip that tests/skips.txt
+# does not name is a failure. The last line is the sum: "N passed, N failed, N skipped".
 #
 #   scripts/run-tests.sh BUILD_FOLDER [CTEST_OPTION...]
 #   scripts/run-tests.sh --sum BUILD_FOLDER...         the sum of runs that are over
@@ -9,6 +10,8 @@ here=$(realpath "$(dirname "$0")/..")
 timing=${FATHOM_TIMING_LIST:-$here/tests/timing.txt}
 skips=${FATHOM_SKIP_LIST:-$here/tests/skips.txt}
 repetitions=2
+runs_alone=3
+most_alone=20  # where more tests fail, the cause is no crowded machine
 
 if [ "${1:-}" = --sum ]; then
   shift
@@ -19,6 +22,7 @@ if [ "${1:-}" = --sum ]; then
       p=0 f=1 s=0
     fi
     passed=$((passed + p)) failed=$((failed + f)) skipped=$((skipped + s))
+    cat "$build/test-results/remarks" 2>/dev/null || true
   done
   echo "$passed passed, $failed failed, $skipped skipped"
   [ "$failed" = 0 ]
@@ -63,15 +67,15 @@ read_results() {
 }
 names_of() { awk -F '\t' -v state="$1" '$1 == state { print $2 }' "$2"; }
 
-# Those of the names on stdin that the list has.
-may_be_repeated() {
-  awk '
+# Those of the names on stdin that the list of timing tests has (1) or does not have (0).
+in_timing_list() {
+  awk -v wanted="$1" '
     function expression(glob) {
       gsub(/[].[+?(){}^$\\|]/, "\\\\&", glob); gsub(/\*/, ".*", glob)
       return "^" glob "$"
     }
     FILENAME == ARGV[1] { if ($0 !~ /^ *(#|$)/) globs[++count] = expression($1); next }
-    { for (i = 1; i <= count; ++i) if ($0 ~ globs[i]) { print; break } }' "$timing" -
+    { found = 0; for (i = 1; i <= count; ++i) if ($0 ~ globs[i]) { found = 1; break } if (found == wanted) print }' "$timing" -
 }
 
 run_ctest() { # RESULT_NAME OPTIONS...
@@ -83,23 +87,39 @@ run_ctest() { # RESULT_NAME OPTIONS...
   read_results "$results/$name.xml" >"$results/$name"
 }
 
+# A regular expression for ctest of the names in a file.
+one_of() { echo "^($(sed 's/[].[+*?(){}^$\\|]/\\&/g' "$1" | paste -sd '|'))\$"; }
+
+# What was repeated counts as it ended the last time.
+take_results_of() {
+  awk -F '\t' 'FILENAME == ARGV[1] { if ($1 != "bpf") last[$2] = $0; next } $1 != "bpf" && ($2 in last) { print last[$2]; next } { print }' \
+    "$results/$1" "$results/final" >"$results/next"
+  mv "$results/next" "$results/final"
+}
+
 run_ctest all "$@"
 cp "$results/all" "$results/final"
-names_of failed "$results/all" >"$results/failed_first"
 : >"$results/repeated"
 for repetition in $(seq $repetitions); do
-  names_of failed "$results/final" | may_be_repeated >"$results/again"
+  names_of failed "$results/final" | in_timing_list 1 >"$results/again"
   [ -s "$results/again" ] || break
   echo
   echo "Repeated, as they measure time (repetition $repetition of $repetitions):"
   sed 's/^/  /' "$results/again"
-  run_ctest "repetition$repetition" --tests-regex "^($(sed 's/[].[+*?(){}^$\\|]/\\&/g' "$results/again" | paste -sd '|'))\$"
-  # What was repeated counts as it ended the last time.
-  awk -F '\t' 'FILENAME == ARGV[1] { if ($1 != "bpf") last[$2] = $0; next } $1 != "bpf" && ($2 in last) { print last[$2]; next } { print }' \
-    "$results/repetition$repetition" "$results/final" >"$results/next"
-  mv "$results/next" "$results/final"
+  run_ctest "repetition$repetition" --tests-regex "$(one_of "$results/again")"
+  take_results_of "repetition$repetition"
   sed "s/$/\t$repetition/" "$results/again" >>"$results/repeated"
 done
+
+names_of failed "$results/all" | in_timing_list 0 >"$results/again"
+if [ -s "$results/again" ] && [ "$(wc -l <"$results/again")" -le $most_alone ]; then
+  echo
+  echo "Repeated $runs_alone times, with nothing else running:"
+  sed 's/^/  /' "$results/again"
+  run_ctest alone --parallel 1 --repeat "until-fail:$runs_alone" --tests-regex "$(one_of "$results/again")"
+  take_results_of alone
+  names_of passed "$results/alone" >"$results/unsteady"
+fi
 
 # Each skip with the line of the list that allows it, or with none.
 awk -F '\t' '
@@ -148,10 +168,16 @@ if [ -n "$twice" ]; then
   sed 's/^/  /' <<<"$twice"
 fi
 failed=$(grep -c '^failed' "$results/final" || true)
-if [ "$failed" != 0 ]; then
-  echo "Failed:"
-  awk -F '\t' '$1 == "failed" { print "  " $2 ($3 == "" ? "" : ": " $3) }' "$results/final"
-fi
+{
+  if [ -s "$results/unsteady" ]; then
+    echo "Failed next to other tests, then passed $runs_alone times alone (counted as passed, and worth a look):"
+    sed 's/^/  /' "$results/unsteady"
+  fi
+  if [ "$failed" != 0 ]; then
+    echo "Failed:"
+    awk -F '\t' '$1 == "failed" { print "  " $2 ($3 == "" ? "" : ": " $3) }' "$results/final"
+  fi
+} | tee "$results/remarks"
 passed=$(grep -c '^passed' "$results/final" || true)
 skipped=$(grep -c '^allowed' "$results/skips" || true)
 failed=$((failed + $(grep -c '^refused\|^bad' "$results/skips" || true) + $(grep -c . <<<"$twice" || true)))
