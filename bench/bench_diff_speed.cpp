@@ -17,7 +17,7 @@
 
 #include "bench/support/big_profile.h"
 #include "bench/support/statistics.h"
-#include "store/writer.h"
+#include "model/store/writer.h"
 #include "support/command.h"
 #include "support/environment.h"
 #include "support/fathom_program.h"

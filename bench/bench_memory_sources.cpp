@@ -23,8 +23,8 @@
 #include "base/files.h"
 #include "bench/support/rounds.h"
 #include "bench/support/statistics.h"
-#include "sources/memory/memory_map.h"
-#include "sources/memory/memory_reading.h"
+#include "linux/memory/memory_map.h"
+#include "linux/memory/memory_reading.h"
 
 namespace fathom::bench {
 namespace {

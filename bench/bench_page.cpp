@@ -22,8 +22,8 @@
 #include "base/files.h"
 #include "bench/support/big_profile.h"
 #include "browser/chromium.h"
-#include "store/reader.h"
-#include "store/writer.h"
+#include "model/store/reader.h"
+#include "model/store/writer.h"
 
 namespace fathom::bench {
 namespace {

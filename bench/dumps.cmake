@@ -1,6 +1,6 @@
 # Heap dumps alone: needs neither jemalloc nor a target.
-if(FATHOM_BENCH AND TARGET fathom_dumps)
+if(FATHOM_BENCH AND TARGET fathom_formats_dumps)
   find_package(benchmark REQUIRED)
   add_executable(dumps_bench dumps_bench.cpp)
-  target_link_libraries(dumps_bench PRIVATE fathom_dumps benchmark::benchmark)
+  target_link_libraries(dumps_bench PRIVATE fathom_formats_dumps benchmark::benchmark)
 endif()

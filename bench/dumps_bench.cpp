@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "dumps/merge.h"
+#include "formats/dumps/merge.h"
 
 namespace {
 

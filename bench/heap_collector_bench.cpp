@@ -11,8 +11,8 @@
 #include <string_view>
 #include <vector>
 
-#include "sources/heap/collector.h"
-#include "sources/heap/testing_tracer.h"
+#include "record/heap/collector.h"
+#include "record/heap/testing_tracer.h"
 
 namespace {
 

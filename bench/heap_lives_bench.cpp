@@ -12,8 +12,8 @@
 #include <string>
 
 #include "model/profile.h"
-#include "store/reader.h"
-#include "store/writer.h"
+#include "model/store/reader.h"
+#include "model/store/writer.h"
 
 namespace {
 

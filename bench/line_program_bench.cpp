@@ -26,10 +26,10 @@
 #include <vector>
 
 #include "base/clock.h"
-#include "elf/module_file.h"
-#include "process/status.h"
-#include "symbolize/dies.h"
-#include "symbolize/line_program.h"
+#include "binary/elf/module_file.h"
+#include "binary/symbolize/dies.h"
+#include "binary/symbolize/line_program.h"
+#include "linux/process/status.h"
 
 namespace {
 

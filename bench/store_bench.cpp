@@ -13,9 +13,9 @@
 #include <string>
 
 #include "model/profile.h"
-#include "store/payload.h"
-#include "store/reader.h"
-#include "store/writer.h"
+#include "model/store/payload.h"
+#include "model/store/reader.h"
+#include "model/store/writer.h"
 
 namespace {
 

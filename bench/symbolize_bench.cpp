@@ -24,10 +24,10 @@
 
 #include "base/clock.h"
 #include "base/files.h"
-#include "elf/module_file.h"
-#include "process/status.h"
-#include "symbolize/module_symbols.h"
-#include "symbolize/worker.h"
+#include "binary/elf/module_file.h"
+#include "binary/symbolize/module_symbols.h"
+#include "binary/symbolize/worker.h"
+#include "linux/process/status.h"
 
 namespace {
 

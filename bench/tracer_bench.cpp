@@ -19,7 +19,7 @@
 #include <thread>
 #include <vector>
 
-#include "tracer/testing_target.h"
+#include "attach/tracer/testing_target.h"
 
 namespace {
 

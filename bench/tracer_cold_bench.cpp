@@ -16,7 +16,7 @@
 #include <utility>
 #include <vector>
 
-#include "tracer/testing_target.h"
+#include "attach/tracer/testing_target.h"
 
 namespace {
 

@@ -14,9 +14,9 @@
 #include <string>
 
 #include "base/fd.h"
-#include "elf/module_file.h"
-#include "unwind/frame_sections.h"
-#include "unwind/table.h"
+#include "binary/elf/module_file.h"
+#include "binary/unwind/frame_sections.h"
+#include "binary/unwind/table.h"
 
 namespace {
 

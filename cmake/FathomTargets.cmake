@@ -1,8 +1,8 @@
 # One folder = one target = one idea.
 #
-#   fathom_library(elf SOURCES elf_file.cpp DEPENDS base TESTS elf_file_test.cpp LIBRARIES PkgConfig::X)
+#   fathom_library(binary/elf SOURCES elf_file.cpp DEPENDS base TESTS elf_file_test.cpp LIBRARIES PkgConfig::X)
 #
-# A target exports only its own headers: they are reached as "elf/elf_file.h" through a folder of links made for
+# A target exports only its own headers: they are reached as "binary/elf/elf_file.h" through a folder of links made for
 # this target alone, so an include of a folder that is not in DEPENDS does not compile. A folder inside of a floor is a
 # target too: fathom_library(analysis/core ...) is the target fathom_analysis_core, its headers are "analysis/core/...".
 
@@ -73,8 +73,8 @@ endif()
 # Folders that a recording or a report spends its time in are compiled for speed. All others are compiled for size, which makes
 # their code 40 % smaller: they run once, or wait for the kernel or a person.
 set(FATHOM_FAST_FOLDERS
-  base abi arch arch/common arch/code tracer elf dwarf model
-  unwind symbolize sources/bpf sources/heap sources/memory sources/perf sources/proc store
+  base base/abi base/arch base/arch/common base/arch/code attach/tracer binary/elf binary/dwarf model
+  binary/unwind binary/symbolize record/bpf record/heap linux/memory linux/perf record/proc model/store
   analysis/core analysis/heap analysis/waits)
 set(FATHOM_SMALL $<$<AND:$<CONFIG:Release>,$<COMPILE_LANGUAGE:CXX>>:-Os>)
 if(FATHOM_PRECOMPILE AND CMAKE_BUILD_TYPE STREQUAL "Release")

@@ -5,8 +5,8 @@
 #include <cstring>
 #include <iterator>
 
-#include "allocators/state/remedies.h"
-#include "allocators/state/testing_memory.h"
+#include "attach/allocators/state/remedies.h"
+#include "attach/allocators/state/testing_memory.h"
 
 namespace {
 

@@ -4,7 +4,7 @@
 #include <cstdlib>
 #include <span>
 
-#include "allocators/hook_points.h"
+#include "attach/allocators/hook_points.h"
 
 namespace {
 

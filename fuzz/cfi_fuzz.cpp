@@ -6,9 +6,9 @@
 #include <memory>
 #include <span>
 
-#include "arch/common/prologue.h"
-#include "dwarf/compile.h"
-#include "unwind/unwinder.h"
+#include "base/arch/common/prologue.h"
+#include "binary/dwarf/compile.h"
+#include "binary/unwind/unwinder.h"
 
 namespace {
 

@@ -11,9 +11,9 @@
 #include <vector>
 
 #include "base/fd.h"
-#include "symbolize/code_entries.h"
-#include "symbolize/line_program.h"
-#include "symbolize/module_symbols.h"
+#include "binary/symbolize/code_entries.h"
+#include "binary/symbolize/line_program.h"
+#include "binary/symbolize/module_symbols.h"
 
 namespace {
 

@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <span>
 
-#include "elf/elf_file.h"
+#include "binary/elf/elf_file.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace fathom::elf;

@@ -8,7 +8,7 @@
 #include <optional>
 #include <span>
 
-#include "arch/common/entry_plan.h"
+#include "base/arch/common/entry_plan.h"
 
 namespace {
 

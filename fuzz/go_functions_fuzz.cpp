@@ -6,8 +6,8 @@
 #include <cstdlib>
 #include <span>
 
-#include "elf/go_functions.h"
-#include "elf/testing_elf.h"
+#include "binary/elf/go_functions.h"
+#include "binary/elf/testing_elf.h"
 
 namespace {
 

@@ -4,8 +4,8 @@
 #include <cstdlib>
 #include <string_view>
 
-#include "dumps/merge.h"
-#include "dumps/trim.h"
+#include "formats/dumps/merge.h"
+#include "formats/dumps/trim.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace fathom;

@@ -6,8 +6,8 @@
 #include <span>
 
 #include "base/cursor.h"
-#include "sources/heap/collector.h"
-#include "sources/heap/testing_tracer.h"
+#include "record/heap/collector.h"
+#include "record/heap/testing_tracer.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace fathom;

@@ -6,10 +6,10 @@
 #include <string>
 #include <string_view>
 
-#include "metrics/http_get.h"
-#include "metrics/http_response.h"
-#include "metrics/request.h"
-#include "metrics/write_text.h"
+#include "linux/metrics/http_get.h"
+#include "linux/metrics/http_response.h"
+#include "linux/metrics/request.h"
+#include "linux/metrics/write_text.h"
 
 namespace {
 

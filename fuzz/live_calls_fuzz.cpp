@@ -5,9 +5,9 @@
 #include <span>
 #include <vector>
 
+#include "attach/inject/live/hit_records.h"
+#include "attach/inject/live/judge.h"
 #include "base/cursor.h"
-#include "inject/live/hit_records.h"
-#include "inject/live/judge.h"
 
 namespace {
 

@@ -4,7 +4,7 @@
 #include <cstdlib>
 #include <string_view>
 
-#include "allocators/statistics/held_by.h"
+#include "attach/allocators/statistics/held_by.h"
 #include "present/statistics/statistics_report.h"
 #include "present/statistics/statistics_sentences.h"
 

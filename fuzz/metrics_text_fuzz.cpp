@@ -6,9 +6,9 @@
 #include <cstdlib>
 #include <string_view>
 
-#include "metrics/read_text.h"
-#include "metrics/scraper.h"
-#include "metrics/write_text.h"
+#include "linux/metrics/read_text.h"
+#include "linux/metrics/scraper.h"
+#include "linux/metrics/write_text.h"
 
 namespace {
 

@@ -5,7 +5,7 @@
 #include <cstdlib>
 #include <span>
 
-#include "symbolize/name_messages.h"
+#include "binary/symbolize/name_messages.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace fathom::symbolize;

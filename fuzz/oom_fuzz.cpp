@@ -4,10 +4,10 @@
 #include <cstdlib>
 #include <string_view>
 
-#include "oom/explanation.h"
-#include "oom/kernel_log.h"
-#include "oom/present.h"
-#include "oom/records.h"
+#include "tools/oom/explanation.h"
+#include "tools/oom/kernel_log.h"
+#include "tools/oom/present.h"
+#include "tools/oom/records.h"
 
 namespace {
 

@@ -4,10 +4,10 @@
 #include <cstring>
 #include <vector>
 
-#include "sources/perf/decoder.h"
-#include "sources/perf/event.h"
-#include "sources/perf/ring.h"
-#include "sources/perf/side_band.h"
+#include "linux/perf/decoder.h"
+#include "linux/perf/event.h"
+#include "linux/perf/ring.h"
+#include "linux/perf/side_band.h"
 
 namespace {
 

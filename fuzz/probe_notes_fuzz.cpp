@@ -6,9 +6,9 @@
 #include <cstdlib>
 #include <span>
 
-#include "arch/common/probe_operand.h"
-#include "elf/probe_notes.h"
-#include "elf/testing_elf.h"
+#include "base/arch/common/probe_operand.h"
+#include "binary/elf/probe_notes.h"
+#include "binary/elf/testing_elf.h"
 
 namespace {
 

@@ -8,9 +8,9 @@
 #include <span>
 
 #include "base/cursor.h"
-#include "store/block.h"
-#include "store/payload.h"
-#include "store/reader.h"
+#include "model/store/block.h"
+#include "model/store/payload.h"
+#include "model/store/reader.h"
 
 namespace {
 

@@ -8,10 +8,10 @@
 #include <span>
 
 #include "base/cursor.h"
-#include "elf/elf_file.h"
-#include "symbolize/dwarf_file.h"
-#include "symbolize/range_lists.h"
-#include "symbolize/split_package.h"
+#include "binary/elf/elf_file.h"
+#include "binary/symbolize/dwarf_file.h"
+#include "binary/symbolize/range_lists.h"
+#include "binary/symbolize/split_package.h"
 
 namespace {
 

@@ -10,7 +10,7 @@
 #include <span>
 #include <vector>
 
-#include "symbolize/symbol_cache.h"
+#include "binary/symbolize/symbol_cache.h"
 
 namespace {
 

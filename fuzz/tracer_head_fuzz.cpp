@@ -8,10 +8,10 @@
 #include <cstring>
 #include <memory>
 
+#include "attach/inject/tracer/restoration.h"
+#include "attach/inject/tracer/shared_layout.h"
+#include "attach/inject/tracer/shared_view.h"
 #include "base/cursor.h"
-#include "inject/tracer/restoration.h"
-#include "inject/tracer/shared_layout.h"
-#include "inject/tracer/shared_view.h"
 
 namespace {
 

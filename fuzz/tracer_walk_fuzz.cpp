@@ -13,7 +13,7 @@
 #include <vector>
 
 extern "C" {
-#include "tracer/walk.h"
+#include "attach/tracer/walk.h"
 }
 
 namespace {

@@ -3,7 +3,7 @@
 #include <cstdlib>
 #include <span>
 
-#include "elf/xz_data.h"
+#include "binary/elf/xz_data.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   constexpr std::size_t kLimit = 1 << 20;

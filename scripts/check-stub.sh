@@ -23,8 +23,8 @@ expect() {
 expect 1 "fathom knows too little of this processor" "$fathom" record --cpu -o "$folder/cpu.fathom" -- true
 expect 1 "fathom knows too little of this processor" "$fathom" record --heap=exact -o "$folder/heap.fathom" -- true
 expect 4 "machines cannot be profiled yet" "$fathom" doctor
-expect 0 "CPU" "$fathom" report src/store/testdata/version_1_7.fathom
-expect 0 "<svg" "$fathom" flamegraph src/store/testdata/version_1_7.fathom -o -
+expect 0 "CPU" "$fathom" report src/model/store/testdata/version_1_7.fathom
+expect 0 "<svg" "$fathom" flamegraph src/model/store/testdata/version_1_7.fathom -o -
 
 [ -z "$(ls -A "$folder")" ] || { echo "check-stub: a recording was left behind"; failures=$((failures + 1)); }
 [ $failures -eq 0 ] || exit 1

@@ -19,7 +19,7 @@ answers (tests/kernels/known.c), so it can fail. Times mean nothing under emulat
 | kernel | what it adds for fathom |
 |---|---|
 | 5.8 | CAP_BPF and CAP_PERFMON, the rings of the engine bpf |
-| 5.10 | the oldest kernel tried here. The engine bpf samples CPUs with user and kernel stacks and counts every wait exactly, with separate programs (`bpf/current_task.h`): thread accounts are in a hash table of 15 MiB, and a walk looks up its buffer for every frame |
+| 5.10 | the oldest kernel tried here. The engine bpf samples CPUs with user and kernel stacks and counts every wait exactly, with separate programs (`record/bpf_programs/current_task.h`): thread accounts are in a hash table of 15 MiB, and a walk looks up its buffer for every frame |
 | 5.15 | `--probe` and static probes of the heap (`bpf_get_attach_cookie`); the engine bpf's programs for newer kernels (`bpf_task_pt_regs`) |
 | 6.1 | the table of crowded threads takes memory only as it fills |
 

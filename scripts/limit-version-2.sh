@@ -7,7 +7,7 @@ set -euo pipefail
 build=$(realpath "${1:?usage: scripts/limit-version-2.sh BUILD_FOLDER}")
 uml=${UML:-$(command -v linux.uml || true)}
 [ -n "$uml" ] || { echo "limit-version-2: linux.uml is not installed" >&2; echo "try: scripts/setup-debian.sh uml" >&2; exit 1; }
-for test in src/limit/limit_test tests/limit_command_test; do
+for test in src/tools/limit/tools_limit_test tests/limit_command_test; do
   [ -x "$build/$test" ] || { echo "limit-version-2: $build/$test is not built" >&2; exit 1; }
 done
 
@@ -26,7 +26,7 @@ exec >"$folder/log" 2>&1
 cd /run
 status=0
 grep -qw memory /sys/fs/cgroup/cgroup.controllers || status=1
-"$build/src/limit/limit_test" --gtest_filter='RealGroup.*' || status=1
+"$build/src/tools/limit/tools_limit_test" --gtest_filter='RealGroup.*' || status=1
 "$build/tests/limit_command_test" --gtest_filter='-*Heap*' || status=1
 # As a user's session has it: a group whose parent gives memory to its children, and a scope that is delegated to us.
 echo +memory >/sys/fs/cgroup/cgroup.subtree_control

@@ -6,8 +6,8 @@
 # A mutant of the list, which is read from the first line on:
 #
 #   NAME: what the broken code does
-#     file: src/store/block.cpp
-#     test: store_test Block.*               the program, and which of its tests
+#     file: src/model/store/block.cpp
+#     test: model_store_test Block.*               the program, and which of its tests
 #     - header.payload_size / kMaxRatio      this text, which stands exactly once in the file (several lines: all of them)
 #     + header.payload_size / (kMaxRatio*9)  becomes that (no such line: nothing)
 #

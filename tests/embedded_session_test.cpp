@@ -10,7 +10,7 @@
 #include <fstream>
 
 #include "base/clock.h"
-#include "session/session.h"
+#include "record/session/session.h"
 #include "support/environment.h"
 #include "support/fathom_program.h"
 

@@ -8,7 +8,7 @@
 #include <iostream>
 #include <nlohmann/json.hpp>
 
-#include "process/status.h"
+#include "linux/process/status.h"
 #include "support/environment.h"
 #include "support/fathom_program.h"
 

@@ -10,7 +10,7 @@
 
 #include "analysis/summary/report.h"
 #include "base/files.h"
-#include "store/reader.h"
+#include "model/store/reader.h"
 #include "support/environment.h"
 #include "support/fathom_program.h"
 #include "support/heap_answer.h"

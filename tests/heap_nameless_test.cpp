@@ -10,8 +10,8 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
-#include "inject/live/testing_breakpoints.h"
-#include "process/testing_namespaces.h"
+#include "attach/inject/live/testing_breakpoints.h"
+#include "linux/process/testing_namespaces.h"
 #include "support/environment.h"
 #include "support/fathom_program.h"
 #include "support/heap_answer.h"

@@ -19,7 +19,7 @@
 #include <random>
 #include <thread>
 
-#include "process/status.h"
+#include "linux/process/status.h"
 #include "support/anvil.h"
 #include "support/environment.h"
 #include "support/fathom_program.h"
@@ -189,7 +189,7 @@ TEST_F(HeapSoak, ForksThreadsSignalsAndLibrariesGoOn) {
   const Outcome ended = target.wait(milliseconds(times * 3000 + 30'000));
   EXPECT_TRUE(ended.ok()) << ended.describe();
   EXPECT_EQ(answer_of(ended).at("failures"), 0) << ended.describe();
-  // A child that is made between the look for parents and the stop can cost another thread a wait (src/inject/WHY.md).
+  // A child that is made between the look for parents and the stop can cost another thread a wait (src/attach/inject/WHY.md).
   EXPECT_LE(answer_of(ended).at("interrupted"), 2) << ended.describe();
 }
 

@@ -12,7 +12,7 @@
 #include <nlohmann/json.hpp>
 #include <thread>
 
-#include "store/reader.h"
+#include "model/store/reader.h"
 #include "support/environment.h"
 #include "support/fathom_program.h"
 

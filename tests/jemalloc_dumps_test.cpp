@@ -8,7 +8,7 @@
 
 #include "analysis/core/heap.h"
 #include "base/files.h"
-#include "dumps/merge.h"
+#include "formats/dumps/merge.h"
 #include "support/environment.h"
 #include "support/fathom_program.h"
 

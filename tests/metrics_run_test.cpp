@@ -8,8 +8,8 @@
 
 #include "base/clock.h"
 #include "base/files.h"
-#include "metrics/http_get.h"
-#include "metrics/server.h"
+#include "linux/metrics/http_get.h"
+#include "linux/metrics/server.h"
 #include "support/environment.h"
 #include "support/fathom_program.h"
 

@@ -13,8 +13,8 @@
 #include <regex>
 
 #include "base/files.h"
-#include "elf/module_file.h"
-#include "store/block.h"
+#include "binary/elf/module_file.h"
+#include "model/store/block.h"
 #include "support/command.h"
 #include "support/fathom_program.h"
 

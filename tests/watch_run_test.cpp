@@ -11,7 +11,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/files.h"
-#include "sources/memory/testing_kernel.h"
+#include "linux/memory/testing_kernel.h"
 #include "support/control_group.h"
 #include "support/environment.h"
 #include "support/fathom_program.h"

@@ -9,7 +9,7 @@
 
 #include "analysis/core/selection.h"
 #include "base/result.h"
-#include "store/reader.h"
+#include "model/store/reader.h"
 
 namespace fathom::cli {
 

@@ -8,8 +8,8 @@
 
 #include "analysis/core/words.h"
 #include "base/clock.h"
-#include "process/descendants.h"
-#include "session/own_cost.h"
+#include "linux/process/descendants.h"
+#include "record/session/own_cost.h"
 
 namespace fathom::cli {
 namespace {

@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "process/threads.h"
-#include "session/record_options.h"
+#include "linux/process/threads.h"
+#include "record/session/record_options.h"
 
 namespace fathom::cli {
 

@@ -5,8 +5,8 @@
 #include <memory>
 #include <string>
 
+#include "attach/inject/tracer/stale_tracer.h"
 #include "cli/command.h"
-#include "inject/tracer/stale_tracer.h"
 
 namespace fathom::cli {
 

@@ -12,16 +12,16 @@
 #include <vector>
 
 #include "analysis/core/words.h"
+#include "binary/symbolize/debug_files.h"
 #include "cli/command.h"
 #include "cli/named_target.h"
 #include "cli/stale_tracers.h"
-#include "doctor/diagnosis.h"
-#include "doctor/jemalloc_settings.h"
-#include "doctor/machine_probe.h"
-#include "doctor/present.h"
-#include "doctor/target_probe.h"
-#include "process/find.h"
-#include "symbolize/debug_files.h"
+#include "linux/process/find.h"
+#include "tools/doctor/diagnosis.h"
+#include "tools/doctor/jemalloc_settings.h"
+#include "tools/doctor/machine_probe.h"
+#include "tools/doctor/present.h"
+#include "tools/doctor/target_probe.h"
 
 namespace fathom::cli {
 namespace {

@@ -17,8 +17,8 @@
 #include "cli/end_signals.h"
 #include "cli/notices.h"
 #include "formats/jemalloc/file_name.h"
-#include "open/inputs.h"
-#include "open/open_profile.h"
+#include "formats/open/inputs.h"
+#include "formats/open/open_profile.h"
 
 namespace fathom::cli {
 namespace {

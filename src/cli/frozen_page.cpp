@@ -5,7 +5,7 @@
 
 #include "analysis/core/words.h"
 #include "cli/notices.h"
-#include "page/html.h"
+#include "present/page/html.h"
 
 namespace fathom::cli {
 

@@ -6,7 +6,7 @@
 
 #include "base/result.h"
 #include "model/profile.h"
-#include "page/document.h"
+#include "present/page/document.h"
 
 namespace fathom::cli {
 

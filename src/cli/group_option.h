@@ -5,7 +5,7 @@
 #include <string>
 
 #include "base/result.h"
-#include "process/group.h"
+#include "linux/process/group.h"
 
 namespace fathom::cli {
 

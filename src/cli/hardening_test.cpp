@@ -14,8 +14,8 @@
 #include <vector>
 
 #include "base/cursor.h"
-#include "elf/module_file.h"
-#include "symbolize/plt.h"
+#include "binary/elf/module_file.h"
+#include "binary/symbolize/plt.h"
 
 namespace fathom::cli {
 namespace {

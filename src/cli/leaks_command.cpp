@@ -11,7 +11,7 @@
 #include "cli/output.h"
 #include "cli/seconds_word.h"
 #include "cli/selection_options.h"
-#include "open/open_profile.h"
+#include "formats/open/open_profile.h"
 #include "present/json/heap_leaks_json.h"
 #include "present/sentences/quality_sentences.h"
 #include "present/text/text_leaks.h"

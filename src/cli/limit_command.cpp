@@ -9,6 +9,7 @@
 #include <optional>
 
 #include "analysis/core/words.h"
+#include "attach/inject/tracer/detach_guardian.h"
 #include "base/clock.h"
 #include "base/files.h"
 #include "cli/command.h"
@@ -17,13 +18,12 @@
 #include "cli/output.h"
 #include "cli/seconds_word.h"
 #include "cli/stop_requests.h"
-#include "inject/tracer/detach_guardian.h"
-#include "limit/bisection.h"
-#include "limit/dead_groups.h"
-#include "limit/holders.h"
-#include "limit/limited_run.h"
-#include "process/command_line.h"
-#include "store/default_path.h"
+#include "linux/process/command_line.h"
+#include "model/store/default_path.h"
+#include "tools/limit/bisection.h"
+#include "tools/limit/dead_groups.h"
+#include "tools/limit/holders.h"
+#include "tools/limit/limited_run.h"
 
 namespace fathom::cli {
 namespace {

@@ -7,6 +7,8 @@
 #include <string_view>
 #include <vector>
 
+#include "binary/symbolize/fetch_process.h"
+#include "binary/symbolize/name_process.h"
 #include "cli/command.h"
 #include "cli/cut_files.h"
 #include "cli/manual.h"
@@ -16,8 +18,6 @@
 #include "cli/output.h"
 #include "cli/version.h"
 #include "cli/wrong_usage.h"
-#include "symbolize/fetch_process.h"
-#include "symbolize/name_process.h"
 
 namespace {
 
@@ -32,7 +32,7 @@ struct Command {
 };
 
 constexpr Command kCommands[] = {
-// What is built without its folder (bpf/, src/doctor ...) is left out; see CMakeLists.txt.
+// What is built without its folder (src/tools/doctor ...) is left out; see CMakeLists.txt.
 #ifdef FATHOM_HAS_RECORD
     {"record", "record a command or a running process", fathom::cli::add_record},
     {"triage", "record 30 s and name the kind of problem: start here", fathom::cli::add_triage},

@@ -8,7 +8,7 @@
 
 #include "base/fd.h"
 #include "base/result.h"
-#include "session/companion.h"
+#include "record/session/companion.h"
 
 namespace fathom::cli {
 

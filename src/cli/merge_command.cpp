@@ -10,8 +10,8 @@
 #include "cli/option_groups.h"
 #include "cli/save_recording.h"
 #include "cli/selection_options.h"
-#include "open/inputs.h"
-#include "open/merge_profiles.h"
+#include "formats/open/inputs.h"
+#include "formats/open/merge_profiles.h"
 
 namespace fathom::cli {
 namespace {

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "base/result.h"
-#include "metrics/http_get.h"
+#include "linux/metrics/http_get.h"
 
 namespace fathom::cli {
 

@@ -4,9 +4,9 @@
 
 #include <algorithm>
 
-#include "process/descendants.h"
-#include "process/find.h"
-#include "process/status.h"
+#include "linux/process/descendants.h"
+#include "linux/process/find.h"
+#include "linux/process/status.h"
 
 namespace fathom::cli {
 

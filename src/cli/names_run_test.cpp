@@ -1,6 +1,6 @@
 // Names that come from elsewhere when reading, and what stands for a function without one.
+#include "binary/elf/module_file.h"
 #include "cli/testing_program.h"
-#include "elf/module_file.h"
 
 namespace fathom::cli {
 namespace {

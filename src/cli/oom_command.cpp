@@ -8,10 +8,10 @@
 #include "cli/command.h"
 #include "cli/option_groups.h"
 #include "cli/output.h"
-#include "oom/evidence.h"
-#include "oom/kernel_log.h"
-#include "oom/present.h"
-#include "oom/records.h"
+#include "tools/oom/evidence.h"
+#include "tools/oom/kernel_log.h"
+#include "tools/oom/present.h"
+#include "tools/oom/records.h"
 
 namespace fathom::cli {
 namespace {

@@ -13,7 +13,7 @@
 #include "analysis/core/words.h"
 #include "base/clock.h"
 #include "cli/notices.h"
-#include "process/status.h"
+#include "linux/process/status.h"
 
 namespace fathom::cli {
 namespace {

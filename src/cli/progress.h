@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "cli/cost_estimate.h"
-#include "session/session.h"
+#include "record/session/session.h"
 
 namespace fathom::cli {
 

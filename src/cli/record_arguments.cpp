@@ -12,10 +12,10 @@
 #include "cli/option_groups.h"
 #include "cli/seconds_word.h"
 #include "cli/until_stable.h"
-#include "process/command_line.h"
-#include "process/descendants.h"
-#include "process/find.h"
-#include "process/status.h"
+#include "linux/process/command_line.h"
+#include "linux/process/descendants.h"
+#include "linux/process/find.h"
+#include "linux/process/status.h"
 
 namespace fathom::cli {
 namespace {

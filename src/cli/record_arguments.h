@@ -12,8 +12,8 @@
 #include "base/result.h"
 #include "cli/group_option.h"
 #include "cli/metrics_option.h"
-#include "process/group.h"
-#include "session/record_options.h"
+#include "linux/process/group.h"
+#include "record/session/record_options.h"
 
 namespace fathom::cli {
 

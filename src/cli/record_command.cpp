@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "analysis/core/words.h"
+#include "attach/inject/tracer/detach_guardian.h"
 #include "base/clock.h"
 #include "base/files.h"
 #include "base/output_file.h"
@@ -31,17 +32,16 @@
 #include "cli/stop_requests.h"
 #include "cli/until_stable.h"
 #include "cli/work_watch.h"
-#include "flight/recording/recorder.h"
-#include "inject/tracer/detach_guardian.h"
+#include "linux/process/command_line.h"
+#include "linux/process/group.h"
+#include "model/store/default_path.h"
 #include "present/sentences/left_sentences.h"
 #include "present/sentences/report_sentences.h"
-#include "process/command_line.h"
-#include "process/group.h"
-#include "session/engine_ladder.h"
-#include "session/heap/heap_dry_run.h"
-#include "session/launch.h"
-#include "session/session.h"
-#include "store/default_path.h"
+#include "record/session/engine_ladder.h"
+#include "record/session/heap/heap_dry_run.h"
+#include "record/session/launch.h"
+#include "record/session/session.h"
+#include "tools/flight/recording/recorder.h"
 
 namespace fathom::cli {
 namespace {

@@ -4,11 +4,11 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
-#include "allocators/statistics/statistics.h"
+#include "analysis/annotate/annotation.h"
 #include "analysis/core/printable_json.h"
 #include "analysis/summary/call_table.h"
 #include "analysis/summary/report.h"
-#include "annotate/annotation.h"
+#include "attach/allocators/statistics/statistics.h"
 #include "cli/annotate_options.h"
 #include "cli/command.h"
 #include "cli/follow_dumps.h"
@@ -18,8 +18,7 @@
 #include "cli/output.h"
 #include "cli/seconds_word.h"
 #include "cli/selection_options.h"
-#include "flight/death_text.h"
-#include "open/open_profile.h"
+#include "formats/open/open_profile.h"
 #include "present/code/annotation_json.h"
 #include "present/code/annotation_text.h"
 #include "present/json/call_table_json.h"
@@ -31,6 +30,7 @@
 #include "present/text/text_report.h"
 #include "present/text/text_table.h"
 #include "present/text/text_timeline.h"
+#include "tools/flight/death_text.h"
 
 namespace fathom::cli {
 namespace {

@@ -1,6 +1,6 @@
 #include "cli/save_recording.h"
 
-#include "store/writer.h"
+#include "model/store/writer.h"
 
 namespace fathom::cli {
 

@@ -10,7 +10,7 @@
 #include "cli/notices.h"
 #include "cli/option_groups.h"
 #include "cli/seconds_word.h"
-#include "open/open_profile.h"
+#include "formats/open/open_profile.h"
 
 namespace fathom::cli {
 namespace {

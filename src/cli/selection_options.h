@@ -10,8 +10,8 @@
 #include "analysis/core/selection.h"
 #include "base/result.h"
 #include "cli/block_options.h"
+#include "formats/open/open_profile.h"
 #include "model/profile.h"
-#include "open/open_profile.h"
 
 namespace fathom::cli {
 

@@ -8,12 +8,12 @@
 #include <string>
 #include <thread>
 
+#include "attach/inject/stop/obstacle.h"
+#include "attach/inject/tracer/stale_tracer.h"
 #include "base/clock.h"
 #include "base/files.h"
 #include "cli/notices.h"
-#include "inject/stop/obstacle.h"
-#include "inject/tracer/stale_tracer.h"
-#include "process/directory.h"
+#include "linux/process/directory.h"
 
 namespace fathom::cli {
 namespace {

@@ -11,7 +11,7 @@
 
 #include "base/fd.h"
 #include "cli/group_witness.h"
-#include "session/session.h"
+#include "record/session/session.h"
 
 namespace fathom::cli {
 

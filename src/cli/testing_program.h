@@ -17,7 +17,7 @@
 
 #include "analysis/diff/hand_made_sides.h"
 #include "base/files.h"
-#include "store/writer.h"
+#include "model/store/writer.h"
 
 namespace fathom::cli {
 

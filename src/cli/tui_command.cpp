@@ -10,8 +10,8 @@
 #include "cli/notices.h"
 #include "cli/output.h"
 #include "cli/selection_options.h"
-#include "tui/browser.h"
-#include "tui/terminal.h"
+#include "present/tui/browser.h"
+#include "present/tui/terminal.h"
 
 namespace fathom::cli {
 namespace {

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "analysis/diff/stable_shares.h"
-#include "session/companion.h"
+#include "record/session/companion.h"
 
 namespace fathom::cli {
 

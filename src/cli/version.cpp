@@ -5,10 +5,10 @@
 
 #include <string_view>
 
-#include "arch/facts.h"
-#include "elf/module_file.h"
+#include "base/arch/facts.h"
+#include "binary/elf/module_file.h"
 #include "fathom_commit.h"  // made by the build: FATHOM_COMMIT
-#include "store/block.h"
+#include "model/store/block.h"
 
 namespace fathom::cli {
 namespace {

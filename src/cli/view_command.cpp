@@ -20,9 +20,9 @@
 #include <utility>
 #include <vector>
 
+#include "analysis/annotate/annotation.h"
 #include "analysis/core/functions.h"
 #include "analysis/core/words.h"
-#include "annotate/annotation.h"
 #include "cli/annotate_options.h"
 #include "cli/command.h"
 #include "cli/end_signals.h"
@@ -33,12 +33,12 @@
 #include "cli/output.h"
 #include "cli/selection_options.h"
 #include "cli/view_pair.h"
-#include "page/columns.h"
-#include "page/document.h"
-#include "page/html.h"
-#include "page/page_server.h"
-#include "page/redirect_page.h"
 #include "present/code/annotation_json.h"
+#include "present/page/columns.h"
+#include "present/page/document.h"
+#include "present/page/html.h"
+#include "present/page/page_server.h"
+#include "present/page/redirect_page.h"
 
 namespace fathom::cli {
 namespace {

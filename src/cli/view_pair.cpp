@@ -12,9 +12,9 @@
 #include "analysis/core/selection.h"
 #include "analysis/diff/diff.h"
 #include "formats/jemalloc/dump.h"
+#include "formats/open/short_names.h"
 #include "formats/unpacker.h"
 #include "model/profile.h"
-#include "open/short_names.h"
 
 namespace fathom::cli {
 namespace {

@@ -6,7 +6,7 @@
 
 #include "base/result.h"
 #include "cli/selection_options.h"
-#include "page/comparison.h"
+#include "present/page/comparison.h"
 
 namespace fathom::cli {
 

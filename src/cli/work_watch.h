@@ -12,8 +12,8 @@
 #include "analysis/diff/estimate.h"
 #include "base/fd.h"
 #include "base/result.h"
-#include "metrics/scraper.h"
-#include "session/companion.h"
+#include "linux/metrics/scraper.h"
+#include "record/session/companion.h"
 
 namespace fathom::cli {
 

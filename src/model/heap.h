@@ -38,7 +38,7 @@ enum class HeapMode : std::uint8_t {
   kExact,    // every call
 };
 
-// How a function was hooked (abi/heap_tracer.h).
+// How a function was hooked (base/abi/heap_tracer.h).
 enum class HookKind : std::uint8_t {
   kNone,  // it was not: HeapHook::note says why
   kSlot,

@@ -21,7 +21,7 @@ using ProcessId = Id<struct ProcessTag>;
 using ThreadId = Id<struct ThreadTag>;
 inline constexpr ThreadId kNoThread{UINT32_MAX};
 
-// How the walk of a stack ended. The numbers are those of abi/walk.h and of docs/format.md.
+// How the walk of a stack ended. The numbers are those of base/abi/walk.h and of docs/format.md.
 using WalkEnd = std::uint8_t;
 
 }  // namespace fathom::model

@@ -1,5 +1,5 @@
 // A recording without its end is still being made, or its recorder was killed. A recorder holds a lock on its file as long as it
-// lives (store/writer.h); whoever reads the file looks for that and puts the answer here. Never stored.
+// lives (model/store/writer.h); whoever reads the file looks for that and puts the answer here. Never stored.
 #pragma once
 
 #include "model/profile.h"

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "arch/call_numbers.h"
-#include "arch/common/system_calls.h"
+#include "base/arch/call_numbers.h"
+#include "base/arch/common/system_calls.h"
 
 namespace fathom::model {
 namespace {

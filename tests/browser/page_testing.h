@@ -22,7 +22,7 @@
 #include "base/files.h"
 #include "browser/chromium.h"
 #include "model/profile.h"
-#include "store/writer.h"
+#include "model/store/writer.h"
 
 namespace fathom::browser {
 

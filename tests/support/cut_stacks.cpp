@@ -4,8 +4,8 @@
 
 #include <map>
 
-#include "abi/walk.h"
-#include "store/reader.h"
+#include "base/abi/walk.h"
+#include "model/store/reader.h"
 
 namespace fathom::support {
 namespace {

@@ -6,7 +6,7 @@
 namespace fathom::support {
 
 // A line per distinct stack: how often, at which milliseconds it was seen first and last, how the walk ended
-// (the numbers of abi/walk.h), the thread's name, and the frames from the leaf on.
+// (the numbers of base/abi/walk.h), the thread's name, and the frames from the leaf on.
 std::string cut_stacks(const std::string& recording);
 
 }  // namespace fathom::support

@@ -4,7 +4,7 @@
 
 #include <stdexcept>
 
-#include "store/reader.h"
+#include "model/store/reader.h"
 
 namespace fathom::support {
 namespace {

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "model/profile.h"
-#include "store/reader.h"
+#include "model/store/reader.h"
 
 namespace fathom::support {
 

@@ -6,7 +6,7 @@
 #include <fstream>
 
 #include "base/files.h"
-#include "process/maps.h"
+#include "linux/process/maps.h"
 
 namespace fathom::support {
 

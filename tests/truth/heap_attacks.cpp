@@ -15,8 +15,8 @@
 #include <thread>
 #include <vector>
 
-#include "abi/heap_tracer.h"
-#include "abi/walk.h"
+#include "base/abi/heap_tracer.h"
+#include "base/abi/walk.h"
 
 namespace {
 

@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "abi/walk.h"
+#include "base/abi/walk.h"
 #include "model/profile.h"
 #include "model/system_call.h"
 

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "analysis/heap/heap_groups.h"
-#include "metrics/recorded_names.h"
+#include "linux/metrics/recorded_names.h"
 
 namespace fathom::analysis {
 namespace {

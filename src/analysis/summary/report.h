@@ -55,7 +55,7 @@ struct Activity {
 };
 
 struct EarlyEndRow {
-  model::WalkEnd reason{};  // abi/walk.h
+  model::WalkEnd reason{};  // base/abi/walk.h
   std::string module;
   std::uint64_t count = 0;
 };

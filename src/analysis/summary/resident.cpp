@@ -7,7 +7,7 @@
 namespace fathom::analysis {
 namespace {
 
-// Rows of allocators are called "glibc: free among live blocks" (allocators/state/held_words.h).
+// Rows of allocators are called "glibc: free among live blocks" (attach/allocators/state/held_words.h).
 void add_free_memory(const model::Profile& profile, const Selection& selection, ResidentMemory& memory) {
   std::map<std::uint32_t, std::uint64_t> last;  // by process
   for (const model::MemoryRange& row : profile.memory_ranges)

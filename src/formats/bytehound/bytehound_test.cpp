@@ -7,8 +7,8 @@
 #include <initializer_list>
 #include <span>
 
-#include "elf/elf_file.h"
-#include "elf/testing_elf.h"
+#include "binary/elf/elf_file.h"
+#include "binary/elf/testing_elf.h"
 #include "formats/bytehound/lz4_block.h"
 #include "formats/import/import_testing.h"
 

@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <span>
 
-#include "elf/elf_file.h"
-#include "process/maps.h"
-#include "symbolize/demangle.h"
+#include "binary/elf/elf_file.h"
+#include "binary/symbolize/demangle.h"
+#include "linux/process/maps.h"
 
 namespace fathom::formats::bytehound {
 namespace {

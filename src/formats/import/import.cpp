@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "abi/walk.h"
+#include "base/abi/walk.h"
 #include "formats/import/addresses.h"
 
 namespace fathom::formats {

@@ -1,6 +1,6 @@
 // A heap profile as jemalloc's prof.dump writes it, and the older text of gperftools that mimalloc's profiler and Go
 // (debug=1) use too: stacks as addresses, and what was sampled at each. Facts as they stand in the file; what they
-// estimate is in estimate.h, and whose code the addresses are is found in src/dumps.
+// estimate is in estimate.h, and whose code the addresses are is found in src/formats/dumps.
 //
 //   heap_v2/524288                     the mean of bytes between samples
 //     t*: 13: 6688 [0: 0]              objects: bytes live [allocated since the start; 0: not counted]

@@ -10,10 +10,10 @@
 #include <string_view>
 #include <vector>
 
-#include "elf/module_file.h"
+#include "binary/elf/module_file.h"
+#include "binary/unwind/table.h"
 #include "formats/import/import.h"
 #include "formats/perf_data/records.h"
-#include "unwind/table.h"
 
 namespace fathom::formats {
 

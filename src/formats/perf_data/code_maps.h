@@ -7,9 +7,9 @@
 #include <optional>
 #include <vector>
 
+#include "binary/unwind/address_space.h"
+#include "binary/unwind/unwinder.h"
 #include "formats/perf_data/code_files.h"
-#include "unwind/address_space.h"
-#include "unwind/unwinder.h"
 
 namespace fathom::formats {
 

@@ -9,8 +9,8 @@
 #include <unordered_map>
 #include <vector>
 
-#include "abi/walk.h"
-#include "arch/perf_registers.h"
+#include "base/abi/walk.h"
+#include "base/arch/perf_registers.h"
 #include "base/cursor.h"
 #include "formats/import/idle_cpus.h"
 #include "formats/import/import.h"

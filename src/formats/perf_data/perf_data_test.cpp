@@ -11,8 +11,8 @@
 #include <algorithm>
 #include <filesystem>
 
-#include "abi/walk.h"
-#include "elf/module_file.h"
+#include "base/abi/walk.h"
+#include "binary/elf/module_file.h"
 #include "formats/import/import_testing.h"
 #include "formats/perf_data/testing_perf_data.h"
 

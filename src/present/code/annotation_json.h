@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "annotate/annotation.h"
+#include "analysis/annotate/annotation.h"
 
 namespace fathom::present {
 

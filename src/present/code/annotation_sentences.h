@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "annotate/annotation.h"
+#include "analysis/annotate/annotation.h"
 
 namespace fathom::present {
 

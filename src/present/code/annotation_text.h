@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "annotate/annotation.h"
+#include "analysis/annotate/annotation.h"
 #include "present/text/text_report.h"
 
 namespace fathom::present {

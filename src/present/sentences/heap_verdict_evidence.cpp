@@ -4,10 +4,10 @@
 #include <algorithm>
 #include <cmath>
 
-#include "allocators/settings/settings.h"
 #include "analysis/core/interval.h"
 #include "analysis/core/rounding.h"
 #include "analysis/core/words.h"
+#include "attach/allocators/settings/settings.h"
 #include "present/sentences/heap_sentences.h"
 #include "present/sentences/heap_verdict_sentences.h"
 #include "present/sentences/heap_verdict_words.h"

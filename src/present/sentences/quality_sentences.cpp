@@ -7,8 +7,8 @@
 #include <array>
 #include <tuple>
 
-#include "abi/walk.h"
 #include "analysis/core/words.h"
+#include "base/abi/walk.h"
 #include "present/sentences/heap_sentences.h"
 #include "present/sentences/hot_spot_sentences.h"
 #include "present/sentences/report_sentences.h"

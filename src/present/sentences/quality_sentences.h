@@ -39,7 +39,7 @@ std::string own_cost_parts(const analysis::Report& report);
 // Of a comparison, in one line: "base: 0 of 4,386 samples lost, 99.8 % of stacks complete, ...; new: ...".
 std::string sentence_of(const analysis::DiffQuality& quality);
 
-// Why a walk ended (abi/walk.h).
+// Why a walk ended (base/abi/walk.h).
 std::string_view describe_walk_end(model::WalkEnd end);
 
 }  // namespace fathom::present

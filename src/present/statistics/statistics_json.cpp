@@ -1,9 +1,9 @@
 #include <nlohmann/json.hpp>
 
-#include "allocators/state/state.h"
-#include "allocators/statistics/held_by.h"
 #include "analysis/core/printable_json.h"
 #include "analysis/core/words.h"
+#include "attach/allocators/state/state.h"
+#include "attach/allocators/statistics/held_by.h"
 #include "present/statistics/statistics_report.h"
 #include "present/statistics/statistics_sentences.h"
 

@@ -5,7 +5,7 @@
 #include <span>
 #include <string>
 
-#include "allocators/statistics/statistics.h"
+#include "attach/allocators/statistics/statistics.h"
 
 namespace fathom::present {
 

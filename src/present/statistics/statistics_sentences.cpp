@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <map>
 
-#include "allocators/state/remedies.h"
-#include "allocators/statistics/held_by.h"
 #include "analysis/core/words.h"
+#include "attach/allocators/state/remedies.h"
+#include "attach/allocators/statistics/held_by.h"
 #include "present/statistics/statistics_words.h"
 
 namespace fathom::present {

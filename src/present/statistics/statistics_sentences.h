@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "allocators/statistics/statistics.h"
+#include "attach/allocators/statistics/statistics.h"
 
 namespace fathom::present {
 

@@ -2,9 +2,9 @@
 
 #include <algorithm>
 
-#include "allocators/state/held_words.h"
-#include "allocators/statistics/held_by.h"
 #include "analysis/core/words.h"
+#include "attach/allocators/state/held_words.h"
+#include "attach/allocators/statistics/held_by.h"
 #include "present/statistics/statistics_report.h"
 #include "present/statistics/statistics_sentences.h"
 #include "present/statistics/statistics_words.h"

@@ -1,7 +1,7 @@
 // flame_graph.js and heap_timeline.js, put into the program by CMakeLists.txt.
 #pragma once
 
-#include "packed/packed.h"
+#include "base/packed/packed.h"
 
 namespace fathom::present {
 

@@ -1,9 +1,0 @@
-#include "arch/common/disassembly.h"
-
-namespace fathom::arch {
-
-std::vector<DecodedInstruction> disassemble(std::span<const std::byte>, ElfAddress) {
-  return {};
-}
-
-}  // namespace fathom::arch

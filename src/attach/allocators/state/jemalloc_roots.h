@@ -1,0 +1,29 @@
+// The root of jemalloc's page tree, found in the writable data of a module: no symbol names it. Pure over PresentMemory.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "attach/allocators/state/jemalloc_layout.h"
+#include "attach/allocators/state/jemalloc_shape.h"
+#include "attach/allocators/state/present_memory.h"
+#include "attach/allocators/state/process_map.h"
+
+namespace fathom::allocators::jemalloc {
+
+struct Root {
+  std::uint64_t address = 0;
+  const TreeShape* shape = nullptr;
+  std::string module;  // whose data it lies in
+};
+// Candidates: places where at least one entry leads to a record that leads back.
+std::vector<Root> find_roots(PresentMemory& memory, const ProcessMap& map);
+
+// Whether a table, or a leaf, of that many bytes can lie there.
+bool can_be_table(const ProcessMap& map, std::uint64_t address, std::uint64_t bytes);
+// nullopt: no record can lie there, or it is not in memory.
+std::optional<ExtentWords> read_record(PresentMemory& memory, const ProcessMap& map, std::uint64_t record);
+
+}  // namespace fathom::allocators::jemalloc

@@ -1,0 +1,43 @@
+// Records of the kernel about breakpoints of execution: what is asked for, and a Hit from each. Pure.
+// Source: perf_event_open(2).
+#pragma once
+
+#include <linux/perf_event.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "attach/inject/live/judge.h"
+#include "base/address.h"
+
+namespace fathom::inject {
+
+struct WatchedPoint {
+  ProcessAddress address;
+  Point point;
+};
+
+// A breakpoint at an address, of which each hit is a record. It is not on yet.
+perf_event_attr breakpoint_attributes(ProcessAddress address);
+
+// What the records of one process say.
+class HitReader {
+ public:
+  explicit HitReader(std::span<const WatchedPoint> points) : points_(points.begin(), points.end()) {}
+
+  void read(std::span<const std::byte> record);  // header included
+
+  std::vector<Hit> hits;
+  std::uint64_t lost = 0;
+  bool has_new_thread = false;  // one that was watched has made another
+  std::uint64_t malformed = 0;
+
+ private:
+  void read_hit(std::span<const std::byte> record);
+  std::vector<WatchedPoint> points_;
+};
+
+}  // namespace fathom::inject

@@ -1,0 +1,49 @@
+// What the files behind a process's mappings say that its memory should hold: text as it is stored, and words
+// of data as the loader fills them. The witness that a target cannot change: who may write to a mapped
+// program's file owns the program.
+//
+// Files are read with pread and never mapped, every offset and count in them is checked, and nothing of them
+// is kept but descriptors.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <tuple>
+
+#include "base/address.h"
+#include "base/fd.h"
+#include "linux/process/maps.h"
+
+namespace fathom::inject {
+
+class ModuleFiles {
+ public:
+  // `maps` outlives the object.
+  ModuleFiles(int pid, std::span<const process::MapEntry> maps) : pid_(pid), maps_(maps) {}
+
+  // The mapping that all of these addresses lie in; null: there is none.
+  const process::MapEntry* mapping_of(std::uint64_t address, std::uint64_t bytes = 1) const;
+  // A module's: private, of a file, executable or not. Nothing else is ever changed or restored.
+  static bool is_text(const process::MapEntry& entry);
+  static bool is_data(const process::MapEntry& entry);
+
+  // How many bytes the file has for the mapping from `offset` in it on; nullopt: the file cannot be opened.
+  std::optional<std::size_t> read(const process::MapEntry& entry, std::uint64_t offset,
+                                  std::span<std::byte> out);
+  // What the loader put at this 8-byte word of a module's data, by a relocation against the module itself, or
+  // by the file's own bytes where the program is linked to a fixed address. nullopt: the file does not say.
+  std::optional<std::uint64_t> word_at_start(std::uint64_t address);
+
+ private:
+  int file_of(const process::MapEntry& entry);  // -1: it cannot be opened
+
+  int pid_;
+  std::span<const process::MapEntry> maps_;
+  std::map<std::tuple<std::uint32_t, std::uint32_t, std::uint64_t>, Fd> files_;  // device and inode
+};
+
+}  // namespace fathom::inject

@@ -1,0 +1,541 @@
+#include "binary/symbolize/debug_info.h"
+
+#include <dwarf.h>
+#include <elf.h>
+#include <elfutils/libdw.h>
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <unordered_map>
+#include <utility>
+
+#include "binary/symbolize/code_entries.h"
+#include "binary/symbolize/demangle.h"
+#include "binary/symbolize/dies.h"
+#include "binary/symbolize/dwarf_file.h"
+#include "binary/symbolize/line_program.h"
+#include "binary/symbolize/split_units.h"
+
+namespace fathom::symbolize {
+namespace {
+
+// What compilers write stays far below; what is beyond costs names, not memory or time.
+constexpr std::size_t kMostRangesOfUnit = 1 << 20;
+constexpr std::size_t kMostRangesOfFunction = 4096;
+constexpr std::size_t kMostUnits = 1 << 20;
+constexpr std::size_t kMostInlinesOfFunction = 1 << 20;
+constexpr int kMostOverlaps = 16;
+
+// The function entries of a unit, or the calls inlined into a function.
+struct Function {
+  AddressRange range;
+  Dwarf_Die die;
+};
+
+// In the order of the entries: a call, then the calls inlined into it.
+struct Inlined {
+  Dwarf_Die die;
+  std::uint32_t first_range, range_count;
+  std::uint32_t after;  // the first entry that is not inlined into this one
+};
+
+struct FunctionTree {
+  const void* of = nullptr;  // address of the function's entry
+  std::vector<Inlined> calls;
+  std::vector<AddressRange> ranges;
+};
+
+struct Unit {
+  Dwarf_Die die;       // of the unit that has the functions
+  Dwarf_Die skeleton;  // of the unit that has ranges and lines; the same one unless the DWARF is split
+  std::unique_ptr<SplitUnit> split;
+  SiblingWalk walk;
+  std::optional<CodeEntries> entries;  // nullopt: libdw's alone are understood
+  bool looked_everywhere = false;
+  std::vector<Function> functions;  // sorted by start
+  bool lines_tried = false;
+  std::optional<LineProgram> lines;
+  std::unordered_map<std::uint64_t, std::string> call_files;
+  bool split_files_tried = false;
+  std::optional<LineProgram> split_files;
+};
+
+struct UnitRange {
+  AddressRange range;
+  Dwarf_Off unit;
+};
+
+template <class Row, class Start>
+auto last_at_or_before(const std::vector<Row>& rows, std::uint64_t address, Start start) {
+  return std::upper_bound(rows.begin(), rows.end(), address,
+                          [&](std::uint64_t value, const Row& row) { return value < start(row); });
+}
+
+}  // namespace
+
+class DebugInfo::Implementation {
+ public:
+  Implementation(std::unique_ptr<DwarfFile> file, std::uint16_t machine, PointedPaths paths)
+      : file_(std::move(file)),
+        dwarf_(file_->dwarf()),
+        split_(*file_, machine, std::move(paths)),
+        lines_{file_->section(".debug_line"), file_->section(".debug_line_str"),
+               file_->section(".debug_str")},
+        entries_{file_->section(".debug_info"), file_->section(".debug_abbrev")} {
+    read_accelerator();
+  }
+  Implementation(const Implementation&) = delete;
+  Implementation& operator=(const Implementation&) = delete;
+
+  std::vector<DebugChain> find(std::span<const ElfAddress> addresses);
+  std::size_t memory_bytes() const;
+  void check();
+  std::string problem() const {
+    const std::string split = split_.problem();
+    return file_->problem().empty() || split.empty() ? file_->problem() + split
+                                                     : file_->problem() + "; " + split;
+  }
+
+ private:
+  void read_accelerator();
+  void read_all_unit_ranges();
+  Unit* unit_at(std::uint64_t address);
+  Unit* unit_in_index(std::uint64_t address);
+  Unit* unit(Dwarf_Off offset);
+  void read_functions(Unit& unit, EntryScopes scopes);
+  static std::vector<AddressRange> ranges(const Unit& unit, Dwarf_Die& die) {
+    return unit.split ? unit.split->ranges(die, kMostRangesOfFunction)
+                      : ranges_of(die, kMostRangesOfFunction);
+  }
+  static void collect_functions(Unit& unit, Dwarf_Die& parent, bool everywhere, int depth);
+  const Function* function_at(Unit& unit, std::uint64_t address);
+  const FunctionTree& tree_of(Unit& unit, const Function& function);
+  void read_inlined(Unit& unit, Dwarf_Die& function);
+  void collect_inlined(Unit& unit, Dwarf_Die& parent, int depth);
+  LineProgram* lines_of(Unit& unit);
+  const LineProgram* split_files_of(Unit& unit);
+  const std::string& call_file(Unit& unit, std::uint64_t number);
+  const DebugName& name_of(Dwarf_Die& die);
+  std::string qualified_name(Dwarf_Die declaration, const std::string& name);
+  const std::vector<Dwarf_Die>& children_of(Dwarf_Die& parent, SiblingWalk& walk);
+
+  std::unique_ptr<DwarfFile> file_;
+  Dwarf* dwarf_;
+  SplitUnits split_;
+  LineSections lines_;
+  EntrySections entries_;
+  std::vector<UnitRange> unit_ranges_;  // sorted by start
+  bool have_all_unit_ranges_ = false;
+  std::unordered_map<Dwarf_Off, std::unique_ptr<Unit>> units_;
+  FunctionTree tree_;  // of the function that was asked last: sorted addresses ask one after the other
+  std::unordered_map<const void*, DebugName> names_;  // by the address of the entry
+  std::unordered_map<const void*, SiblingWalk> walks_;
+  std::unordered_map<const void*, std::vector<Dwarf_Die>> children_;
+};
+
+// .debug_aranges: cheap, but clang leaves it out, and linkers mix objects with and without.
+void DebugInfo::Implementation::read_accelerator() {
+  Dwarf_Aranges* aranges = nullptr;
+  std::size_t count = 0;
+  if (dwarf_getaranges(dwarf_, &aranges, &count) != 0) return;
+  unit_ranges_.reserve(count);
+  for (std::size_t i = 0; i < count; ++i) {
+    Dwarf_Addr start = 0;
+    Dwarf_Word length = 0;
+    Dwarf_Off offset = 0;
+    if (dwarf_getarangeinfo(dwarf_onearange(aranges, i), &start, &length, &offset) != 0) continue;
+    if (start != 0 && length != 0 && start + length > start)
+      unit_ranges_.push_back({{start, start + length}, offset});
+  }
+  std::sort(unit_ranges_.begin(), unit_ranges_.end(),
+            [](const UnitRange& a, const UnitRange& b) { return a.range.start < b.range.start; });
+}
+
+void DebugInfo::Implementation::check() {
+  constexpr std::size_t kUnits = 4096, kSplit = 8;
+  Dwarf_CU* unit = nullptr;
+  std::size_t split = 0;
+  for (std::size_t i = 0; i < kUnits && split < kSplit; ++i) {
+    Dwarf_CU* next = nullptr;
+    std::uint8_t type = 0;
+    Dwarf_Die die;
+    if (dwarf_get_units(dwarf_, unit, &next, nullptr, &type, &die, nullptr) != 0) break;
+    unit = next;
+    if (type != DW_UT_skeleton) continue;
+    ++split;
+    (void)this->unit(dwarf_dieoffset(&die));
+  }
+}
+
+void DebugInfo::Implementation::read_all_unit_ranges() {
+  have_all_unit_ranges_ = true;
+  unit_ranges_.clear();
+  Dwarf_CU* unit = nullptr;
+  Dwarf_Die die;
+  for (std::size_t i = 0; i < kMostUnits; ++i) {
+    Dwarf_CU* next = nullptr;
+    Dwarf_Half version = 0;
+    std::uint8_t type = 0;
+    if (dwarf_get_units(dwarf_, unit, &next, &version, &type, &die, nullptr) != 0) break;
+    unit = next;
+    if (type != DW_UT_compile && type != DW_UT_skeleton) continue;
+    for (const auto& range : ranges_of(die, kMostRangesOfUnit))
+      unit_ranges_.push_back({range, dwarf_dieoffset(&die)});
+    if (unit_ranges_.size() > 16 * kMostRangesOfUnit) break;
+  }
+  std::sort(unit_ranges_.begin(), unit_ranges_.end(),
+            [](const UnitRange& a, const UnitRange& b) { return a.range.start < b.range.start; });
+}
+
+Unit* DebugInfo::Implementation::unit_in_index(std::uint64_t address) {
+  auto next = last_at_or_before(unit_ranges_, address, [](const UnitRange& row) { return row.range.start; });
+  for (int i = 0; i < kMostOverlaps && next != unit_ranges_.begin(); ++i)
+    if ((--next)->range.contains(address)) return unit(next->unit);
+  return nullptr;
+}
+
+Unit* DebugInfo::Implementation::unit_at(std::uint64_t address) {
+  if (Unit* found = unit_in_index(address)) return found;
+  if (have_all_unit_ranges_) return nullptr;
+  read_all_unit_ranges();
+  return unit_in_index(address);
+}
+
+Unit* DebugInfo::Implementation::unit(Dwarf_Off offset) {
+  if (const auto known = units_.find(offset); known != units_.end()) return known->second.get();
+  auto& slot = units_[offset];
+  Dwarf_Die skeleton;
+  if (dwarf_offdie(dwarf_, offset, &skeleton) == nullptr) return nullptr;
+  auto split = split_.find(skeleton);
+  Dwarf_Die die = split ? split->die : skeleton;
+  const bool is_split = split != nullptr;
+  slot = std::make_unique<Unit>(
+      Unit{die, skeleton, std::move(split), SiblingWalk(die), {}, false, {}, false, {}, {}, false, {}});
+  if (!is_split && !entries_.info.empty())
+    slot->entries = CodeEntries::open(entries_, dwarf_dieoffset(&die) - dwarf_cuoffset(&die));
+  read_functions(*slot, EntryScopes::kTop);
+  return slot.get();
+}
+
+// By a pass over the unit's bytes; where that does not understand them, by libdw's entries.
+void DebugInfo::Implementation::read_functions(Unit& unit, EntryScopes scopes) {
+  unit.functions.clear();
+  const auto offsets = unit.entries ? unit.entries->functions(scopes) : std::nullopt;
+  if (offsets) {
+    for (const std::uint64_t offset : *offsets) {
+      Dwarf_Die die;
+      if (dwarf_offdie(dwarf_, offset, &die) == nullptr) continue;
+      for (const auto& range : ranges_of(die, kMostRangesOfFunction)) unit.functions.push_back({range, die});
+    }
+  } else {
+    collect_functions(unit, unit.die, scopes == EntryScopes::kAll, 0);
+  }
+  std::sort(unit.functions.begin(), unit.functions.end(),
+            [](const Function& a, const Function& b) { return a.range.start < b.range.start; });
+}
+
+// The code of functions is described at the top of the unit, or in namespaces (Rust). Looking into types and
+// functions as well, for nested ones, takes several times as long, and is done only when an address asks for
+// it.
+void DebugInfo::Implementation::collect_functions(Unit& unit, Dwarf_Die& parent, bool everywhere, int depth) {
+  if (depth > kDeepestScope) return;
+  for (auto child = SiblingWalk::first_child(parent); child; child = unit.walk.next(*child)) {
+    const int tag = dwarf_tag(&*child);
+    if (tag == DW_TAG_subprogram)
+      for (const auto& range : ranges(unit, *child)) unit.functions.push_back({range, *child});
+    const bool holds_functions = tag == DW_TAG_namespace || tag == DW_TAG_module;
+    const bool may_hold_functions = tag == DW_TAG_subprogram || tag == DW_TAG_lexical_block ||
+                                    tag == DW_TAG_class_type || tag == DW_TAG_structure_type ||
+                                    tag == DW_TAG_union_type || tag == DW_TAG_enumeration_type;
+    if (holds_functions || (everywhere && may_hold_functions))
+      collect_functions(unit, *child, everywhere, depth + 1);
+  }
+}
+
+const Function* DebugInfo::Implementation::function_at(Unit& unit, std::uint64_t address) {
+  for (;;) {
+    auto next =
+        last_at_or_before(unit.functions, address, [](const Function& row) { return row.range.start; });
+    for (int i = 0; i < kMostOverlaps && next != unit.functions.begin(); ++i)
+      if ((--next)->range.contains(address)) return &*next;
+    if (unit.looked_everywhere) return nullptr;
+    unit.looked_everywhere = true;
+    read_functions(unit, EntryScopes::kAll);
+  }
+}
+
+// As read_functions() does it.
+void DebugInfo::Implementation::read_inlined(Unit& unit, Dwarf_Die& function) {
+  const auto calls =
+      unit.entries ? unit.entries->inlined(dwarf_dieoffset(&function), kMostInlinesOfFunction) : std::nullopt;
+  if (!calls) return collect_inlined(unit, function, 0);
+  for (const InlinedEntry& call : *calls) {
+    Dwarf_Die die{};
+    std::vector<AddressRange> ranges;
+    if (dwarf_offdie(dwarf_, call.offset, &die) != nullptr) ranges = ranges_of(die, kMostRangesOfFunction);
+    tree_.calls.push_back({die, static_cast<std::uint32_t>(tree_.ranges.size()),
+                           static_cast<std::uint32_t>(ranges.size()), call.after});
+    tree_.ranges.insert(tree_.ranges.end(), ranges.begin(), ranges.end());
+  }
+}
+
+void DebugInfo::Implementation::collect_inlined(Unit& unit, Dwarf_Die& parent, int depth) {
+  if (depth > kDeepestScope) return;
+  for (auto child = SiblingWalk::first_child(parent); child; child = unit.walk.next(*child)) {
+    const int tag = dwarf_tag(&*child);
+    if (tag == DW_TAG_inlined_subroutine && tree_.calls.size() < kMostInlinesOfFunction) {
+      const auto covered = ranges(unit, *child);
+      const auto index = tree_.calls.size();
+      tree_.calls.push_back({*child, static_cast<std::uint32_t>(tree_.ranges.size()),
+                             static_cast<std::uint32_t>(covered.size()), 0});
+      tree_.ranges.insert(tree_.ranges.end(), covered.begin(), covered.end());
+      collect_inlined(unit, *child, depth + 1);
+      tree_.calls[index].after = static_cast<std::uint32_t>(tree_.calls.size());
+    } else if (tag == DW_TAG_lexical_block || tag == DW_TAG_try_block || tag == DW_TAG_catch_block) {
+      collect_inlined(unit, *child, depth + 1);
+    }
+  }
+}
+
+const FunctionTree& DebugInfo::Implementation::tree_of(Unit& unit, const Function& function) {
+  if (tree_.of != function.die.addr) {
+    tree_.of = function.die.addr;
+    tree_.calls.clear();
+    tree_.ranges.clear();
+    Dwarf_Die die = function.die;
+    read_inlined(unit, die);
+  }
+  return tree_;
+}
+
+LineProgram* DebugInfo::Implementation::lines_of(Unit& unit) {
+  if (!unit.lines_tried) {
+    unit.lines_tried = true;
+    if (const auto offset = unsigned_attribute(unit.skeleton, DW_AT_stmt_list)) {
+      auto program =
+          LineProgram::parse(lines_, *offset, text_attribute(unit.skeleton, DW_AT_comp_dir).value_or(""),
+                             text_attribute(unit.skeleton, DW_AT_name).value_or(""));
+      if (program) unit.lines = std::move(*program);
+    }
+  }
+  return unit.lines ? &*unit.lines : nullptr;
+}
+
+const std::string& DebugInfo::Implementation::call_file(Unit& unit, std::uint64_t number) {
+  const auto [slot, is_new] = unit.call_files.try_emplace(number);
+  if (!is_new) return slot->second;
+  // A split unit may have a table of files of its own (gcc); where it has none, numbers are those of the skeleton's (clang).
+  const bool own_table = unit.split && !unit.split->file->section(".debug_line").empty();
+  const LineProgram* lines = own_table ? split_files_of(unit) : lines_of(unit);
+  if (lines != nullptr) slot->second = lines->file(number);
+  return slot->second;
+}
+
+// The table of files of a split unit, which has no program.
+const LineProgram* DebugInfo::Implementation::split_files_of(Unit& unit) {
+  if (!unit.split_files_tried) {
+    unit.split_files_tried = true;
+    const DwarfFile& file = *unit.split->file;
+    auto table = LineProgram::parse(
+        {file.section(".debug_line"), file.section(".debug_line_str"), file.section(".debug_str")},
+        unsigned_attribute(unit.die, DW_AT_stmt_list).value_or(0),
+        text_attribute(unit.skeleton, DW_AT_comp_dir).value_or(""),
+        text_attribute(unit.die, DW_AT_name).value_or(""));
+    if (table) unit.split_files = std::move(*table);
+  }
+  return unit.split_files ? &*unit.split_files : nullptr;
+}
+
+const std::vector<Dwarf_Die>& DebugInfo::Implementation::children_of(Dwarf_Die& parent, SiblingWalk& walk) {
+  const auto [slot, is_new] = children_.try_emplace(parent.addr);
+  if (is_new)
+    for (auto child = SiblingWalk::first_child(parent); child; child = walk.next(*child))
+      slot->second.push_back(*child);
+  return slot->second;
+}
+
+// "a::B::f" for the declaration of f, which has no linkage name: constructors that are inlined, lambdas,
+// local classes. Entries do not know their parent, so the way down from the unit is found by offsets.
+std::string DebugInfo::Implementation::qualified_name(Dwarf_Die declaration, const std::string& name) {
+  Dwarf_Die scope;
+  if (dwarf_diecu(&declaration, &scope, nullptr, nullptr) == nullptr) return name;
+  switch (dwarf_srclang(&scope)) {
+    case DW_LANG_C89:
+    case DW_LANG_C:
+    case DW_LANG_C99:
+    case DW_LANG_C11:
+    case DW_LANG_Mips_Assembler:
+      return name;
+    default:
+      break;
+  }
+  auto& walk = walks_.try_emplace(scope.addr, scope).first->second;
+  const auto target = dwarf_dieoffset(&declaration);
+  std::string qualified;
+  for (int depth = 0; depth < kDeepestScope; ++depth) {
+    const auto& children = children_of(scope, walk);
+    auto next = std::upper_bound(children.begin(), children.end(), target,
+                                 [](Dwarf_Off offset, const Dwarf_Die& die) {
+                                   Dwarf_Die copy = die;
+                                   return offset < dwarf_dieoffset(&copy);
+                                 });
+    if (next == children.begin()) break;
+    Dwarf_Die child = *--next;
+    if (dwarf_dieoffset(&child) == target) return qualified + name;
+    switch (dwarf_tag(&child)) {
+      case DW_TAG_namespace:
+        qualified += text_attribute(child, DW_AT_name).value_or("(anonymous namespace)") + "::";
+        break;
+      case DW_TAG_module:
+      case DW_TAG_class_type:
+      case DW_TAG_structure_type:
+      case DW_TAG_union_type:
+      case DW_TAG_enumeration_type: {
+        const char* unnamed = name == "operator()" ? "{lambda}" : "{unnamed}";
+        qualified += text_attribute(child, DW_AT_name).value_or(unnamed) + "::";
+        break;
+      }
+      case DW_TAG_subprogram:
+        if (const auto linkage = text_attribute(child, DW_AT_linkage_name))
+          qualified = demangle(*linkage) + "::";
+        else
+          qualified += text_attribute(child, DW_AT_name).value_or("{unnamed}") + "::";
+        break;
+      default:
+        break;
+    }
+    scope = child;
+  }
+  return name;
+}
+
+const DebugName& DebugInfo::Implementation::name_of(Dwarf_Die& die) {
+  // All the places that one function is inlined at have one abstract origin.
+  const auto origin = reference(die, DW_AT_abstract_origin);
+  const bool inlined = dwarf_tag(&die) == DW_TAG_inlined_subroutine;
+  const void* key = inlined && origin ? origin->addr : die.addr;
+  const auto [slot, is_new] = names_.try_emplace(key);
+  DebugName& name = slot->second;
+  if (!is_new) return name;
+  auto linkage = text_attribute(die, DW_AT_linkage_name);
+  if (!linkage) linkage = text_attribute(die, DW_AT_MIPS_linkage_name);
+  if (linkage) {
+    name.function = demangle(*linkage);
+    name.is_linkage_name = true;
+  } else if (const auto plain = text_attribute(die, DW_AT_name)) {
+    Dwarf_Die declaration = origin ? *origin : die;
+    if (const auto specification = reference(declaration, DW_AT_specification)) declaration = *specification;
+    name.function = qualified_name(declaration, *plain);
+  }
+  return name;
+}
+
+std::vector<DebugChain> DebugInfo::Implementation::find(std::span<const ElfAddress> addresses) {
+  std::vector<DebugChain> chains(addresses.size());
+  std::map<Unit*, std::vector<std::size_t>> asked;  // indexes into addresses, ascending
+  for (std::size_t i = 0; i < addresses.size(); ++i) {
+    const auto address = addresses[i].value;
+    Unit* unit = unit_at(address);
+    if (unit == nullptr) continue;
+    asked[unit].push_back(i);
+    auto& names = chains[i].names;
+    names.emplace_back();  // filled from outside in: the line of each is known where it was called
+    const Function* function = function_at(*unit, address);
+    if (function == nullptr) continue;
+    Dwarf_Die die = function->die;
+    Dwarf_Addr entry = 0;
+    chains[i].entry = {dwarf_entrypc(&die, &entry) == 0 ? entry : function->range.start};
+    names.back() = name_of(die);
+    const FunctionTree& tree = tree_of(*unit, *function);
+    const auto covers = [&](const Inlined& call) {
+      for (std::uint32_t j = 0; j < call.range_count; ++j)
+        if (tree.ranges[call.first_range + j].contains(address)) return true;
+      return false;
+    };
+    for (std::size_t call = 0; call < tree.calls.size();) {
+      if (!covers(tree.calls[call])) {
+        call = tree.calls[call].after;
+        continue;
+      }
+      Dwarf_Die inlined = tree.calls[call].die;
+      names.back().file = call_file(*unit, unsigned_attribute(inlined, DW_AT_call_file).value_or(0));
+      names.back().line =
+          static_cast<std::uint32_t>(unsigned_attribute(inlined, DW_AT_call_line).value_or(0));
+      names.push_back(name_of(inlined));
+      ++call;
+    }
+  }
+  for (const auto& [unit, indexes] : asked) {
+    std::vector<std::uint64_t> wanted;
+    for (const auto index : indexes) wanted.push_back(addresses[index].value);
+    LineProgram* lines = lines_of(*unit);
+    const auto rows =
+        lines != nullptr ? lines->find(wanted) : std::vector<std::optional<LineRow>>(wanted.size());
+    std::map<std::uint64_t, std::string> files;
+    for (std::size_t j = 0; j < indexes.size(); ++j) {
+      auto& names = chains[indexes[j]].names;
+      if (rows[j]) {
+        const auto [file, is_new] = files.try_emplace(rows[j]->file);
+        if (is_new) file->second = lines->file(rows[j]->file);
+        names.back().file = file->second;
+        names.back().line = rows[j]->line;
+      }
+      if (names.size() == 1 && names[0].function.empty() && names[0].file.empty())
+        names.clear();
+      else
+        std::reverse(names.begin(), names.end());
+    }
+  }
+  return chains;
+}
+
+std::size_t DebugInfo::Implementation::memory_bytes() const {
+  std::size_t total = unit_ranges_.capacity() * sizeof(UnitRange) + tree_.calls.capacity() * sizeof(Inlined) +
+                      tree_.ranges.capacity() * sizeof(AddressRange);
+  total += file_->memory_bytes();
+  for (const auto& [offset, unit] : units_) {
+    total += 32 * 1024;  // libdw's abbreviations and our table of files, roughly
+    if (unit) total += unit->functions.capacity() * sizeof(Function);
+    if (unit && unit->split) total += unit->split->file->memory_bytes();
+    if (unit && unit->entries) total += unit->entries->memory_bytes();
+  }
+  for (const auto& [key, name] : names_) total += sizeof(DebugName) + 32 + name.function.capacity();
+  for (const auto& [key, children] : children_) total += children.capacity() * sizeof(Dwarf_Die) + 64;
+  return total;
+}
+
+DebugInfo::DebugInfo(std::unique_ptr<Implementation> implementation)
+    : implementation_(std::move(implementation)) {}
+DebugInfo::~DebugInfo() = default;
+
+bool DebugInfo::present(const elf::ElfFile& file) {
+  const auto* info = file.debug_section(".debug_info");
+  return info != nullptr && info->type != SHT_NOBITS && info->size != 0;
+}
+
+Result<std::unique_ptr<DebugInfo>> DebugInfo::open(int fd, const elf::ElfFile& file,
+                                                   const PointedPaths& paths) {
+  auto dwarf = DwarfFile::open(fd, file, paths);
+  if (!dwarf) return tl::unexpected(dwarf.error());
+  return std::unique_ptr<DebugInfo>(
+      new DebugInfo(std::make_unique<Implementation>(std::move(*dwarf), file.machine(), paths)));
+}
+
+void DebugInfo::check() {
+  implementation_->check();
+}
+
+std::string DebugInfo::problem() const {
+  return implementation_->problem();
+}
+
+std::vector<DebugChain> DebugInfo::find(std::span<const ElfAddress> addresses) {
+  return implementation_->find(addresses);
+}
+
+std::size_t DebugInfo::memory_bytes() const {
+  return implementation_->memory_bytes();
+}
+
+}  // namespace fathom::symbolize

@@ -1,0 +1,52 @@
+// The metrics endpoint: its own thread answers each request with the latest published text. Clients never
+// delay the publisher: at most 16 connections, each with 5 seconds to ask and as many to take the answer; a
+// new one replaces the oldest. A connection serves one request.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "linux/metrics/address.h"
+#include "linux/metrics/families.h"
+#include "linux/metrics/request.h"
+
+namespace fathom::metrics {
+
+struct ServerOptions {
+  Address address;    // port 0: any that is free
+  std::string token;  // what a client has to show; empty: nothing. Beyond loopback there has to be one
+  std::uint64_t deadline_ns = 5'000'000'000;
+  // What answers instead of the metrics endpoint, on the server's thread; it has to look at host and token by itself.
+  std::function<Answer(const Request&)> handler = {};
+};
+
+class Server {
+ public:
+  static constexpr std::size_t kMostConnections = 16;
+
+  // Listens when it returns. A Unix socket is for this user alone (mode 0600); an existing one is replaced
+  // only if no process listens on it.
+  static Result<std::unique_ptr<Server>> open(ServerOptions options);
+  // Ends all connections; the file of a Unix socket goes.
+  ~Server();
+  Server(const Server&) = delete;
+  Server& operator=(const Server&) = delete;
+
+  void publish(std::vector<Family> families);
+
+  const Address& address() const;  // with the port that it got
+  std::uint64_t served() const;
+  std::uint64_t refused() const;  // answered with an error, or ended without an answer
+
+ private:
+  class Thread;
+  explicit Server(std::unique_ptr<Thread> thread);
+  std::unique_ptr<Thread> thread_;
+};
+
+}  // namespace fathom::metrics

@@ -1,0 +1,59 @@
+#include "linux/process/descendants.h"
+
+#include <unistd.h>
+
+#include <map>
+#include <set>
+
+#include "linux/process/directory.h"
+#include "linux/process/status.h"
+
+namespace fathom::process {
+
+std::vector<int> descendants_in(const std::vector<std::pair<int, int>>& parents, int pid) {
+  std::multimap<int, int> children;
+  for (const auto& [child, parent] : parents) children.emplace(parent, child);
+  // Seen once each: numbers are read one after the other, and may make a circle.
+  std::set<int> seen{pid};
+  std::vector<int> found{pid};
+  for (std::size_t i = 0; i < found.size(); ++i) {
+    const auto [first, last] = children.equal_range(found[i]);
+    for (auto child = first; child != last; ++child)
+      if (seen.insert(child->second).second) found.push_back(child->second);
+  }
+  found.erase(found.begin());
+  return found;
+}
+
+static std::vector<std::pair<int, int>> read_parents() {
+  std::vector<std::pair<int, int>> parents;
+  const auto all = numbers_in("/proc");
+  if (!all) return parents;
+  for (const int process : *all) {
+    const auto stat = read_stat(process);
+    if (stat && stat->state != 'Z') parents.emplace_back(process, stat->parent_pid);
+  }
+  return parents;
+}
+
+std::vector<int> descendants(int pid) {
+  return descendants_in(read_parents(), pid);
+}
+
+std::vector<int> living_children_in(const std::vector<std::pair<int, int>>& parents,
+                                    const std::vector<int>& pids, int caller) {
+  std::set<int> left_out(pids.begin(), pids.end());
+  left_out.insert(caller);
+  for (const int own : descendants_in(parents, caller)) left_out.insert(own);
+  std::vector<int> children;
+  for (const int pid : pids)
+    for (const int child : descendants_in(parents, pid))
+      if (left_out.insert(child).second) children.push_back(child);
+  return children;
+}
+
+std::vector<int> living_children(const std::vector<int>& pids) {
+  return living_children_in(read_parents(), pids, ::getpid());
+}
+
+}  // namespace fathom::process

@@ -1,0 +1,70 @@
+#include "model/store/column.h"
+
+#include <gtest/gtest.h>
+
+#include <random>
+
+namespace fathom::store {
+namespace {
+
+std::vector<std::uint64_t> read_column(const Bytes& bytes, std::size_t rows, bool& ok) {
+  Cursor in(bytes);
+  ColumnReader reader(in, rows);
+  std::vector<std::uint64_t> values;
+  for (std::size_t i = 0; i < rows; ++i) values.push_back(reader.next());
+  ok = reader.ok() && in.ok() && in.at_end();
+  return values;
+}
+
+TEST(Column, WritingThenReadingGivesTheSameValues) {
+  std::mt19937_64 random(1);
+  for (int round = 0; round < 300; ++round) {
+    std::vector<std::uint64_t> values;
+    while (values.size() < static_cast<std::size_t>(round)) {
+      const std::uint64_t value = random() >> (random() % 64);
+      values.insert(values.end(), random() % 3 == 0 ? random() % 20 : 1, value);
+    }
+    Bytes bytes;
+    put_column(bytes, values);
+    bool ok = false;
+    EXPECT_EQ(read_column(bytes, values.size(), ok), values);
+    EXPECT_TRUE(ok);
+  }
+}
+
+TEST(Column, ManyEqualValuesCostOneRun) {
+  Bytes bytes;
+  put_column(bytes, std::vector<std::uint64_t>(1000, 1));
+  EXPECT_EQ(bytes.size(), 5u);  // encoding, size, value, two bytes of count
+}
+
+TEST(Column, ReadingMoreThanWasStoredIsNoticed) {
+  for (const std::uint64_t second : {1, 2}) {  // plain, and one run
+    Bytes bytes;
+    put_column(bytes, std::vector<std::uint64_t>{1, second, 1, 1, 1, 1, 1, 1});
+    bool ok = true;
+    read_column(bytes, 9, ok);
+    EXPECT_FALSE(ok);
+  }
+}
+
+TEST(Column, RowsOfAPlainColumnAreBelievedOnlyIfTheirBytesAreThere) {
+  Bytes bytes;
+  put_column(bytes, std::vector<std::uint64_t>{1, 2, 3});
+  Cursor in(bytes);
+  EXPECT_FALSE(ColumnReader(in, 4).ok());
+}
+
+TEST(Column, EveryPrefixIsNoticed) {
+  Bytes bytes;
+  put_column(bytes, std::vector<std::uint64_t>{1, 2, 3, 1000, 100000, 7});
+  while (!bytes.empty()) {
+    bytes.pop_back();
+    bool ok = true;
+    read_column(bytes, 6, ok);
+    EXPECT_FALSE(ok);
+  }
+}
+
+}  // namespace
+}  // namespace fathom::store

@@ -1,0 +1,121 @@
+#include "model/store/lives_reader.h"
+
+#include <algorithm>
+#include <condition_variable>
+#include <mutex>
+#include <thread>
+
+#include "model/store/payload.h"
+
+namespace fathom::store {
+namespace {
+
+// One place after the other goes to whoever is free; what is ready waits in a ring until it is its turn.
+class Workers {
+ public:
+  using Filter = std::function<double(std::vector<model::HeapBlock>&)>;
+
+  Workers(const Input& input, std::span<const LivesPlace> places, const model::HeapTables& heap,
+          const Filter& filter)
+      : input_(input), places_(places), heap_(heap), filter_(filter) {
+    const std::size_t count = lives_threads(places.size());
+    ring_.resize(2 * count);
+    for (std::size_t i = 0; i < count; ++i) threads_.emplace_back([this] { work(); });
+  }
+  ~Workers() {
+    {
+      const std::lock_guard guard(lock_);
+      stop_ = true;
+    }
+    room_.notify_all();
+    for (std::thread& thread : threads_) thread.join();
+  }
+  Workers(const Workers&) = delete;
+  Workers& operator=(const Workers&) = delete;
+
+  // The next one in order. The caller gives its vector back to be filled again.
+  void next(Lives& lives) {
+    std::unique_lock guard(lock_);
+    Slot& slot = ring_[taken_ % ring_.size()];
+    ready_.wait(guard, [&] { return slot.ready; });
+    std::swap(lives, slot.lives);
+    slot.ready = false;
+    ++taken_;
+    guard.unlock();
+    room_.notify_all();
+  }
+
+ private:
+  struct Slot {
+    Lives lives;
+    bool ready = false;
+  };
+
+  void work() {
+    BlockDecoder decoder;
+    LivesOfSites known;
+    Bytes stored;
+    Lives lives;
+    for (;;) {
+      std::size_t mine = 0;
+      {
+        std::unique_lock guard(lock_);
+        room_.wait(guard,
+                   [&] { return stop_ || begun_ == places_.size() || begun_ < taken_ + ring_.size(); });
+        if (stop_ || begun_ == places_.size()) return;
+        mine = begun_++;
+      }
+      lives.outcome = read(places_[mine], decoder, known, stored, lives.blocks);
+      if (!lives.outcome) lives.blocks.clear();
+      lives.read = filter_(lives.blocks);
+      {
+        const std::lock_guard guard(lock_);
+        Slot& slot = ring_[mine % ring_.size()];
+        std::swap(lives, slot.lives);
+        slot.ready = true;
+      }
+      ready_.notify_one();
+    }
+  }
+
+  Result<> read(const LivesPlace& place, BlockDecoder& decoder, LivesOfSites& known, Bytes& stored,
+                std::vector<model::HeapBlock>& out) const {
+    auto copied = input_.copy(place.offset + kBlockHeaderSize, place.header.stored_size, stored);
+    if (!copied) return copied;
+    const auto payload = decoder.payload(place.header, stored);
+    if (!payload) return tl::make_unexpected(payload.error());
+    return decode_lives(Cursor(*payload), place.header.rows, heap_, known, out);
+  }
+
+  const Input& input_;
+  std::span<const LivesPlace> places_;
+  const model::HeapTables& heap_;
+  const Filter& filter_;
+  std::mutex lock_;
+  std::condition_variable room_, ready_;
+  std::vector<Slot> ring_;
+  std::size_t begun_ = 0, taken_ = 0;
+  bool stop_ = false;
+  std::vector<std::thread> threads_;
+};
+
+}  // namespace
+
+std::size_t lives_threads(std::size_t places) {
+  return std::min<std::size_t>({places, std::max(std::thread::hardware_concurrency(), 1u), 8});
+}
+
+Result<> read_lives(const Input& input, std::span<const LivesPlace> places, const model::HeapTables& heap,
+                    const std::function<double(std::vector<model::HeapBlock>&)>& filter,
+                    const std::function<Result<>(std::size_t, Lives&)>& take) {
+  if (places.empty()) return {};
+  Workers workers(input, places, heap, filter);
+  Lives lives;
+  for (std::size_t i = 0; i < places.size(); ++i) {
+    workers.next(lives);
+    if (auto taken = take(i, lives); !taken) return taken;
+  }
+  return {};
+}
+
+}  // namespace fathom::store

@@ -1,0 +1,389 @@
+// STAT: what changes while recording. Rows are written whole when any of their fields has changed, single
+// facts by number: there are few of them, and a reader needs no more than the last value.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+
+#include "model/store/column.h"
+#include "model/store/payload.h"
+#include "model/store/state_rows.h"
+
+namespace fathom::store {
+namespace {
+
+using namespace model;
+
+enum Section : unsigned {
+  kMeta = 1,
+  kEndTime = 2,
+  kModules = 3,
+  kProcesses = 4,
+  kThreads = 5,
+  kSeries = 6,
+  kCounters = 7,
+  kEarlyEnds = 8,
+  kNotes = 9,
+  kThreadTimes = 10,
+};
+
+// Sections are cut at about this size, so that a block never comes near kMaxPayload.
+constexpr std::size_t kFullBlock = kMaxPayload / 4;
+
+struct Counter {
+  unsigned number;
+  std::uint64_t Quality::*value;
+};
+// Numbers as in docs/format.md. 2 is expected_samples and 18 truncated, which are of other types.
+constexpr Counter kCounterFields[] = {
+    {1, &Quality::samples},
+    {3, &Quality::lost_ring_full},
+    {4, &Quality::lost_stack},
+    {5, &Quality::lost_throttled},
+    {6, &Quality::lost_records},
+    {7, &Quality::lost_disk},
+    {8, &Quality::complete},
+    {9, &Quality::kernel_truncated},
+    {10, &Quality::table_overflows},
+    {11, &Quality::profiler_cpu_ns},
+    {12, &Quality::profiler_rss_bytes},
+    {13, &Quality::bpf_ns},
+    {14, &Quality::bpf_runs},
+    {15, &Quality::kernel_memory_bytes},
+    {16, &Quality::target_stops},
+    {17, &Quality::target_stop_ns},
+    {19, &Quality::filtered},
+    {20, &Quality::waits},
+    {21, &Quality::filtered_waits},
+    {22, &Quality::unwalked_waits},
+    {23, &Quality::unwalked_ns},
+    {24, &Quality::lost_waits},
+    {25, &Quality::switches},
+    {26, &Quality::switch_ns},
+};
+constexpr unsigned kExpectedSamples = 2;
+constexpr unsigned kTruncated = 18;
+
+// A row that was lost: it leads nowhere, which repair() mends.
+template <class Row>
+Row lost_row() {
+  return Row{};
+}
+template <>
+Thread lost_row<Thread>() {
+  Thread row;
+  row.process = {kLostRow};
+  return row;
+}
+
+// --- rows: steps from one changed row to the next, and the rows ---
+class Blocks {
+ public:
+  void section(unsigned number, const Bytes& body) {
+    if (blocks_.empty() || blocks_.back().size() + body.size() > kFullBlock) blocks_.emplace_back();
+    put_section(blocks_.back(), number, body);
+  }
+  std::vector<Bytes> take() { return std::move(blocks_); }
+
+ private:
+  std::vector<Bytes> blocks_;
+};
+
+// Those of `rows` for which same(number) is false; of `among`, where it is not null.
+template <class Row, class Same, class Put>
+void encode_rows(Blocks& out, unsigned number, const std::vector<Row>& rows, const Same& same, const Put& put,
+                 const std::vector<std::uint32_t>* among = nullptr) {
+  std::size_t expected = 0, count = 0;
+  Bytes body;
+  const auto flush = [&] {
+    if (count == 0) return;
+    Bytes section;
+    put_varint(section, count);
+    section.insert(section.end(), body.begin(), body.end());
+    out.section(number, section);
+    body.clear();
+    expected = count = 0;
+  };
+  const std::size_t candidates = among == nullptr ? rows.size() : among->size();
+  for (std::size_t candidate = 0; candidate < candidates; ++candidate) {
+    const std::size_t i = among == nullptr ? candidate : (*among)[candidate];
+    if (i >= rows.size() || same(i)) continue;
+    put_varint(body, i - expected);
+    put(body, rows[i]);
+    expected = i + 1;
+    if (++count == kMaxRows || body.size() > kFullBlock / 2) flush();
+  }
+  flush();
+}
+
+template <class Row>
+Result<> decode_rows(Cursor& in, std::vector<Row>& rows, Loading& loading) {
+  const std::uint64_t count = in.read_uleb128();
+  if (!in.ok() || count > in.remaining()) return fail(ErrorKind::kMalformed, "rows are cut short");
+  std::uint64_t next = 0;
+  for (std::uint64_t i = 0; i < count; ++i) {
+    const std::uint64_t step = in.read_uleb128();
+    Row row{};
+    read_row(in, row);
+    if (!in.ok() || step > kLostRow) return fail(ErrorKind::kMalformed, "rows are cut short");
+    next += step;
+    if (next > rows.size() && !loading.damaged)
+      return fail(ErrorKind::kMalformed, fmt::format("row {}, where {} is next", next, rows.size()));
+    if (next >= rows.size()) {
+      if (auto charged = loading.charge((next + 1 - rows.size()) * sizeof(Row)); !charged) return charged;
+      rows.resize(next + 1, lost_row<Row>());
+    }
+    if constexpr (std::is_same_v<Row, Series>) row.points = std::move(rows[next].points);
+    if constexpr (std::is_same_v<Row, Thread>) copy_times(rows[next], row);
+    rows[next++] = std::move(row);
+  }
+  return {};
+}
+
+Result<> decode_thread_times(Cursor& in, Loading& loading) {
+  auto& rows = loading.profile.threads;
+  const std::uint64_t count = in.read_uleb128();
+  if (!in.ok() || count > in.remaining()) return fail(ErrorKind::kMalformed, "times are cut short");
+  std::uint64_t next = 0;
+  for (std::uint64_t i = 0; i < count; ++i) {
+    const std::uint64_t step = in.read_uleb128();
+    Thread times;
+    for (const auto field : kThreadTimeFields) times.*field = in.read_uleb128();
+    if (!in.ok() || step > kLostRow) return fail(ErrorKind::kMalformed, "times are cut short");
+    next += step;
+    // Nothing is worth keeping of a thread that was lost, not even its place.
+    if (next < rows.size())
+      copy_times(times, rows[next]);
+    else if (!loading.damaged)
+      return fail(ErrorKind::kMalformed, fmt::format("times of thread {}, which is not there", next));
+    ++next;
+  }
+  return {};
+}
+
+// --- single facts ---
+// Without end_ns, which has a section of its own: it changes every second.
+bool same_meta(const Meta& a, const Meta& b) {
+  Meta copy = a;
+  copy.end_ns = b.end_ns;
+  return copy == b;
+}
+
+Bytes encode_meta(const Meta& meta) {
+  Bytes body;
+  put_text(body, meta.target);
+  put_text(body, meta.engine);
+  put_text(body, meta.event);
+  put_varint(body, meta.frequency_hz);
+  put_varint(body, meta.start_ns);
+  put_varint(body, meta.start_unix_ns);
+  put_varint(body, meta.facts.size());
+  for (const auto& fact : meta.facts) {
+    put_text(body, fact.first);
+    put_text(body, fact.second);
+  }
+  return body;
+}
+
+Result<> decode_meta(Cursor& in, Loading& loading) {
+  if (auto charged = loading.charge(in.remaining()); !charged) return charged;
+  Meta meta;
+  meta.end_ns = loading.profile.meta.end_ns;
+  meta.target = read_text(in);
+  meta.engine = read_text(in);
+  meta.event = read_text(in);
+  meta.frequency_hz = static_cast<std::uint32_t>(in.read_uleb128());
+  meta.start_ns = in.read_uleb128();
+  meta.start_unix_ns = in.read_uleb128();
+  const std::uint64_t facts = in.read_uleb128();
+  for (std::uint64_t i = 0; i < facts && in.ok(); ++i) {
+    const std::string name(read_text(in));
+    meta.facts[name] = read_text(in);
+  }
+  if (!in.ok()) return fail(ErrorKind::kMalformed, "the facts are cut short");
+  loading.profile.meta = std::move(meta);
+  return {};
+}
+
+// All that differ from what was written; a reader starts from 0.
+Bytes encode_counters(const Quality& quality, const Quality& written) {
+  Bytes body;
+  for (const Counter& counter : kCounterFields)
+    if (quality.*counter.value != written.*counter.value) {
+      put_varint(body, counter.number);
+      put_varint(body, quality.*counter.value);
+    }
+  if (quality.expected_samples != written.expected_samples) {
+    put_varint(body, kExpectedSamples);
+    put_varint(body, std::bit_cast<std::uint64_t>(quality.expected_samples));
+  }
+  if (quality.truncated != written.truncated) {
+    put_varint(body, kTruncated);
+    put_varint(body, quality.truncated ? 1 : 0);
+  }
+  return body;
+}
+
+Result<> decode_counters(Cursor& in, Quality& quality) {
+  while (!in.at_end()) {
+    const std::uint64_t number = in.read_uleb128();
+    const std::uint64_t value = in.read_uleb128();
+    if (!in.ok()) return fail(ErrorKind::kMalformed, "the counters are cut short");
+    for (const Counter& counter : kCounterFields)
+      if (counter.number == number) quality.*counter.value = value;
+    if (number == kExpectedSamples) quality.expected_samples = std::bit_cast<double>(value);
+    if (number == kTruncated) quality.truncated = value != 0;
+  }
+  return {};
+}
+
+Bytes encode_early_ends(const std::vector<EarlyEnd>& ends) {
+  Bytes body;
+  for (const EarlyEnd& end : ends) {
+    body.push_back(static_cast<std::byte>(end.reason));
+    put_varint(body, end.module.value);
+    put_varint(body, end.count);
+  }
+  return body;
+}
+
+Result<> decode_early_ends(Cursor& in, Loading& loading) {
+  if (auto charged = loading.charge(in.remaining() / 3 * sizeof(EarlyEnd)); !charged) return charged;
+  std::vector<EarlyEnd> ends;
+  while (!in.at_end()) {
+    EarlyEnd end;
+    end.reason = in.read<std::uint8_t>();
+    end.module = {read_id(in)};
+    end.count = in.read_uleb128();
+    if (!in.ok()) return fail(ErrorKind::kMalformed, "the early ends are cut short");
+    ends.push_back(end);
+  }
+  loading.profile.quality.early_ends = std::move(ends);
+  return {};
+}
+
+Bytes encode_notes(const std::vector<std::string>& notes) {
+  Bytes body;
+  for (const std::string& note : notes) put_text(body, note);
+  return body;
+}
+
+Result<> decode_notes(Cursor& in, Loading& loading) {
+  if (auto charged = loading.charge(in.remaining() * sizeof(std::string)); !charged) return charged;
+  std::vector<std::string> notes;
+  while (!in.at_end()) {
+    notes.emplace_back(read_text(in));
+    if (!in.ok()) return fail(ErrorKind::kMalformed, "the notes are cut short");
+  }
+  loading.profile.quality.notes = std::move(notes);
+  return {};
+}
+
+}  // namespace
+
+Result<std::vector<Bytes>> encode_state(const Profile& profile, const StateCopy& written,
+                                        const ChangedRows* changed) {
+  Blocks out;
+  if (!same_meta(profile.meta, written.meta)) out.section(kMeta, encode_meta(profile.meta));
+  if (profile.meta.end_ns != written.meta.end_ns) {
+    Bytes body;
+    put_varint(body, profile.meta.end_ns);
+    out.section(kEndTime, body);
+  }
+  const auto put = [](Bytes& body, const auto& row) { put_row(body, row); };
+  const auto same_rows = [](const auto& a, const auto& b) {
+    return [&](std::size_t i) { return i < b.size() && a[i] == b[i]; };
+  };
+  encode_rows(out, kModules, profile.modules, same_rows(profile.modules, written.modules), put);
+  encode_rows(out, kProcesses, profile.processes, same_rows(profile.processes, written.processes), put,
+              changed == nullptr ? nullptr : &changed->processes);
+  const std::vector<Thread>& threads = written.threads;
+  const auto* among = changed == nullptr ? nullptr : &changed->threads;
+  encode_rows(
+      out, kThreads, profile.threads,
+      [&](std::size_t i) { return i < threads.size() && same_row(profile.threads[i], threads[i]); }, put,
+      among);
+  encode_rows(
+      out, kThreadTimes, profile.threads,
+      [&](std::size_t i) {
+        return same_times(profile.threads[i], i < threads.size() ? threads[i] : Thread{});
+      },
+      put_times, among);
+  encode_rows(
+      out, kSeries, profile.series,
+      [&](std::size_t i) {
+        return i < written.series.size() && head_of(profile.series[i]) == written.series[i];
+      },
+      put);
+  if (Bytes counters = encode_counters(profile.quality, written.quality); !counters.empty())
+    out.section(kCounters, counters);
+  if (profile.quality.early_ends != written.quality.early_ends)
+    out.section(kEarlyEnds, encode_early_ends(profile.quality.early_ends));
+  if (profile.quality.notes != written.quality.notes)
+    out.section(kNotes, encode_notes(profile.quality.notes));
+  std::vector<Bytes> blocks = out.take();
+  for (const Bytes& block : blocks)
+    if (block.size() > kMaxPayload)
+      return fail(ErrorKind::kUnsupported, "facts or notes are too long for a recording");
+  return blocks;
+}
+
+void remember_state(const Profile& profile, StateCopy& written, bool changes_are_told) {
+  written.meta = profile.meta;
+  written.modules = profile.modules;
+  if (!changes_are_told) {
+    written.processes = profile.processes;
+    written.threads = profile.threads;
+  }
+  written.series.clear();
+  for (const Series& series : profile.series) written.series.push_back(head_of(series));
+  written.quality = profile.quality;
+}
+
+Result<> decode_state(Cursor in, Loading& loading) {
+  Profile& profile = loading.profile;
+  while (!in.at_end()) {
+    const std::uint64_t number = in.read_uleb128();
+    Cursor body = in.sub(in.read_uleb128());
+    if (!in.ok()) return fail(ErrorKind::kMalformed, "a section is cut short");
+    Result<> decoded;
+    switch (number) {
+      case kMeta:
+        decoded = decode_meta(body, loading);
+        break;
+      case kEndTime:
+        profile.meta.end_ns = body.read_uleb128();
+        break;
+      case kModules:
+        decoded = decode_rows(body, profile.modules, loading);
+        break;
+      case kProcesses:
+        decoded = decode_rows(body, profile.processes, loading);
+        break;
+      case kThreads:
+        decoded = decode_rows(body, profile.threads, loading);
+        break;
+      case kThreadTimes:
+        decoded = decode_thread_times(body, loading);
+        break;
+      case kSeries:
+        decoded = decode_rows(body, profile.series, loading);
+        break;
+      case kCounters:
+        decoded = decode_counters(body, profile.quality);
+        break;
+      case kEarlyEnds:
+        decoded = decode_early_ends(body, loading);
+        break;
+      case kNotes:
+        decoded = decode_notes(body, loading);
+        break;
+      default:
+        break;  // of a newer minor version
+    }
+    if (!decoded) return decoded;
+  }
+  return in.ok() ? Result<>() : Result<>(fail(ErrorKind::kMalformed, "a section is cut short"));
+}
+
+}  // namespace fathom::store

@@ -1,0 +1,294 @@
+// Keys: those of a view, those of a question in the last line, and search.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "analysis/core/name_pattern.h"
+#include "analysis/core/words.h"
+#include "present/tui/browser.h"
+#include "present/tui/view_kinds.h"
+
+namespace fathom::tui {
+namespace {
+
+using analysis::printable;
+
+std::string lower(std::string_view text) {
+  std::string out(text);
+  for (char& c : out)
+    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+  return out;
+}
+
+}  // namespace
+
+void Browser::press(const Key& key) {
+  if (key.kind == KeyKind::kInterrupt) {
+    done_ = true;
+    return;
+  }
+  if (prompt_ != Prompt::kNone) return press_prompt(key);
+  status_.clear();
+  View& view = views_.back();
+  const std::size_t rows = row_count(view);
+  switch (key.kind) {
+    case KeyKind::kUp:
+      return move_to(view.cursor == 0 ? 0 : view.cursor - 1);
+    case KeyKind::kDown:
+      return move_to(view.cursor + 1);
+    case KeyKind::kPageUp:
+      return move_to(view.cursor - std::min(view.cursor, page_));
+    case KeyKind::kPageDown:
+      return move_to(view.cursor + page_);
+    case KeyKind::kHome:
+      return move_to(0);
+    case KeyKind::kEnd:
+      return move_to(rows);
+    case KeyKind::kLeft:
+      return open_here(false);
+    case KeyKind::kRight:
+      return open_here(true);
+    case KeyKind::kEnter:
+      return enter();
+    case KeyKind::kTab:
+      return next_tab(1);
+    case KeyKind::kBackTab:
+      return next_tab(-1);
+    case KeyKind::kEscape:
+    case KeyKind::kBackspace:
+      if (views_.size() > 1) return back();
+      status_ = "q leaves";
+      return;
+    case KeyKind::kText:
+      return press_text(key.text);
+    case KeyKind::kInterrupt:
+    case KeyKind::kRedraw:
+      return;
+  }
+}
+
+void Browser::press_text(const std::string& text) {
+  if (text.size() != 1) return;
+  const char c = text.front();
+  if (c >= '1' && c <= '9') {
+    const ViewKind kind = kTabs[static_cast<std::size_t>(c - '1')].kind;
+    if (!needs_function(kind)) return show(kind);
+    const auto function = function_here();
+    if (function) return show(kind, *function);
+    status_ = "put the cursor on a function first";
+    return;
+  }
+  View& view = views_.back();
+  const auto of_function = [&](ViewKind kind) {
+    const auto function = function_here();
+    if (function)
+      show(kind, *function);
+    else
+      status_ = "put the cursor on a function first";
+  };
+  Words words = words_;
+  switch (c) {
+    case 'q':
+      return back();
+    case 'h':
+    case '?':
+      return show(ViewKind::kHelp);
+    case ' ':
+      return move_to(view.cursor + page_);
+    case 'a':
+      return of_function(ViewKind::kAnnotate);
+    case '<':
+      return of_function(ViewKind::kCallers);
+    case '>':
+      return of_function(ViewKind::kCallees);
+    case '+':
+      return open_here(!(view.calls && view.cursor < view.calls->rows().size() &&
+                         view.calls->is_open(view.calls->rows()[view.cursor].node)));
+    case 'e':
+      return open_here(true);
+    case 'c':
+      return open_here(false);
+    case 'E':
+      if (view.calls) view.calls->open_all();
+      return;
+    case 'C':
+      if (view.calls) view.calls->close_all();
+      return move_to(0);
+    case 's':
+      if (view.kind != ViewKind::kFlat) {
+        status_ = "s orders the flat view (1)";
+        return;
+      }
+      sort_ = sort_ == FlatSort::kSelf    ? FlatSort::kTotal
+              : sort_ == FlatSort::kTotal ? FlatSort::kName
+                                          : FlatSort::kSelf;
+      (void)fill(view);
+      return move_to(0);
+    case 'g':
+      if (view.kind != ViewKind::kFlat) {
+        status_ = "g groups the rows of the flat view (1)";
+        return;
+      }
+      by_ = static_cast<FlatBy>((static_cast<int>(by_) + 1) % 4);
+      (void)fill(view);
+      return move_to(0);
+    case 't':
+      return toggle_thread();
+    case 'm':
+      return next_metric();
+    case 'T':
+      prompt_ = Prompt::kTime;
+      break;
+    case '[':
+      return move_time(-1);
+    case ']':
+      return move_time(1);
+    case '/':
+      prompt_ = Prompt::kSearch;
+      break;
+    case 'n':
+      return search(true, false);
+    case 'N':
+      return search(false, false);
+    case 'f':
+      prompt_ = Prompt::kFocus;
+      break;
+    case 'i':
+      prompt_ = Prompt::kIgnore;
+      break;
+    case 'H':
+      prompt_ = Prompt::kHide;
+      break;
+    case 'F':
+      prompt_ = Prompt::kShowFrom;
+      break;
+    case 'x':
+      words = Words{};
+      words.metric = words_.metric;
+      return change(words);
+    case 'y':
+    case 'P':
+      copied_ = last_copied_ = command();
+      status_ = "copied: " + printable(*copied_);
+      return;
+    default:
+      status_ = "h shows the keys";
+      return;
+  }
+  typed_.clear();
+}
+
+void Browser::press_prompt(const Key& key) {
+  switch (key.kind) {
+    case KeyKind::kText:
+      if (typed_.size() < 1000) typed_ += key.text;
+      return;
+    case KeyKind::kBackspace:
+      if (typed_.empty()) {
+        prompt_ = Prompt::kNone;
+        return;
+      }
+      while (!typed_.empty() && (static_cast<unsigned char>(typed_.back()) & 0xc0) == 0x80) typed_.pop_back();
+      if (!typed_.empty()) typed_.pop_back();
+      return;
+    case KeyKind::kEscape:
+      prompt_ = Prompt::kNone;
+      return;
+    case KeyKind::kEnter:
+      return accept(std::exchange(typed_, {}));
+    default:
+      return;
+  }
+}
+
+void Browser::accept(const std::string& text) {
+  const Prompt prompt = std::exchange(prompt_, Prompt::kNone);
+  status_.clear();
+  Words words = words_;
+  switch (prompt) {
+    case Prompt::kNone:
+      return;
+    case Prompt::kSearch:
+      if (!text.empty()) searched_ = text;
+      return search(true, true);
+    case Prompt::kFocus:
+    case Prompt::kIgnore:
+    case Prompt::kHide:
+    case Prompt::kShowFrom: {
+      auto& list = prompt == Prompt::kFocus    ? words.focus
+                   : prompt == Prompt::kIgnore ? words.ignore
+                   : prompt == Prompt::kHide   ? words.cuts.hide
+                                               : words.cuts.show_from;
+      list.clear();
+      if (!text.empty()) list.push_back(text);
+      return change(words);
+    }
+    case Prompt::kTime:
+      return set_time(text);
+    case Prompt::kThread:
+      words.thread = text.empty() ? std::nullopt : std::optional(text);
+      return change(words);
+  }
+}
+
+void Browser::enter() {
+  View& view = views_.back();
+  if (view.calls)
+    return open_here(view.cursor < view.calls->rows().size() &&
+                     !view.calls->is_open(view.calls->rows()[view.cursor].node));
+  if (view.kind == ViewKind::kThreads) return toggle_thread();
+  if (view.kind != ViewKind::kFlat) return move_to(view.cursor + 1);
+  const auto function = function_here();
+  if (function) return show(ViewKind::kCallers, *function);
+  if (by_ == FlatBy::kThread) return toggle_thread();
+}
+
+void Browser::open_here(bool open) {
+  View& view = views_.back();
+  if (!view.calls || view.cursor >= view.calls->rows().size()) return;
+  const CallList::Row row = view.calls->rows()[view.cursor];
+  if (open) return view.calls->open(view.cursor);
+  if (view.calls->is_open(row.node)) return view.calls->close(view.cursor);
+  // Nothing to close here: up to who called.
+  for (std::size_t i = view.cursor; i-- > 0;)
+    if (view.calls->rows()[i].depth < row.depth) return move_to(i);
+}
+
+void Browser::move_to(std::size_t row) {
+  View& view = views_.back();
+  const std::size_t rows = row_count(view);
+  view.cursor = rows == 0 ? 0 : std::min(row, rows - 1);
+}
+
+void Browser::search(bool forward, bool from_here) {
+  if (searched_.empty()) {
+    status_ = "/ searches";
+    return;
+  }
+  const Result<analysis::NamePattern> pattern = analysis::NamePattern::parse(searched_);
+  if (!pattern) {
+    status_ = printable(pattern.error().message);
+    return;
+  }
+  View& view = views_.back();
+  const std::string plain = lower(searched_);
+  const auto matches = [&](const std::string& name) {
+    return pattern->is_expression() ? pattern->matches(name) : lower(name).find(plain) != std::string::npos;
+  };
+  if (view.calls) {  // also what is not opened
+    const auto row = view.calls->find(view.cursor, forward, from_here,
+                                      [&](const auto& node) { return matches(tree_.names[node.name]); });
+    if (row) return move_to(*row);
+  }
+  const std::size_t rows = view.calls ? 0 : row_count(view);
+  for (std::size_t i = from_here ? 0 : 1; i < rows + (from_here ? 0 : 1) && rows != 0; ++i) {
+    const std::size_t row = (view.cursor + (forward ? i : rows - i % rows)) % rows;
+    if (!matches(row_name(view, row))) continue;
+    view.cursor = row;
+    return;
+  }
+  status_ = fmt::format("'{}' is not found here", printable(searched_));
+}
+
+}  // namespace fathom::tui

@@ -1,0 +1,34 @@
+// The views that number keys and Tab lead to, in their order, and what they have in common.
+#pragma once
+
+#include <array>
+#include <string_view>
+
+#include "present/tui/browser.h"
+
+namespace fathom::tui {
+
+struct Tab {
+  ViewKind kind;
+  std::string_view name;
+};
+constexpr std::array<Tab, 9> kTabs = {{{ViewKind::kFlat, "flat"},
+                                       {ViewKind::kTree, "tree"},
+                                       {ViewKind::kCallers, "callers"},
+                                       {ViewKind::kCallees, "callees"},
+                                       {ViewKind::kAnnotate, "annotate"},
+                                       {ViewKind::kThreads, "threads"},
+                                       {ViewKind::kWaits, "waits"},
+                                       {ViewKind::kHeap, "heap"},
+                                       {ViewKind::kAnswer, "answer"}}};
+
+inline bool needs_function(ViewKind kind) {
+  return kind == ViewKind::kCallers || kind == ViewKind::kCallees || kind == ViewKind::kAnnotate;
+}
+
+inline bool is_text(ViewKind kind) {
+  return kind == ViewKind::kAnnotate || kind == ViewKind::kWaits || kind == ViewKind::kHeap ||
+         kind == ViewKind::kAnswer || kind == ViewKind::kHelp;
+}
+
+}  // namespace fathom::tui

@@ -1,0 +1,564 @@
+/* Off-CPU time: every switch of a recorded thread is booked, so the sums are exact. Which waits are walked is
+ * decided at their beginning, from the switches of the past alone, so that a wait's length never decides
+ * whether it is seen: each wait that is walked stands for `weight` of them, and sums over stacks are
+ * unbiased. */
+#ifndef FATHOM_BPF_OFF_CPU_H
+#define FATHOM_BPF_OFF_CPU_H
+
+#include "base/abi/off_cpu_events.h"
+#include "base/abi/walk_budget.h"
+#include "base/arch/call_numbers.h"
+
+/* A ring, buffers and table of stacks of their own: the timer of the CPU sampler may interrupt these
+ * programs. */
+struct {
+  __uint(type, BPF_MAP_TYPE_RINGBUF);
+  __uint(max_entries, 1 << 22); /* set before loading */
+} off_cpu_ring SEC(".maps");
+
+struct {
+  __uint(type, BPF_MAP_TYPE_ARRAY);
+  __uint(max_entries, SEEN_SLOTS);
+  __type(key, u32);
+  __type(value, u64);
+} off_cpu_seen SEC(".maps");
+
+/* User space maps it, to enter threads and to read sums. */
+struct {
+  __uint(type, BPF_MAP_TYPE_ARRAY);
+  __uint(map_flags, BPF_F_MMAPABLE);
+  __uint(max_entries, ACCOUNTS);
+  __type(key, u32);
+  __type(value, struct thread_account);
+} thread_accounts SEC(".maps");
+
+struct {
+  __uint(type, BPF_MAP_TYPE_HASH);
+  __uint(max_entries, CROWDED_ACCOUNTS);
+  __type(key, u32);
+  __type(value, struct thread_account);
+} crowded_accounts SEC(".maps");
+
+/* Not 0 once an account had to be made there. */
+volatile u32 is_crowded = 0;
+
+struct {
+  __uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+  __uint(max_entries, 1);
+  __type(key, u32);
+  __type(value, struct off_cpu_counters);
+} off_cpu_counters SEC(".maps");
+
+/* By pid: where a parked thread keeps the address of the lock that it waits for, in bytes from its futex word. User space
+ * enters a process when it has proved the distance. */
+struct {
+  __uint(type, BPF_MAP_TYPE_HASH);
+  __uint(max_entries, MAX_KEY_DISTANCES);
+  __type(key, u32);
+  __type(value, s32);
+} key_distances SEC(".maps");
+
+/* Walks in a tenth of a second: of one thread, and of one CPU. Twice as much may come before the rate adapts.
+ */
+const volatile u32 thread_budget = 50;
+const volatile u32 cpu_budget = 200;
+/* Wake-ups of waits at least so long are walked on the waker's side. */
+const volatile u64 waker_threshold_ns = 1000000;
+
+/* Set by user space while call_returned is attached: else the result would never come, and waits would be
+ * held for nothing. */
+volatile u32 results_wanted = 0;
+
+#define TASK_DEAD 0x80
+#define SELDOM 10 /* switches of a thread in a window */
+
+const volatile u64 off_cpu_ring_wakeup_bytes = 1 << 20;
+
+static __always_inline u64 off_cpu_ring_flags(void) {
+  return bpf_ringbuf_query(&off_cpu_ring, BPF_RB_AVAIL_DATA) >= off_cpu_ring_wakeup_bytes
+             ? BPF_RB_FORCE_WAKEUP
+             : BPF_RB_NO_WAKEUP;
+}
+
+/* The account of a recorded thread, or 0: most threads of the machine have none, and end with one load. */
+#if BEFORE_LINUX_5_15
+/* Before 5.12 a program cannot compare and exchange, so no place of the array can be taken; the hash table does that by itself. */
+static __always_inline struct thread_account* account_of(u32 tid) {
+  return bpf_map_lookup_elem(&crowded_accounts, &tid);
+}
+
+static __always_inline void make_account(u32 tid, u32 pid, u64 in_ns, u64 out_ns, bool keep) {
+  struct thread_account fresh = {.tid = tid, .pid = pid, .in_ns = in_ns, .out_ns = out_ns};
+  bpf_map_update_elem(&crowded_accounts, &tid, &fresh, keep ? BPF_NOEXIST : BPF_ANY);
+}
+
+static __always_inline void drop_account(struct thread_account* account, u32 tid) {
+  bpf_map_delete_elem(&crowded_accounts, &tid);
+}
+#else
+static __always_inline struct thread_account* account_of(u32 tid) {
+  u32 place = tid & (ACCOUNTS - 1);
+  struct thread_account* account = bpf_map_lookup_elem(&thread_accounts, &place);
+  if (account && account->tid == tid) return account;
+  return is_crowded ? bpf_map_lookup_elem(&crowded_accounts, &tid) : 0;
+}
+
+/* Makes an account for a thread that has not run yet, or has just begun a program. What is left of an older
+ * thread of that number is overwritten, unless `keep`. */
+static __always_inline void make_account(u32 tid, u32 pid, u64 in_ns, u64 out_ns, bool keep) {
+  u32 place = tid & (ACCOUNTS - 1);
+  struct thread_account* account = bpf_map_lookup_elem(&thread_accounts, &place);
+  struct thread_account fresh = {};
+  if (!account) return;
+  if (account->tid == tid && keep) return;
+  fresh.pid = pid;
+  fresh.in_ns = in_ns;
+  fresh.out_ns = out_ns;
+  if (account->tid == tid || __sync_val_compare_and_swap(&account->tid, 0, ACCOUNT_TAKEN) == 0) {
+    fresh.tid = ACCOUNT_TAKEN;
+    *account = fresh;
+    *(volatile u32*)&account->tid = tid;
+    return;
+  }
+  fresh.tid = tid;
+  is_crowded = 1;
+  bpf_map_update_elem(&crowded_accounts, &tid, &fresh, keep ? BPF_NOEXIST : BPF_ANY);
+}
+
+static __always_inline void drop_account(struct thread_account* account, u32 tid) {
+  u32 place = tid & (ACCOUNTS - 1);
+  if (account == bpf_map_lookup_elem(&thread_accounts, &place))
+    *(volatile u32*)&account->tid = 0;
+  else
+    bpf_map_delete_elem(&crowded_accounts, &tid);
+}
+#endif
+
+/* Walks the stack of the current thread with the user registers that it entered the kernel with, and sends
+ * the stack unless it was sent lately. The stack's number, or 0. Global: verified once for both programs. */
+__attribute__((noinline)) u64 walk_in_kernel(BUFFER_ARGUMENT, u32 pid, u64 now) {
+  TAKE_BUFFER;
+  struct tracked_process* process;
+  struct step_walk* w;
+  struct task_struct* task;
+  u64* seen;
+  u32 slot, count, mapping_count;
+  if (!buffer) return 0;
+  process = bpf_map_lookup_elem(&processes, &pid);
+  if (!process) return 0;
+  buffer->header.kind = CPU_EVENT_STACK;
+  buffer->header.pid = pid;
+  buffer->header.epoch = current_epoch(pid, process, &mapping_count);
+  buffer->header.time_ns = now;
+  buffer->header.user_count = 0;
+  buffer->header.stack_id = hash_kernel_stack(AS_ARGUMENT(buffer));
+  task = current_task();
+  w = begin_walk(buffer);
+  if (FIELD_OF_TASK(task, flags) & PF_KTHREAD) {
+    buffer->header.end = WALK_KERNEL_THREAD;
+  } else if (!BPF_CORE_READ(task, mm)) {
+    buffer->header.end = WALK_EXITING;
+  } else if (mapping_count == 0) {
+    buffer->header.end = WALK_NO_TABLE;
+  } else {
+    w->mapping_first = process->mapping_first;
+    w->mapping_count = mapping_count;
+    entry_place(w);
+    buffer->header.end = walk_user_stack(AS_ARGUMENT(buffer));
+  }
+  buffer->header.stack_id = hash_word(buffer->header.stack_id, buffer->header.end);
+  if (wants_copy(buffer, process, &off_cpu_ring)) {
+    entry_place(w);
+    copy_stack(AS_ARGUMENT(buffer));
+  }
+  slot = (u32)buffer->header.stack_id & (SEEN_SLOTS - 1);
+  count = frames_kept(buffer);
+  seen = bpf_map_lookup_elem(&off_cpu_seen, &slot);
+  if (!seen || count > FRAME_SLOTS) return 0;
+  if (*seen != buffer->header.stack_id) {
+    if (bpf_ringbuf_output(&off_cpu_ring, buffer, sizeof(buffer->header) + count * 8, off_cpu_ring_flags()))
+      return 0;
+    *seen = buffer->header.stack_id;
+  }
+  return buffer->header.stack_id;
+}
+
+/* `skip`: the innermost frames, which are those of the tracing and of the scheduler itself. */
+static __always_inline void take_kernel_stack(void* context, struct stack_buffer* buffer, u64 skip) {
+  long bytes = bpf_get_stack(context, buffer->frames, MAX_KERNEL_FRAMES * 8, skip);
+  buffer->header.kernel_count = bytes > 0 ? (u32)bytes / 8 : 0;
+  buffer->header.kernel_truncated = bytes == MAX_KERNEL_FRAMES * 8;
+}
+
+/* What the thread waits for, as far as its registers and files show. */
+static __always_inline void note_cause(struct thread_account* account, struct task_struct* task) {
+  struct pt_regs* regs = entry_registers(task);
+  long number = -1;
+  bpf_probe_read_kernel(&number, 8, &CALL_NUMBER(regs));
+  account->system_call = number >= 0 && number < 4096 ? (s32)number : -1;
+  bpf_probe_read_kernel(&account->arguments[0], 8, &CALL_ARGUMENT_0(regs));
+  bpf_probe_read_kernel(&account->arguments[1], 8, &CALL_ARGUMENT_1(regs));
+  bpf_probe_read_kernel(&account->arguments[2], 8, &CALL_ARGUMENT_2(regs));
+  bpf_probe_read_kernel(&account->arguments[3], 8, &CALL_ARGUMENT_3(regs));
+}
+
+/* The key under which a parked thread queues: read now, as it changes with the thread's next wait. */
+static __always_inline void note_lock_key(struct thread_account* account, u32 pid) {
+  const s32* distance;
+  account->lock_key = 0;
+  if (account->system_call != CALL_FUTEX || account->arguments[1] != PARKER_WAITS ||
+      (u32)account->arguments[2] != PARKER_PARKED)
+    return;
+  distance = bpf_map_lookup_elem(&key_distances, &pid);
+  if (distance && bpf_probe_read_user(&account->lock_key, 8, (void*)(account->arguments[0] + *distance)))
+    account->lock_key = 0;
+}
+
+/* The file behind a descriptor: its identity, and the peer if it is an internet socket. Global: verified
+ * once. */
+SHARED_FUNCTION int note_file(struct thread_account* account) {
+  struct task_struct* task = current_task();
+  struct file** table;
+  struct file* file = 0;
+  struct inode* inode;
+  u64 number;
+  u32 limit;
+  if (!account) return 0;
+  account->inode = 0;
+  account->device = 0;
+  account->file_mode = 0;
+  account->peer_family = 0;
+  if (account->system_call < 0) return 0;
+  number = account->arguments[0];
+  limit = BPF_CORE_READ(task, files, fdt, max_fds);
+  if (number >= limit) return 0;
+  table = BPF_CORE_READ(task, files, fdt, fd);
+  bpf_probe_read_kernel(&file, 8, table + number);
+  if (!file) return 0;
+  inode = BPF_CORE_READ(file, f_inode);
+  account->inode = BPF_CORE_READ(inode, i_ino);
+  account->device = BPF_CORE_READ(inode, i_sb, s_dev);
+  account->file_mode = BPF_CORE_READ(inode, i_mode) & 0170000;
+  if (account->file_mode == 0140000) {
+    struct socket* socket = BPF_CORE_READ(file, private_data);
+    struct sock* sock = BPF_CORE_READ(socket, sk);
+    account->peer_family = BPF_CORE_READ(sock, __sk_common.skc_family);
+    if (account->peer_family == 10 && bpf_core_field_exists(sock->__sk_common.skc_v6_daddr))
+      bpf_probe_read_kernel(account->peer_address, 16, &sock->__sk_common.skc_v6_daddr);
+    else
+      bpf_probe_read_kernel(account->peer_address, 4, &sock->__sk_common.skc_daddr);
+    account->peer_port = __builtin_bswap16(BPF_CORE_READ(sock, __sk_common.skc_dport));
+    account->local_port = BPF_CORE_READ(sock, __sk_common.skc_num);
+  }
+  return 0;
+}
+
+/* Sends the wait that is held. Its stack and cause are still those of the account. Global: verified once. */
+SHARED_FUNCTION int send_held_wait(struct thread_account* account, u32 tid, s64 result) {
+  struct off_cpu_event_wait event = {.kind = OFF_CPU_EVENT_WAIT};
+  struct off_cpu_counters* counters;
+  u32 zero = 0;
+  if (!account) return 0;
+  event.state = account->state & 0xff;
+  event.cpu = bpf_get_smp_processor_id();
+  event.tid = tid;
+  event.pid = account->pid;
+  event.waker_tid = account->waker_tid;
+  event.waker_pid = account->waker_pid;
+  event.system_call = account->system_call;
+  event.weight = account->weight;
+  event.device = account->device;
+  event.out_ns = account->held_out_ns;
+  event.waited_ns = account->held_waited_ns;
+  event.queued_ns = account->held_queued_ns;
+  event.stack_id = account->stack_id;
+  event.waker_stack_id = account->waker_stack_id;
+  event.arguments[0] = account->arguments[0];
+  event.arguments[1] = account->arguments[1];
+  event.arguments[2] = account->arguments[2];
+  event.arguments[3] = account->arguments[3];
+  event.fault_address = account->fault_address;
+  event.inode = account->inode;
+  event.file_mode = account->file_mode;
+  event.peer_family = account->peer_family;
+  __builtin_memcpy(event.peer_address, account->peer_address, 16);
+  event.peer_port = account->peer_port;
+  event.local_port = account->local_port;
+  event.throttled = account->throttled;
+  event.result = result;
+  event.lock_key = account->lock_key;
+  account->held_out_ns = 0;
+  if (bpf_ringbuf_output(&off_cpu_ring, &event, sizeof(event), off_cpu_ring_flags())) {
+    counters = bpf_map_lookup_elem(&off_cpu_counters, &zero);
+    if (counters) counters->lost_ring_full++;
+  }
+  return 0;
+}
+
+/* Does the CPU quota of its control group stop it? Of the two ways only that of 6.18 is covered by a test
+ * here. */
+static __always_inline bool is_throttled(struct task_struct* task) {
+  struct task_struct___throttled* each = (void*)task;
+  if (bpf_core_field_exists(each->throttled)) return BPF_CORE_READ(each, throttled);
+  return bpf_core_field_exists(task->se.cfs_rq) && BPF_CORE_READ(task, se.cfs_rq, throttle_count) > 0;
+}
+
+SHARED_FUNCTION int switched_in(struct thread_account* account, u32 tid, u64 now,
+                                struct off_cpu_counters* counters) {
+  u64 out, waited, queued;
+  if (!account || !counters) return 0;
+  out = account->out_ns;
+  account->in_ns = now;
+  if (!out || out > now) return 0;
+  if (account->state == 0) {
+    waited = 0;
+    queued = now - out;
+    account->preemptions++;
+  } else {
+    u64 woken = account->woken_ns >= out && account->woken_ns <= now ? account->woken_ns : now;
+    waited = woken - out;
+    queued = now - woken;
+    account->waits++;
+  }
+  account->waited_ns += waited;
+  account->queued_ns += queued;
+  if (account->state == 0)
+    account->queued_ns += account->walk_ns;
+  else
+    account->waited_ns += account->walk_ns;
+  account->out_ns = 0;
+  if (!account->stack_id) {
+    account->unwalked_waits++;
+    account->unwalked_ns += now - out;
+    return 0;
+  }
+  account->held_out_ns = out;
+  account->held_waited_ns = waited;
+  account->held_queued_ns = queued;
+  if (results_wanted && account->state != 0 && call_has_result(account->system_call))
+    counters->expects_result = 1;
+  else
+    send_held_wait(account, tid, WAIT_NO_RESULT);
+  return 0;
+}
+
+/* No switch event reported that the thread got its CPU back. (On a virtual machine with Linux 6.18 the kernel
+ * reports no switch away from a thread of process 1, and so not the next thread.) Its CPU clock knows for how
+ * long it has run. */
+static __always_inline void book_untold_return(struct thread_account* account, struct task_struct* task,
+                                               u32 tid, u64 now, struct off_cpu_counters* counters) {
+  u64 ran = task->se.sum_exec_runtime - account->cpu_clock_ns;
+  bool is_known = account->cpu_clock_ns && ran < now - account->out_ns;
+  counters->untold_switches++;
+  switched_in(account, tid, is_known ? now - ran : now, counters);
+}
+
+static __always_inline void switched_out(void* context, struct task_struct* task,
+                                         struct thread_account* account, u32 tid, u32 pid, u32 state, u64 now,
+                                         struct off_cpu_counters* counters) {
+  struct stack_buffer* buffer;
+  u32 one_in, on_cpu;
+  bool seldom;
+  u64 walk_ended;
+  if (!account->in_ns && account->out_ns) book_untold_return(account, task, tid, now, counters);
+  account->cpu_clock_ns = task->se.sum_exec_runtime;
+  /* It waits again, or lost its CPU, inside the same call: the result belongs to a later wait. */
+  if (account->held_out_ns) send_held_wait(account, tid, WAIT_NO_RESULT);
+  if (state & TASK_DEAD) {
+    drop_account(account, tid);
+    return;
+  }
+  if (account->in_ns && now > account->in_ns) account->ran_ns += now - account->in_ns;
+  account->in_ns = 0;
+  account->out_ns = now;
+  account->woken_ns = 0;
+  account->stack_id = 0;
+  account->waker_stack_id = 0;
+  account->waker_tid = 0;
+  account->waker_pid = 0;
+  account->state = state;
+  account->throttled = state == 0 && is_throttled(task);
+  account->walk_ns = 0;
+  account->pid = pid;
+
+  if (state) {
+    one_in = adapt_walks(&account->waits_rate, thread_budget, now);
+    on_cpu = adapt_walks_on_cpu(&counters->waits_rate, cpu_budget, now);
+    seldom = account->waits_rate.switches <= SELDOM;
+  } else { /* all alike, so fewer of them are enough */
+    one_in = adapt_walks(&account->preemptions_rate, thread_budget / 4 + 1, now);
+    on_cpu = adapt_walks_on_cpu(&counters->preemptions_rate, cpu_budget / 4 + 1, now);
+    seldom = account->preemptions_rate.switches <= SELDOM || account->throttled;
+  }
+  one_in *= on_cpu;
+  /* Threads that switch seldom have the long waits, and are not thinned out for the sake of those that switch
+   * a lot; unless there are so many of them that they are the load. A quota stops threads for long, too. */
+  if (seldom && on_cpu <= SELDOM) one_in = 1;
+  if (one_in > 1 && bpf_get_prandom_u32() % one_in != 0) return;
+  buffer = buffer_of(BUFFER_SWITCH);
+  if (!buffer) return;
+  note_cause(account, task);
+  note_file(account);
+  note_lock_key(account, pid);
+  account->weight = one_in;
+  take_kernel_stack(context, buffer, 3);
+  account->stack_id = walk_in_kernel(AS_ARGUMENT(buffer), pid, now);
+  counters->walks++;
+  /* The walk holds this CPU, and interrupts with it. It is no part of the wait, or waits that are walked
+   * would be longer than those that they stand for. */
+  walk_ended = bpf_ktime_get_ns();
+  counters->walk_ns += walk_ended - now;
+  account->walk_ns = walk_ended - now;
+  account->out_ns = walk_ended;
+  if (account->woken_ns) account->woken_ns = walk_ended;
+}
+
+static __always_inline bool is_recorded(u32 pid) {
+  struct tracked_process* process;
+  if (!pid) return 0;
+  process = bpf_map_lookup_elem(&processes, &pid);
+  return process && !process->waits_for_exec;
+}
+
+SEC("tp_btf/sched_switch")
+int BPF_PROG(thread_switched, bool preempt, struct task_struct* prev, struct task_struct* next) {
+  u32 out_tid = prev->pid, in_tid = next->pid, zero = 0;
+  struct thread_account* out = out_tid ? account_of(out_tid) : 0;
+  struct thread_account* in = in_tid ? account_of(in_tid) : 0;
+  struct off_cpu_counters* counters;
+  u64 now, walked;
+  /* A recorded thread without an account: the table of threads is full, or it is older than that. On its way
+   * in it may be born, or asleep since before the recording: user space knows its beginning. */
+  bool lost = !out && is_recorded(prev->tgid);
+  if (!out && !in && !lost) return 0;
+  counters = bpf_map_lookup_elem(&off_cpu_counters, &zero);
+  if (!counters) return 0;
+  now = bpf_ktime_get_ns();
+  walked = counters->walk_ns;
+  counters->switches++;
+  counters->lost_accounts += lost;
+  /* The argument prev_state exists since 5.18 only; the field has not changed yet here. */
+  if (out) switched_out(ctx, prev, out, out_tid, prev->tgid, preempt ? 0 : state_of(prev), now, counters);
+  if (in) switched_in(in, in_tid, now, counters);
+  if (counters->switches % SWITCHES_PER_TIMING == 0)
+    counters->run_ns += (bpf_ktime_get_ns() - now - (counters->walk_ns - walked)) * SWITCHES_PER_TIMING;
+  return 0;
+}
+
+/* A new thread, or the first one of a new process: it waits for a CPU from now on. Those that were there
+ * before the recording are entered by user space. */
+SEC("tp_btf/sched_process_fork")
+int BPF_PROG(thread_born, struct task_struct* parent, struct task_struct* child) {
+  u32 parent_pid = parent->tgid, tid = child->pid;
+  if (!is_recorded(parent_pid)) return 0;
+  if (child->tgid != parent_pid && !follow_children) return 0;
+  make_account(tid, child->tgid, 0, bpf_ktime_get_ns(), 0);
+  return 0;
+}
+
+/* A program that was launched to be recorded: its first thread was born by us, and counts from here on. The
+ * threads of other programs have their account already. */
+SEC("tp_btf/sched_process_exec")
+int BPF_PROG(thread_execed, struct task_struct* task, int old_pid) {
+  u32 pid = task->tgid, tid = task->pid;
+  if (!bpf_map_lookup_elem(&processes, &pid)) return 0;
+  make_account(tid, pid, bpf_ktime_get_ns(), 0, 1);
+  bpf_map_delete_elem(&key_distances, &pid); /* of the program before */
+  return 0;
+}
+
+/* The sums of a thread, at the last moment at which they can be had. What it does after this is not counted.
+ */
+SEC("tp_btf/sched_process_exit")
+int BPF_PROG(thread_ended, struct task_struct* task) {
+  u32 pid = task->tgid, tid = task->pid;
+  struct off_cpu_event_thread_end event = {.kind = OFF_CPU_EVENT_THREAD_END};
+  struct thread_account* account;
+  account = account_of(tid);
+  if (!account) return 0;
+  event.time_ns = bpf_ktime_get_ns();
+  event.tid = tid;
+  event.pid = pid;
+  event.ran_ns = account->ran_ns;
+  if (account->in_ns && account->in_ns < event.time_ns) event.ran_ns += event.time_ns - account->in_ns;
+  event.waited_ns = account->waited_ns;
+  event.queued_ns = account->queued_ns;
+  event.waits = account->waits;
+  event.preemptions = account->preemptions;
+  event.unwalked_waits = account->unwalked_waits;
+  event.unwalked_ns = account->unwalked_ns;
+  bpf_ringbuf_output(&off_cpu_ring, &event, sizeof(event), off_cpu_ring_flags());
+  return 0;
+}
+
+SEC("tp_btf/sched_waking")
+int BPF_PROG(thread_woken, struct task_struct* task) {
+  struct thread_account* account = account_of(task->pid);
+  struct stack_buffer* buffer;
+  u64 now, waker;
+  if (!account || !account->out_ns || account->woken_ns) return 0;
+  now = bpf_ktime_get_ns();
+  account->woken_ns = now;
+  if (!account->stack_id) return 0; /* its identity will not be needed */
+  waker = bpf_get_current_pid_tgid();
+  account->waker_tid = (u32)waker;
+  account->waker_pid = waker >> 32;
+  if (!account->waker_pid || now - account->out_ns < waker_threshold_ns) return 0;
+  buffer = buffer_of(BUFFER_WAKE_UP);
+  if (!buffer) return 0;
+  take_kernel_stack(ctx, buffer, 2);
+  account->waker_stack_id = walk_in_kernel(AS_ARGUMENT(buffer), account->waker_pid, now);
+  return 0;
+}
+
+/* The result of the call in which the current thread has just waited. Runs at the end of every system call of
+ * the machine, so it asks first whether anything is expected on this CPU, and it is attached only while waits
+ * in such calls are seen: the tracepoint alone was measured to cost 33 ns a call (2026-11). */
+SEC("tp_btf/sys_exit")
+int BPF_PROG(call_returned, struct pt_regs* regs, long result) {
+  u32 zero = 0, tid;
+  struct off_cpu_counters* counters = bpf_map_lookup_elem(&off_cpu_counters, &zero);
+  struct thread_account* account;
+  if (!counters || !counters->expects_result) return 0;
+  counters->expects_result = 0;
+  tid = (u32)bpf_get_current_pid_tgid();
+  account = account_of(tid);
+  if (account && account->held_out_ns) send_held_wait(account, tid, result);
+  return 0;
+}
+
+/* Where a page fault of a recorded thread went: a wait in it is a wait for that page. */
+SEC("tp_btf/page_fault_user")
+int BPF_PROG(page_faulted, unsigned long address) {
+  struct thread_account* account = account_of((u32)bpf_get_current_pid_tgid());
+  if (account) account->fault_address = address;
+  return 0;
+}
+
+/* Called by two events of each CPU: for each major fault, and for one minor fault in so many. */
+SEC("perf_event")
+int count_fault(struct bpf_perf_event_data* context) {
+  struct off_cpu_event_fault event = {.kind = OFF_CPU_EVENT_FAULT};
+  u64 id = bpf_get_current_pid_tgid();
+  u32 pid = id >> 32, zero = 0;
+  struct off_cpu_counters* counters;
+  struct stack_buffer* buffer;
+  if (!is_recorded(pid)) return 0;
+  counters = bpf_map_lookup_elem(&off_cpu_counters, &zero);
+  buffer = buffer_of(BUFFER_FAULT);
+  if (!buffer || !counters) return 0;
+  event.time_ns = bpf_ktime_get_ns();
+  event.cpu = bpf_get_smp_processor_id();
+  event.tid = (u32)id;
+  event.pid = pid;
+  event.weight = context->sample_period;
+  event.major = event.weight == 1;
+  event.address = context->addr;
+  take_kernel_stack(context, buffer, 0); /* none, unless the kernel itself touched the page */
+  event.stack_id = walk_in_kernel(AS_ARGUMENT(buffer), pid, event.time_ns);
+  if (!event.stack_id || bpf_ringbuf_output(&off_cpu_ring, &event, sizeof(event), off_cpu_ring_flags()))
+    counters->lost_faults++;
+  return 0;
+}
+
+#endif
