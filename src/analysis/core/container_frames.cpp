@@ -6,15 +6,10 @@
 
 #include "analysis/core/code_name.h"
 #include "analysis/core/idle.h"
+#include "base/text.h"
 
 namespace fathom::analysis {
 namespace {
-
-std::string_view trimmed(std::string_view text) {
-  const std::size_t first = text.find_first_not_of(" \t\r");
-  if (first == std::string_view::npos) return "";
-  return text.substr(first, text.find_last_not_of(" \t\r") - first + 1);
-}
 
 // Names have spaces in them ("operator new"), so bars stand between them.
 void add_names(std::vector<std::string>& to, std::string_view text) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "analysis/core/call_tree.h"
+#include "base/text.h"
 
 namespace fathom::analysis {
 namespace {
@@ -15,10 +16,6 @@ void add_weight(std::int64_t& sum, std::int64_t weight) {
 }
 
 }  // namespace
-
-std::string_view base_name(std::string_view path) {
-  return path.substr(path.rfind('/') + 1);
-}
 
 SourceFacts::SourceFacts(const Profile& profile, const std::vector<std::int64_t>& frame_weights)
     : profile_(profile), own_code_(profile) {

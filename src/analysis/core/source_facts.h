@@ -21,9 +21,6 @@ struct SourcePlace {
   bool operator==(const SourcePlace&) const = default;
 };
 
-// `text`, or what stands behind its last "/".
-std::string_view base_name(std::string_view path);
-
 // Of the frames that have a weight. `profile` outlives it.
 class SourceFacts {
  public:

@@ -9,6 +9,7 @@
 
 #include "analysis/core/source_facts.h"
 #include "analysis/diff/stable_name.h"
+#include "base/text.h"
 #include "model/still_recorded.h"
 
 namespace fathom::analysis {

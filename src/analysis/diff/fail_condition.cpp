@@ -10,15 +10,10 @@
 
 #include "analysis/core/name_pattern.h"
 #include "analysis/core/words.h"
+#include "base/text.h"
 
 namespace fathom::analysis {
 namespace {
-
-std::string_view trimmed(std::string_view text) {
-  while (!text.empty() && (text.front() == ' ' || text.front() == '\t')) text.remove_prefix(1);
-  while (!text.empty() && (text.back() == ' ' || text.back() == '\t')) text.remove_suffix(1);
-  return text;
-}
 
 std::optional<model::Metric> metric_of(std::string_view word) {
   if (const std::optional<model::Metric> metric = model::metric_from(word)) return metric;

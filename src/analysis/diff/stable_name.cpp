@@ -3,12 +3,11 @@
 #include <array>
 #include <cstddef>
 
+#include "base/text.h"
+
 namespace fathom::analysis {
 namespace {
 
-bool is_digit(char c) {
-  return c >= '0' && c <= '9';
-}
 bool is_hex(char c) {
   return is_digit(c) || (c >= 'a' && c <= 'f');
 }

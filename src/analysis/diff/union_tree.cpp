@@ -16,6 +16,7 @@
 #include "analysis/core/tracer_frames.h"
 #include "analysis/diff/piece_sums.h"
 #include "analysis/diff/stable_name.h"
+#include "base/text.h"
 #include "model/nameless_function.h"
 
 namespace fathom::analysis {

@@ -5,18 +5,13 @@
 #include <algorithm>
 
 #include "analysis/core/idle.h"
+#include "base/text.h"
 
 namespace fathom::analysis {
 namespace {
 
 constexpr std::uint32_t kNone = ~std::uint32_t{0};
 constexpr std::uint32_t kUnknown = kNone - 1;
-
-std::string_view trimmed(std::string_view text) {
-  const std::size_t first = text.find_first_not_of(" \t\r");
-  if (first == std::string_view::npos) return "";
-  return text.substr(first, text.find_last_not_of(" \t\r") - first + 1);
-}
 
 // A pattern may stand anywhere in a name; a glob is a whole name.
 std::string glob_of(std::string_view pattern) {

@@ -7,22 +7,16 @@
 
 #include "analysis/core/code_name.h"
 #include "analysis/core/idle.h"
+#include "base/text.h"
 
 namespace fathom::analysis {
 namespace {
-
-std::string_view trim(std::string_view text) {
-  while (!text.empty() && (text.front() == ' ' || text.front() == '\t')) text.remove_prefix(1);
-  while (!text.empty() && (text.back() == ' ' || text.back() == '\t' || text.back() == '\r'))
-    text.remove_suffix(1);
-  return text;
-}
 
 std::vector<std::string_view> split(std::string_view text, std::string_view by) {
   std::vector<std::string_view> parts;
   for (;;) {
     const std::size_t end = text.find(by);
-    parts.push_back(trim(text.substr(0, end)));
+    parts.push_back(trimmed(text.substr(0, end)));
     if (end == text.npos) return parts;
     text.remove_prefix(end + by.size());
   }
@@ -33,7 +27,7 @@ std::vector<std::string_view> split(std::string_view text, std::string_view by) 
 Result<ComponentRules> ComponentRules::parse(std::string_view text, const std::string& name) {
   ComponentRules rules;
   const auto take = [&](std::string_view line) -> std::string {
-    line = trim(line);
+    line = trimmed(line);
     if (line.empty() || line.front() == '#') return "";
     const std::string_view kind = line.substr(0, line.find(' '));
     ComponentRule rule;

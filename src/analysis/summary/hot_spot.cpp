@@ -9,6 +9,7 @@
 #include "analysis/core/functions.h"
 #include "analysis/core/runtimes.h"
 #include "base/flat_map.h"
+#include "base/text.h"
 
 namespace fathom::analysis {
 namespace {

@@ -11,14 +11,10 @@
 #include "analysis/core/call_tree.h"
 #include "analysis/core/words.h"
 #include "analysis/waits/open_waits.h"
+#include "base/text.h"
 
 namespace fathom::analysis {
 namespace {
-
-std::string_view base_name(std::string_view path) {
-  const std::size_t slash = path.rfind('/');
-  return slash == std::string_view::npos || slash + 1 == path.size() ? path : path.substr(slash + 1);
-}
 
 // Adds up everything in one pass over the waits.
 class Collector {

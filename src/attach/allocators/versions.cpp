@@ -8,6 +8,8 @@
 #include <optional>
 #include <string_view>
 
+#include "base/text.h"
+
 namespace fathom::allocators {
 namespace {
 
@@ -41,10 +43,6 @@ std::optional<std::string_view> text_behind(const elf::ElfFile& file, std::strin
     return rest.substr(0, std::min<std::size_t>(rest.find('\0'), 256));
   }
   return std::nullopt;
-}
-
-bool is_digit(char c) {
-  return c >= '0' && c <= '9';
 }
 
 // "2.36" of "2.36. Copyright".

@@ -10,9 +10,9 @@
 #include <tuple>
 #include <utility>
 
+#include "base/text.h"
 #include "base/word_distance.h"
 #include "binary/probes/ends.h"
-#include "binary/probes/file_name.h"
 #include "binary/symbolize/demangle.h"
 
 namespace fathom::probes {
@@ -113,8 +113,8 @@ class Search {
  private:
   bool is_wanted(const Module& module) const {
     // "libsqlite3.so.0", as programs name it, is the file libsqlite3.so.0.8.6.
-    return wish_.module.empty() || module.path == wish_.module || file_name(module.path) == wish_.module ||
-           file_name(module.path).starts_with(wish_.module + ".");
+    return wish_.module.empty() || module.path == wish_.module || base_name(module.path) == wish_.module ||
+           base_name(module.path).starts_with(wish_.module + ".");
   }
 
   // Those that have names of its code.
@@ -154,7 +154,7 @@ class Search {
     if (!any_module_) {
       std::set<std::string_view> names;
       for (const Module& module : modules_)
-        if (module.file != nullptr) names.insert(file_name(module.path));
+        if (module.file != nullptr) names.insert(base_name(module.path));
       return fail(ErrorKind::kNotFound, fmt::format("--probe: the target has no module '{}'", wish_.module),
                   fmt::format("one of {}", fmt::join(names, ", ")));
     }
@@ -166,7 +166,7 @@ class Search {
             ErrorKind::kNotFound,
             fmt::format(
                 "--probe: '{}' has no code of its own in {}: its debug information names it, so it was inlined wherever it is called, or is never called",
-                wish_.function, file_name(module.path)),
+                wish_.function, base_name(module.path)),
             "a function that calls it");
     for (const Module& module : modules_)
       if (!wish_.module.empty() && module.file != nullptr && is_wanted(module) && module.names == nullptr &&
@@ -174,7 +174,7 @@ class Search {
         return fail(
             ErrorKind::kNotFound,
             fmt::format("--probe: '{}' is no name that {} exports, and its other names were stripped off",
-                        wish_.function, file_name(module.path)),
+                        wish_.function, base_name(module.path)),
             "its separate debug file (of a -dbg or -dbgsym package, or in a folder: --symbols FOLDER)");
     std::vector<std::string> similar(similar_.begin(), similar_.end());
     std::ranges::stable_sort(similar, {}, &std::string::size);
@@ -201,7 +201,7 @@ class Search {
   Result<> is_one() const {
     std::set<std::string> names;
     for (const Candidate& one : candidates_)
-      names.insert(fmt::format("{}@{}", one.name, file_name(modules_[one.module].path)));
+      names.insert(fmt::format("{}@{}", one.name, base_name(modules_[one.module].path)));
     if (names.size() == 1 && std::ranges::all_of(candidates_, [&](const Candidate& one) {
           return one.module == candidates_[0].module;
         }))

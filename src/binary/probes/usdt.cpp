@@ -5,8 +5,8 @@
 
 #include <algorithm>
 
+#include "base/text.h"
 #include "binary/elf/probe_notes.h"
-#include "binary/probes/file_name.h"
 
 namespace fathom::probes {
 namespace {
@@ -136,7 +136,7 @@ Result<FoundUsdt> find_usdt(std::span<const Module> modules, const Wish& wish) {
   for (std::size_t i = 0; i < modules.size(); ++i) {
     const Module& module = modules[i];
     if (module.file == nullptr) continue;
-    if (!wish.module.empty() && module.path != wish.module && file_name(module.path) != wish.module) continue;
+    if (!wish.module.empty() && module.path != wish.module && base_name(module.path) != wish.module) continue;
     auto probes = read_usdt(*module.file, wish.provider);
     if (!probes) return tl::unexpected<Error>(probes.error());
     for (Usdt& probe : *probes) {
@@ -144,8 +144,8 @@ Result<FoundUsdt> find_usdt(std::span<const Module> modules, const Wish& wish) {
       if (found)
         return fail(ErrorKind::kNotFound,
                     fmt::format("--probe: '{}:{}' exists in {} and in {}", wish.provider, wish.function,
-                                file_name(modules[found->module].path), file_name(module.path)),
-                    fmt::format("--probe {}:{}@{}", wish.provider, wish.function, file_name(module.path)));
+                                base_name(modules[found->module].path), base_name(module.path)),
+                    fmt::format("--probe {}:{}@{}", wish.provider, wish.function, base_name(module.path)));
       found = FoundUsdt{i, std::move(probe)};
     }
   }

@@ -11,6 +11,8 @@
 #include <charconv>
 #include <utility>
 
+#include "base/text.h"
+
 namespace fathom::symbolize {
 namespace {
 
@@ -49,9 +51,6 @@ std::string run(Demangler demangler, const std::string& mangled, int options) {
   return name;
 }
 
-bool is_digit(char c) {
-  return c >= '0' && c <= '9';
-}
 bool all_digits(std::string_view text) {
   return !text.empty() && std::all_of(text.begin(), text.end(), is_digit);
 }

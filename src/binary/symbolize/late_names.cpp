@@ -9,6 +9,7 @@
 #include <optional>
 #include <vector>
 
+#include "base/text.h"
 #include "binary/elf/module_file.h"
 #include "binary/symbolize/function_code.h"
 #include "binary/symbolize/local_names.h"
@@ -80,10 +81,6 @@ int rank_of(model::SymbolSource source) {
     default:
       return 0;
   }
-}
-
-std::string_view file_name(std::string_view path) {
-  return path.substr(path.rfind('/') + 1);
 }
 
 std::string identity_of(const std::string& path) {
@@ -178,14 +175,14 @@ Result<FolderNames> name_from_folder(Profile& profile, const Options& options) {
     const std::string path(profile.strings[row.path]), build_id(profile.strings[row.build_id]);
     std::vector<const SymbolFile*> files = folder->of(build_id);
     const bool by_code = build_id.starts_with("x-");
-    if (by_code) files = twins_by_code(*folder, file_name(path), recorded_code(profile, rows), found.refused);
+    if (by_code) files = twins_by_code(*folder, base_name(path), recorded_code(profile, rows), found.refused);
     if (files.empty() && !(by_code && folder->is_file())) {
-      for (const SymbolFile* file : folder->called(file_name(path)))
+      for (const SymbolFile* file : folder->called(base_name(path)))
         if (!by_code || !file->build_id.empty())
           found.refused.push_back(fmt::format(
               "{} is not used: {}, and that of {} in the recording is {}", file->path,
               file->build_id.empty() ? "it has no build id" : "its build id is " + file->build_id,
-              file_name(path), build_id.empty() || build_id.starts_with("x-") ? "none" : build_id));
+              base_name(path), build_id.empty() || build_id.starts_with("x-") ? "none" : build_id));
       continue;
     }
     for (const SymbolFile* file : files) {

@@ -4,6 +4,7 @@
 #include <optional>
 #include <unordered_map>
 
+#include "base/text.h"
 #include "formats/bytehound/bytehound.h"
 #include "formats/bytehound/code.h"
 #include "formats/bytehound/events.h"

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <span>
 
+#include "base/text.h"
 #include "binary/elf/elf_file.h"
 #include "binary/symbolize/demangle.h"
 #include "linux/process/maps.h"

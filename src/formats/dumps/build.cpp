@@ -7,7 +7,7 @@
 #include <unordered_map>
 
 #include "base/abi/walk.h"
-#include "formats/dumps/file_name.h"
+#include "base/text.h"
 #include "formats/jemalloc/estimate.h"
 #include "model/marks.h"
 #include "model/steps.h"
@@ -287,7 +287,7 @@ void ProfileBuilder::add(const Instance& instance, std::span<const DumpFile* con
   const std::string program = last.dump.program.empty() ? modules_.program() : last.dump.program;
   model::Process process;
   process.pid = instance.pid;
-  process.name = builder_.string(file_name(program));
+  process.name = builder_.string(base_name(program));
   process.executable = builder_.string(program);
   const model::ProcessId process_id{static_cast<std::uint32_t>(profile_.processes.size())};
   profile_.processes.push_back(process);

@@ -6,7 +6,7 @@
 #include <map>
 #include <tuple>
 
-#include "formats/dumps/file_name.h"
+#include "base/text.h"
 #include "formats/jemalloc/estimate.h"
 #include "linux/process/maps.h"
 
@@ -28,7 +28,7 @@ std::string place_of(std::string_view maps) {
     const bool fixed = line.ends_with("[vdso]") || (first && line.find('/') != std::string_view::npos);
     if (!fixed) continue;
     if (line.find('/') != std::string_view::npos) first = false;
-    place += fmt::format("{} {};", line.substr(0, line.find('-')), file_name(line));
+    place += fmt::format("{} {};", line.substr(0, line.find('-')), base_name(line));
   }
   return place;
 }
@@ -36,7 +36,7 @@ std::string place_of(std::string_view maps) {
 }  // namespace
 
 std::string short_label(const DumpFile& file) {
-  if (!file.name) return std::string(file_name(file.path));
+  if (!file.name) return std::string(base_name(file.path));
   return fmt::format("{} ({})", file.name->sequence, trigger_label(file));
 }
 
@@ -60,8 +60,8 @@ model::HeapWeight live_in(const formats::HeapDump& dump) {
 }
 
 std::string Instance::title() const {
-  if (pid == 0) return std::string(file_name(dumps.front()->path));
-  return fmt::format("process {} ({})", pid, file_name(prefix));
+  if (pid == 0) return std::string(base_name(dumps.front()->path));
+  return fmt::format("process {} ({})", pid, base_name(prefix));
 }
 
 std::vector<Instance> instances_of(const std::vector<DumpFile>& files) {

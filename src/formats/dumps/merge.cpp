@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <charconv>
 
-#include "formats/dumps/file_name.h"
+#include "base/text.h"
 
 namespace fathom::dumps {
 namespace {
@@ -79,7 +79,7 @@ class Merger {
     const DumpFile& file = files_.front();
     builder_.add(instances_.front(), instances_.front().dumps, Shape::kSnapshot);
     std::string meaning = fmt::format("This is the heap at the moment of one dump, {}",
-                                      file.path == "-" ? "standard input" : file_name(file.path));
+                                      file.path == "-" ? "standard input" : base_name(file.path));
     if (file.name) meaning += fmt::format("; it was written as {}", formats::words_of(file.name->trigger));
     return done(subject_of(instances_.front(), file), meaning + ".", file.path);
   }
@@ -88,8 +88,8 @@ class Merger {
   static std::string common_name(const Instance& instance) {
     const std::string& first = instance.dumps.front()->path;
     if (instance.prefix.empty()) return first;
-    const std::string folder = first.substr(0, first.size() - file_name(first).size());
-    return fmt::format("{}{}.{}.heap", folder, file_name(instance.prefix), instance.pid);
+    const std::string folder = first.substr(0, first.size() - base_name(first).size());
+    return fmt::format("{}{}.{}.heap", folder, base_name(instance.prefix), instance.pid);
   }
 
   // Names that are not jemalloc's say no number.
@@ -123,7 +123,7 @@ class Merger {
       notes_.push_back(fmt::format("{} dump{} of an earlier run of process {} {} left out, such as {}.",
                                    instance.dumps.size(), plural(instance.dumps.size()), instance.pid,
                                    instance.dumps.size() == 1 ? "is" : "are",
-                                   file_name(instance.dumps.front()->path)));
+                                   base_name(instance.dumps.front()->path)));
     }
     return {};
   }
@@ -151,7 +151,7 @@ class Merger {
     builder_.add(instance, chosen, Shape::kSnapshot);
     std::string meaning =
         fmt::format("This is the latest of {} dump{}, {}: live memory at that moment; nothing is added up",
-                    instance.dumps.size(), plural(instance.dumps.size()), file_name(file.path));
+                    instance.dumps.size(), plural(instance.dumps.size()), base_name(file.path));
     if (is_final(file))
       meaning +=
           ". It is the one of the exit, as there is no other: what the program had cleaned up by then is not in it";
@@ -168,7 +168,7 @@ class Merger {
     builder_.add(instance, dumps, Shape::kSeries);
     std::string meaning = fmt::format(
         "These are {} of {} dump{} as a heap over time, from {} to {}: live memory is from the last one, and growth is the last minus the first",
-        dumps.size(), all, plural(all), file_name(dumps.front()->path), file_name(dumps.back()->path));
+        dumps.size(), all, plural(all), base_name(dumps.front()->path), base_name(dumps.back()->path));
     if (is_final(*dumps.back()))
       meaning += "; the last one was written at the exit, after the program had cleaned up";
     add_triggers(dumps);
@@ -193,8 +193,8 @@ class Merger {
         of_process(instance, fmt::format("the mean of {} dumps", instance.dumps.size())),
         fmt::format(
             "This is the mean live memory of {} dumps, from {} to {}; no single moment looked like this.",
-            instance.dumps.size(), file_name(instance.dumps.front()->path),
-            file_name(instance.dumps.back()->path)),
+            instance.dumps.size(), base_name(instance.dumps.front()->path),
+            base_name(instance.dumps.back()->path)),
         common_name(instance));
   }
 
@@ -212,7 +212,7 @@ class Merger {
         subject_of(instance, *largest),
         fmt::format(
             "This is the one of {} dumps in which most was live, {}; between dumps it may have been more.",
-            instance.dumps.size(), file_name(largest->path)),
+            instance.dumps.size(), base_name(largest->path)),
         largest->path);
   }
 

@@ -9,7 +9,7 @@
 
 #include "base/arch/branches.h"
 #include "base/arch/facts.h"
-#include "formats/dumps/file_name.h"
+#include "base/text.h"
 
 namespace fathom::dumps {
 namespace {
@@ -187,7 +187,7 @@ Modules::Located Modules::locate(const std::vector<process::MapEntry>& mappings,
                                  std::span<const std::uint64_t> addresses) {
   const process::MapEntry& first = mappings.front();
   model::Module row;
-  row.name = builder_.string(first.path.empty() ? "[anonymous]" : file_name(first.path));
+  row.name = builder_.string(first.path.empty() ? "[anonymous]" : base_name(first.path));
   row.path = builder_.string(first.path);
   if (!first.is_file()) {
     row.kind = first.path == "[vdso]" ? model::ModuleKind::kVdso : model::ModuleKind::kAnonymous;
@@ -203,7 +203,7 @@ Modules::Located Modules::locate(const std::vector<process::MapEntry>& mappings,
   here.erase(std::unique(here.begin(), here.end()), here.end());
 
   // What the user points at goes first.
-  std::vector<std::string> candidates = files_.called(file_name(first.path));
+  std::vector<std::string> candidates = files_.called(base_name(first.path));
   candidates.push_back(first.path);
   std::vector<std::string> refused;
   for (const std::string& path : candidates) {

@@ -6,6 +6,7 @@
 #include <span>
 
 #include "base/cursor.h"
+#include "base/text.h"
 #include "formats/gperftools/cpu_profile.h"
 #include "formats/import/import.h"
 

@@ -5,6 +5,7 @@
 #include <optional>
 #include <unordered_map>
 
+#include "base/text.h"
 #include "formats/heaptrack/heap_course.h"
 #include "formats/heaptrack/heaptrack.h"
 #include "formats/import/left_out_lines.h"

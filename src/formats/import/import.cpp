@@ -3,13 +3,10 @@
 #include <fmt/format.h>
 
 #include "base/abi/walk.h"
+#include "base/text.h"
 #include "formats/import/addresses.h"
 
 namespace fathom::formats {
-
-std::string_view base_name(std::string_view path) {
-  return path.substr(path.rfind('/') + 1);
-}
 
 Import::Import(std::string_view format) : builder(profile) {
   profile.meta.engine = "import";

@@ -51,7 +51,4 @@ class Import {
   std::unordered_map<std::string, model::FrameId> frames_;
 };
 
-// The last part of a path.
-std::string_view base_name(std::string_view path);
-
 }  // namespace fathom::formats

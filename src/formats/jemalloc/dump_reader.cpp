@@ -5,6 +5,8 @@
 #include <limits>
 #include <optional>
 
+#include "base/text.h"
+
 #include "formats/jemalloc/dump.h"
 
 namespace fathom::formats {
@@ -14,13 +16,6 @@ constexpr std::string_view kRemedy =
     "a dump of jemalloc (prof.dump, prof_final), whole and as it was written";
 constexpr std::string_view kThreads = "heap_v2/", kLegacy = "heap profile:", kNames = "--- symbol",
                            kHeapPart = "--- heap", kMaps = "MAPPED_LIBRARIES:", kOldMaps = "--- Memory map:";
-
-std::string_view trimmed(std::string_view text) {
-  while (!text.empty() && (text.front() == ' ' || text.front() == '\t')) text.remove_prefix(1);
-  while (!text.empty() && (text.back() == ' ' || text.back() == '\t' || text.back() == '\r'))
-    text.remove_suffix(1);
-  return text;
-}
 
 // Takes the text apart from its front; the first thing that is not there makes ok() false for good.
 class Words {

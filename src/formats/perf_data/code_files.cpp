@@ -7,6 +7,8 @@
 
 #include <algorithm>
 
+#include "base/text.h"
+
 namespace fathom::formats {
 namespace {
 

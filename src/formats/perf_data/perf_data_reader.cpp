@@ -12,6 +12,7 @@
 #include "base/abi/walk.h"
 #include "base/arch/perf_registers.h"
 #include "base/cursor.h"
+#include "base/text.h"
 #include "formats/import/idle_cpus.h"
 #include "formats/import/import.h"
 #include "formats/perf_data/code_maps.h"

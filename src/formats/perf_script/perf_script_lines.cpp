@@ -3,19 +3,14 @@
 #include <algorithm>
 #include <charconv>
 
+#include "base/text.h"
+
 namespace fathom::formats {
 namespace {
 
 bool is_blank(char c) {
   return c == ' ' || c == '\t';
 }
-bool is_digit(char c) {
-  return c >= '0' && c <= '9';
-}
-bool is_hex(char c) {
-  return is_digit(c) || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F');
-}
-
 constexpr std::size_t kPeriodColumn = 10;  // characters, as builtin-script.c prints it
 
 void skip_blanks(std::string_view& text) {

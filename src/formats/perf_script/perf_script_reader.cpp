@@ -8,6 +8,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "base/text.h"
 #include "base/text_index.h"
 #include "formats/import/idle_cpus.h"
 #include "formats/import/lines.h"
@@ -20,22 +21,8 @@ namespace {
 
 constexpr std::string_view kRemedy = "the output of 'perf script -F +pid', not perf.data itself";
 
-std::string_view take_line(std::string_view& text) {
-  const std::size_t end = std::min(text.find('\n'), text.size());
-  std::string_view line = text.substr(0, end);
-  text.remove_prefix(std::min(text.size(), end + 1));
-  if (!line.empty() && line.back() == '\r') line.remove_suffix(1);
-  return line;
-}
-
 bool is_blank_line(std::string_view line) {
   return line.find_first_not_of(" \t") == std::string_view::npos;
-}
-
-std::string_view trimmed(std::string_view text) {
-  const std::size_t first = text.find_first_not_of(" \t");
-  if (first == std::string_view::npos) return {};
-  return text.substr(first, text.find_last_not_of(" \t") - first + 1);
 }
 
 // Side-band records that --show-task-events and --show-mmap-events mix in: "... 5.1: PERF_RECORD_MMAP2 12/12:

@@ -7,6 +7,7 @@
 #include <map>
 #include <optional>
 
+#include "base/text.h"
 #include "formats/import/addresses.h"
 #include "formats/import/import.h"
 #include "formats/pprof/meanings.h"

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <vector>
 
+#include "base/text.h"
 #include "formats/import/import.h"
 #include "formats/json/json.h"
 #include "formats/speedscope/speedscope.h"

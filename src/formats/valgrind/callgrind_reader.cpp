@@ -9,6 +9,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "base/text.h"
 #include "formats/import/import.h"
 #include "formats/import/left_out_lines.h"
 #include "formats/valgrind/call_paths.h"
@@ -21,13 +22,6 @@ namespace {
 constexpr std::uint64_t kMostCost = std::uint64_t{1} << 53;
 constexpr std::size_t kMostNames = 16'000'000;
 
-std::string_view take_line(std::string_view& text) {
-  const std::size_t end = std::min(text.find('\n'), text.size());
-  std::string_view line = text.substr(0, end);
-  text.remove_prefix(std::min(text.size(), end + 1));
-  if (!line.empty() && line.back() == '\r') line.remove_suffix(1);
-  return line;
-}
 std::string_view take_word(std::string_view& text) {
   text.remove_prefix(std::min(text.find_first_not_of(" \t"), text.size()));
   const std::size_t end = std::min(text.find_first_of(" \t"), text.size());

@@ -4,6 +4,7 @@
 
 #include <charconv>
 
+#include "base/text.h"
 #include "formats/import/import.h"
 
 namespace fathom::formats {

@@ -6,6 +6,7 @@
 #include <optional>
 #include <vector>
 
+#include "base/text.h"
 #include "formats/import/import.h"
 #include "formats/import/left_out_lines.h"
 #include "formats/valgrind/frame_text.h"

@@ -4,7 +4,7 @@
 #include <charconv>
 #include <utility>
 
-#include "linux/metrics/http_text.h"
+#include "base/text.h"
 
 namespace fathom::metrics {
 namespace {
@@ -53,19 +53,19 @@ bool HttpResponse::parse_head(std::string_view head) {
     if (line.empty()) continue;
     const std::size_t colon = line.find(':');
     if (colon == line.npos || colon == 0) return refuse(State::kMalformed);
-    const std::string name = lower(line.substr(0, colon));
-    const std::string_view value = trim(line.substr(colon + 1));
+    const std::string name = lower_case(line.substr(0, colon));
+    const std::string_view value = trimmed(line.substr(colon + 1), " \t");
     if (name == "content-length") {
       std::uint64_t bytes = 0;
       if (!parse(value, bytes) || (length && *length != bytes)) return refuse(State::kMalformed);
       length = bytes;
     } else if (name == "transfer-encoding") {
-      if (lower(value) != "chunked" || chunked) return refuse(State::kMalformed);
+      if (lower_case(value) != "chunked" || chunked) return refuse(State::kMalformed);
       chunked = true;
     } else if (name == "content-type") {
       content_type_ = value.substr(0, 200);
     } else if (name == "content-encoding") {
-      content_encoding_ = lower(value.substr(0, 40));
+      content_encoding_ = lower_case(value.substr(0, 40));
     }
   }
   if (status_ < 200) {  // "go on": the answer itself follows
@@ -121,7 +121,7 @@ bool HttpResponse::step() {
       return false;
     case Part::kChunkSize:
       if (!take_line(line)) return false;
-      if (!parse(trim(line.substr(0, line.find(';'))), left_, 16)) return refuse(State::kMalformed);
+      if (!parse(trimmed(line.substr(0, line.find(';')), " \t"), left_, 16)) return refuse(State::kMalformed);
       if (left_ > bounds_.body_bytes - body_.size()) return refuse(State::kTooLong);
       part_ = left_ == 0 ? Part::kTrailer : Part::kChunk;
       return true;

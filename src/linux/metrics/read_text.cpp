@@ -6,6 +6,8 @@
 #include <optional>
 #include <unordered_map>
 
+#include "base/text.h"
+
 namespace fathom::metrics {
 namespace {
 
@@ -15,10 +17,6 @@ bool is_blank(char c) {
 bool is_letter(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
 }
-bool is_digit(char c) {
-  return c >= '0' && c <= '9';
-}
-
 // One line, from left to right.
 class Line {
  public:

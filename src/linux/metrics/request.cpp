@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <array>
 
-#include "linux/metrics/http_text.h"
+#include "base/text.h"
 #include "linux/metrics/write_text.h"
 
 namespace fathom::metrics {
@@ -36,8 +36,8 @@ bool parse_request_line(std::string_view line, Request& request) {
 bool parse_header(std::string_view line, Request& request) {
   const std::size_t colon = line.find(':');
   if (colon == line.npos || !is_token(line.substr(0, colon))) return false;
-  const std::string name = lower(line.substr(0, colon));
-  const std::string_view value = trim(line.substr(colon + 1));
+  const std::string name = lower_case(line.substr(0, colon));
+  const std::string_view value = trimmed(line.substr(colon + 1), " \t");
   if (std::any_of(value.begin(), value.end(),
                   [](char c) { return static_cast<unsigned char>(c) < ' ' && c != '\t'; }))
     return false;
@@ -64,8 +64,8 @@ bool shows_token(const Request& request, const Policy& policy) {
   if (policy.token.empty()) return true;
   static constexpr std::string_view kScheme = "bearer ";
   const std::string_view given = request.authorization;
-  if (lower(given.substr(0, kScheme.size())) != kScheme) return false;
-  return equal_in_constant_time(trim(given.substr(kScheme.size())), policy.token);
+  if (lower_case(given.substr(0, kScheme.size())) != kScheme) return false;
+  return equal_in_constant_time(trimmed(given.substr(kScheme.size()), " \t"), policy.token);
 }
 
 std::string_view reason(int status) {
@@ -144,7 +144,7 @@ bool names_loopback(const Request& request) {
     host = host.substr(0, end);
   }
   if (host.starts_with('[') && host.ends_with(']')) host = host.substr(1, host.size() - 2);
-  if (lower(host) == "localhost") return true;
+  if (lower_case(host) == "localhost") return true;
   Address named;
   named.host = host;
   return named.is_loopback();

@@ -9,6 +9,8 @@
 #include <iterator>
 #include <optional>
 
+#include "base/text.h"
+
 namespace fathom::metrics {
 namespace {
 
@@ -130,10 +132,10 @@ Format choose_format(std::string_view accept) {
       while (!text.empty() && (text.back() == ' ' || text.back() == '\t')) text.remove_suffix(1);
       return text;
     };
-    type = trim(type);
+    type = trimmed(type, " \t");
     while (!rest.empty()) {
       const std::size_t next = rest.find(';');
-      const std::string_view parameter = trim(rest.substr(0, next));
+      const std::string_view parameter = trimmed(rest.substr(0, next), " \t");
       rest.remove_prefix(next == rest.npos ? rest.size() : next + 1);
       if (parameter.starts_with("q=")) {
         const std::string_view number = parameter.substr(2);

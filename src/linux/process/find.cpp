@@ -10,6 +10,7 @@
 
 #include "base/accounts.h"
 #include "base/files.h"
+#include "base/text.h"
 #include "linux/process/command_line.h"
 #include "linux/process/directory.h"
 #include "linux/process/environment.h"
@@ -21,10 +22,6 @@ namespace fathom::process {
 namespace {
 
 constexpr std::size_t kNameLimit = 15;  // TASK_COMM_LEN - 1
-
-std::string_view base_name(std::string_view path) {
-  return path.substr(path.rfind('/') + 1);
-}
 
 std::string user_name(std::uint32_t uid) {
   auto account = account_of(uid);

@@ -11,6 +11,7 @@
 #include <set>
 
 #include "base/files.h"
+#include "base/text.h"
 #include "linux/process/directory.h"
 #include "linux/process/find.h"
 
@@ -77,13 +78,6 @@ std::optional<std::string> find_part(const GroupView& view,
 
 bool is_unit(std::string_view part) {
   return part.ends_with(".service") || part.ends_with(".slice") || part.ends_with(".scope");
-}
-
-std::string lower(std::string_view text) {
-  std::string out(text);
-  std::ranges::transform(out, out.begin(),
-                         [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  return out;
 }
 
 // "one of these: a, b and 3 more"
@@ -165,7 +159,7 @@ Result<Group> group_of_unit(const GroupView& view, std::string_view name) {
       for (const std::string_view part : parts_of(membership.path))
         if (is_unit(part)) {
           all.emplace(part);
-          if (lower(part).find(lower(name)) != std::string::npos) alike.emplace(part);
+          if (lower_case(part).find(lower_case(name)) != std::string::npos) alike.emplace(part);
         }
   return fail(ErrorKind::kNotFound, fmt::format("no unit {} has a process", with_kind),
               listed(alike.empty() ? all : alike));

@@ -7,6 +7,7 @@
 #include "analysis/core/prose_name.h"
 #include "analysis/core/source_facts.h"
 #include "analysis/core/words.h"
+#include "base/text.h"
 
 namespace fathom::present {
 namespace {
@@ -20,7 +21,7 @@ double share(std::int64_t part, std::int64_t whole) {
 }
 
 std::string place(const LineCost& line) {
-  std::string text = printable(fmt::format("{}:{}", analysis::base_name(line.at.file), line.at.line));
+  std::string text = printable(fmt::format("{}:{}", base_name(line.at.file), line.at.line));
   const std::size_t first = line.text.find_first_not_of(' ');
   if (first == std::string::npos) return text;
   std::string source = line.text.substr(first);

@@ -8,6 +8,7 @@
 #include "analysis/core/prose_name.h"
 #include "analysis/core/source_facts.h"
 #include "analysis/core/words.h"
+#include "base/text.h"
 #include "present/code/annotation_sentences.h"
 #include "present/text/text_table.h"
 
@@ -117,8 +118,8 @@ class AnnotationText {
       const CodeLine& at = chain[chain.size() - 1 - level];
       std::string text(2 * std::min(level, kDeepestIndent), ' ');
       if (level != 0) text += "↳ " + analysis::prose_name(at.function) + "  ";
-      text += at.line == 0 ? (at.file.empty() ? "(no line)" : std::string(analysis::base_name(at.file)))
-                           : fmt::format("{}:{}", analysis::base_name(at.file), at.line);
+      text += at.line == 0 ? (at.file.empty() ? "(no line)" : std::string(base_name(at.file)))
+                           : fmt::format("{}:{}", base_name(at.file), at.line);
       const auto file = annotation_.sources.find(at.file);
       if (file != annotation_.sources.end()) {
         const auto source = file->second.find(at.line);

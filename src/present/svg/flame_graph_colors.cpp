@@ -9,6 +9,7 @@
 
 #include "analysis/core/wait_cause.h"
 #include "base/flat_map.h"
+#include "base/text.h"
 #include "model/nameless_function.h"
 #include "present/svg/flame_graph_text.h"
 
@@ -160,14 +161,10 @@ class Painter {
   Coloring result_;
 };
 
-std::string_view file_name(std::string_view path) {
-  return path.substr(path.rfind('/') + 1);
-}
-
 // The crate or namespace, else the file. Folded text knows neither for a C function.
 std::string_view group_of(std::string_view name, std::string_view module) {
   const std::string_view space = namespace_of(name);
-  return space.empty() ? file_name(module) : space;
+  return space.empty() ? base_name(module) : space;
 }
 
 Coloring color_by_owner(const CallTree& tree, bool reverse) {

@@ -6,6 +6,7 @@
 
 #include "analysis/core/name_pattern.h"
 #include "analysis/core/words.h"
+#include "base/text.h"
 #include "present/tui/browser.h"
 #include "present/tui/view_kinds.h"
 
@@ -13,13 +14,6 @@ namespace fathom::tui {
 namespace {
 
 using analysis::printable;
-
-std::string lower(std::string_view text) {
-  std::string out(text);
-  for (char& c : out)
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-  return out;
-}
 
 }  // namespace
 
@@ -272,9 +266,10 @@ void Browser::search(bool forward, bool from_here) {
     return;
   }
   View& view = views_.back();
-  const std::string plain = lower(searched_);
+  const std::string plain = lower_case(searched_);
   const auto matches = [&](const std::string& name) {
-    return pattern->is_expression() ? pattern->matches(name) : lower(name).find(plain) != std::string::npos;
+    return pattern->is_expression() ? pattern->matches(name)
+                                    : lower_case(name).find(plain) != std::string::npos;
   };
   if (view.calls) {  // also what is not opened
     const auto row = view.calls->find(view.cursor, forward, from_here,

@@ -7,6 +7,7 @@
 #include <algorithm>
 
 #include "base/arch/facts.h"
+#include "base/text.h"
 #include "present/sentences/limit_sentences.h"
 #include "present/sentences/symbol_words.h"
 
@@ -17,10 +18,6 @@ using Severity = Finding::Severity;
 using model::SymbolSource;
 
 constexpr const char* kUntilBoot = "; until the next boot, or for good with a line in /etc/sysctl.d";
-
-std::string base_name(const std::string& path) {
-  return path.substr(path.rfind('/') + 1);
-}
 
 std::string fathom_path(const MachineFacts& machine) {
   return machine.own_path.empty() ? "fathom" : machine.own_path;
@@ -362,7 +359,7 @@ void find_missing_lines(const TargetFacts& target, const ModuleHealth& module,
 void find_about_stacks(const TargetFacts& target, std::vector<Finding>& findings) {
   std::vector<std::string> without;
   for (const ModuleHealth& module : target.modules)
-    if (module.unwind_table == false) without.push_back(base_name(module.path));
+    if (module.unwind_table == false) without.emplace_back(base_name(module.path));
   if (std::ranges::none_of(target.modules,
                            [](const ModuleHealth& each) { return each.unwind_table.has_value(); }))
     return;
@@ -388,7 +385,7 @@ void find_missing_names(const TargetFacts& target, std::vector<Finding>& finding
       continue;
     }
     if (module.path != target.process.executable) {
-      libraries.push_back(base_name(module.path));
+      libraries.emplace_back(base_name(module.path));
       packaged = packaged || is_packaged(module);
       continue;
     }
@@ -525,7 +522,7 @@ std::string names_sentence(const TargetFacts& target) {
       fmt::format("{} of its {} modules have all their function names", named, target.modules.size());
   std::vector<std::string> without;
   for (const ModuleHealth& module : target.modules) {
-    if (!has_all_names(module)) without.push_back(base_name(module.path));
+    if (!has_all_names(module)) without.emplace_back(base_name(module.path));
   }
   if (!without.empty() && without.size() <= 3)
     sentence += fmt::format("; not so {}", fmt::join(without, ", "));

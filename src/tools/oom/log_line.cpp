@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cstddef>
 
+#include "base/text.h"
 #include "linux/process/fields.h"
 
 namespace fathom::oom {
@@ -16,9 +17,6 @@ using process::skip_blanks;
 // What stands before a message is short; a bracket further on belongs to the message.
 constexpr std::size_t kLongestLogPrefix = 200;
 
-bool is_digit(char c) {
-  return c >= '0' && c <= '9';
-}
 bool is_letter(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
 }

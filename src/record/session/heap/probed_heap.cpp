@@ -6,6 +6,7 @@
 
 #include "base/abi/walk.h"
 #include "base/clock.h"
+#include "base/text.h"
 #include "linux/process/status.h"
 #include "record/session/tracking/module_catalog.h"
 
@@ -23,10 +24,6 @@ sources::HeapProbePoint point_of(const std::string& path, const probes::UsdtPlac
   for (std::size_t i = 0; i < (frees ? 1 : HEAP_PROBE_VALUES); ++i)
     point.values[i] = place.arguments[i].value;
   return point;
-}
-
-std::string_view file_name(std::string_view path) {
-  return path.substr(path.rfind('/') + 1);
 }
 
 }  // namespace
@@ -138,7 +135,7 @@ std::string ProbedHeap::describe() const {
   std::string modules;
   for (const OfModule& each : modules_)
     modules +=
-        fmt::format("{}{} in {}", modules.empty() ? "" : "; ", text_of(each.probes), file_name(each.path));
+        fmt::format("{}{} in {}", modules.empty() ? "" : "; ", text_of(each.probes), base_name(each.path));
   return fmt::format("the program's own {} probes ({}); nothing was put into it", probes::kHeapProvider,
                      modules);
 }

@@ -12,17 +12,13 @@
 #include <memory>
 
 #include "base/arch/facts.h"
+#include "base/text.h"
 #include "linux/process/find.h"
 #include "linux/process/perf_map.h"
 #include "linux/process/status.h"
 
 namespace fathom::session {
 namespace {
-
-std::string base_name(const std::string& path) {
-  const auto slash = path.rfind('/');
-  return slash == std::string::npos || slash + 1 == path.size() ? path : path.substr(slash + 1);
-}
 
 std::string root_of(std::int32_t pid) {
   return fmt::format("/proc/{}/root", pid);
@@ -36,7 +32,7 @@ std::string typed_path(std::int32_t pid, const process::MapEntry& mapping) {
   std::vector<std::string> names{info->name};
   if (!info->arguments.empty()) {
     const std::string& first = info->arguments.front();
-    names.push_back(base_name(first.substr(0, first.find_first_of(" :"))));
+    names.emplace_back(base_name(first.substr(0, first.find_first_of(" :"))));
   }
   const std::string folder = mapping.path.substr(0, mapping.path.rfind('/') + 1);
   for (const std::string& name : names) {

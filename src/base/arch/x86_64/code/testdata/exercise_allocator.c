@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "abi/heap_tracer.h"
+#include "base/abi/heap_tracer.h"
 
 typedef void* (*allocation_function)();
 
