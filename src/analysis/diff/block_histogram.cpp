@@ -8,9 +8,9 @@
 namespace fathom::analysis {
 namespace {
 
-constexpr double kMost = 9e15;  // a broken file says what it likes
+constexpr double kMost = 9e15;  // a broken file may hold any number
 
-// Bytes between samples of the heap whose samples are furthest apart; 0: all were exact.
+// Mean bytes between samples of the heap; of several heaps the largest mean. 0: all were exact.
 double mean_bytes_of(const model::Profile& profile) {
   std::uint64_t mean = 0;
   for (const model::Heap& heap : profile.heap.heaps) {
@@ -19,8 +19,8 @@ double mean_bytes_of(const model::Profile& profile) {
   return static_cast<double>(mean);
 }
 
-// A block of `size` bytes is met by a sample with the chance 1 - exp(-size / mean) and stands for 1 / chance blocks, so a count
-// of n such blocks has the variance n (1 / chance - 1).
+// A sample hits a block of `size` bytes with probability 1 - exp(-size / mean) and stands for 1 / probability
+// blocks, so a count of n such blocks has the variance n (1 / probability - 1).
 double weight_of_size(double size, double mean) {
   return mean > 0 ? 1 / -std::expm1(-std::max(size, 1.0) / mean) - 1 : 0;
 }
@@ -34,8 +34,8 @@ std::map<std::uint8_t, BlockClass> histogram_of(const model::Profile& profile, c
   std::map<std::uint8_t, HeapAmount> found;
   for (const model::HeapHistogram& row : profile.heap.histograms) {
     if (row.kind != kind || !sums.takes(row.site)) continue;
-    // Of a life it is not known how large its blocks were, but how large those of its site are; of a size, the smallest
-    // of its class vary most.
+    // Lifetimes do not record block sizes, so they use the variance of their site. In a size class the
+    // smallest blocks vary most.
     const HeapAmount& site = sums.sites()[row.site.value].allocated.blocks;
     const double weight = kind == model::HeapHistogramKind::kSize
                               ? weight_of_size(row.bucket == 0 ? 0 : std::ldexp(1.0, row.bucket - 1), mean)

@@ -1,5 +1,6 @@
-// How many blocks of a heap had a size or a life of each class, and what one that was seen stands for: in a sampled heap
-// a block of 16 bytes stands for thousands, and one of a megabyte for itself.
+// How many blocks of a heap fall into each class of size or lifetime, and how many blocks a sampled one
+// stands for: in a sampled heap a block of 16 bytes stands for thousands, and a block of a megabyte for
+// itself.
 #pragma once
 
 #include <cstdint>
@@ -12,10 +13,10 @@ namespace fathom::analysis {
 
 struct BlockClass {
   std::int64_t blocks = 0;
-  double weight = 0;  // variance of `blocks` for each of them; 0: every call was seen
+  double weight = 0;  // variance of `blocks` per block; 0: every call was recorded
 };
 
-// By model::HeapHistogram::bucket, of all of the recording: of the selection, only what it takes of sites counts.
+// By model::HeapHistogram::bucket, over the whole recording: only the selection's choice of sites counts.
 std::map<std::uint8_t, BlockClass> histogram_of(const model::Profile& profile, const Selection& selection,
                                                 model::HeapHistogramKind kind);
 

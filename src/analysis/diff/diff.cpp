@@ -26,9 +26,9 @@ namespace {
 using model::Metric;
 
 constexpr double kLeastForPieces_s = 2;
-constexpr double kLeastSamples = 10;  // of both sides, to be looked at
+constexpr double kLeastSamples = 10;  // of both sides, to be judged
 constexpr double kLevelOfTotals = 0.05;
-constexpr double kLeastShare = 0.001;  // of both sides' wholes
+constexpr double kLeastShare = 0.001;  // of both sides' totals
 
 bool is_time(Metric metric) {
   return model::info_of(metric).kind == model::MetricKind::kTime;
@@ -94,7 +94,7 @@ class Comparison {
   }
 
  private:
-  // Amounts of two events have no quotient, and parts of a whole in which some are negative are no shares of it.
+  // Amounts of two different events have no quotient, and a total with negative parts has no shares.
   Result<> check_division() const {
     if (!options_.normalization) return {};
     const bool share = *options_.normalization == Normalization::kShare;
@@ -123,7 +123,7 @@ class Comparison {
       options.drop_idle = options.drop_queue = true;
       UnionRun row{run->profile, std::move(options), {}, run->codes};
       const DiffWindow window = window_of(*run);
-      // The heap's windows are made of slices, and what is live is no sum over them.
+      // The heap is recorded in slices, and live memory is not a sum over them.
       const bool cut = is_time(options_.metric) && window.seconds() >= kLeastForPieces_s;
       const std::uint64_t count = cut ? kUsualPieces : 1;
       for (std::uint64_t i = 1; i < count; ++i)
@@ -147,8 +147,8 @@ class Comparison {
     return whole;
   }
 
-  // A side that has nothing does not say how it was measured: a leak of an exact recording is new in the other one, which
-  // was exact, too.
+  // A side without samples does not show how it was recorded, so it counts as exact if the other side is: a
+  // leak that is new in an exact recording.
   double effective_of(std::size_t index) const {
     const std::vector<double>& effective = report_.tree.effective;
     if (effective[index] > 0) return effective[index];
@@ -167,7 +167,7 @@ class Comparison {
     scale.weight = effective >= kExact ? 0 : effective > 0 ? whole / effective : 1;
     const bool one_process = std::all_of(runs_.begin(), runs_.end(),
                                          [&](const DiffRun* other) { return other->profile == run.profile; });
-    // Of waits every one was seen, so their spread over time is all that tells how they vary.
+    // Every wait is recorded, so only their spread over time shows how they vary.
     if (waits_) scale.whole_run = false;
     scale.own_spread = one_process ? 0 : kRunToRun;
     if (waits_ && !one_process && spread_is_assumed(report_.base_runs, runs_.size()))
@@ -186,7 +186,7 @@ class Comparison {
     }
     scale.lost_spread = spread_of_losses(lost_share_of(*run.profile, options_.metric));
     const double base = unit > 0 ? unit : 1;
-    // A rate of time is a part of a core, or of a thread.
+    // A rate of time is a fraction of a core, or of a thread.
     const double rate = is_time(options_.metric) && unit > 0 ? base * 1e-9 : base;
     const auto needs = [&](std::string what, std::string remedy) {
       return fail(ErrorKind::kUsage, fmt::format("{}: {}", run.label, std::move(what)), std::move(remedy));
@@ -290,7 +290,7 @@ class Comparison {
     if (uneven) side.unevenness = std::max(side.unevenness.value_or(0), *uneven);
   }
 
-  // Of the whole; where that is the same by definition, there is none.
+  // Of the whole; none if the whole is the same by definition.
   std::optional<double> spread_of_side(bool base) const {
     const auto first =
         base ? scales_.begin() : scales_.begin() + static_cast<std::ptrdiff_t>(report_.base_runs);
@@ -304,7 +304,7 @@ class Comparison {
     return figure_of(wholes, wholes, scales).spread;
   }
 
-  // As far as a figure is the kernel's, single runs lie apart as what the kernel does.
+  // The kernel's part of a figure varies between runs as much as the kernel's work does.
   std::vector<RunScale> with_kernel(double part) const {
     std::vector<RunScale> scales = scales_;
     for (RunScale& scale : scales)
@@ -333,7 +333,7 @@ class Comparison {
            change.base + change.fresh >= kLeastShare * (report_.whole.base + report_.whole.fresh);
   }
 
-  // Figures that are the same everywhere are one test.
+  // Figures with the same values everywhere count as one test.
   void test(std::span<const std::int64_t> values, Change& change) { test(values, change, scales_); }
   void test(std::span<const std::int64_t> values, Change& change, const std::vector<RunScale>& scales) {
     change = change_of(values, scales);
@@ -406,8 +406,8 @@ class Comparison {
     }
   }
 
-  // No sample has a part in it, so it is none of the many figures that are judged together. Where shares are compared it is
-  // of the whole run, or else of a second.
+  // This total does not depend on samples, so it is not among the figures that are judged together. When
+  // shares are compared, it is the total of whole runs, or else a rate per second.
   std::optional<MeasuredTotal> measured_total() const {
     MeasuredTotal total;
     total.per = report_.normalization != Normalization::kShare ? report_.normalization
@@ -417,7 +417,8 @@ class Comparison {
     std::vector<RunScale> scales = scales_;
     for (std::size_t run = 0; run < runs_.size(); ++run) {
       RunScale& scale = scales[run];
-      scale.own_spread = scale.kernel_spread = scale.least_spread = scale.lost_spread = 0;  // of shares
+      // These apply to shares.
+      scale.own_spread = scale.kernel_spread = scale.least_spread = scale.lost_spread = 0;
       if (scale.of_whole) {
         const double seconds = window_of(*runs_[run]).seconds();
         if (total.per == Normalization::kPerSecond && !(seconds > 0)) return std::nullopt;
@@ -425,7 +426,7 @@ class Comparison {
         scale.known_total = measured_[run]->value;
         if (total.per == Normalization::kPerSecond) scale.known_total *= 1e-9 / seconds;
       }
-      if (!(scale.known_total > 0)) return std::nullopt;  // of a second of CPU time there is always one
+      if (!(scale.known_total > 0)) return std::nullopt;  // a second always contains CPU time
     }
     total.change = change_of(report_.tree.whole, scales);
     total.change.looked_at = true;
@@ -453,7 +454,7 @@ class Comparison {
     }
   }
 
-  // Sizes and lives are known of all of a recording, so a part of one has none.
+  // Sizes and lifetimes are only recorded for the whole recording, so they are not compared for a part of it.
   void compare_histogram(model::HeapHistogramKind kind, std::vector<DiffGroup>& groups) {
     struct Bucket {
       std::vector<std::int64_t> blocks;  // by run
@@ -472,13 +473,13 @@ class Comparison {
       }
     }
     for (auto& [number, bucket] : buckets) {
-      // A side that has none of it would have seen one of the other's weight.
+      // A side without such blocks would have recorded them with the other side's weight.
       double largest = 0;
       for (std::size_t run = 0; run < runs_.size(); ++run)
         if (bucket.blocks[run] != 0) largest = std::max(largest, bucket.scales[run].weight);
       for (std::size_t run = 0; run < runs_.size(); ++run)
         if (bucket.blocks[run] == 0) bucket.scales[run].weight = largest;
-      // Below 2^number, and not below half of it.
+      // Smaller than 2^number, and at least half of it.
       const double from = number == 0 ? 0 : std::ldexp(1.0, number - 1), to = std::ldexp(1.0, number);
       DiffGroup group{kind == model::HeapHistogramKind::kSize
                           ? fmt::format("{} to below {}", bytes(from), bytes(to))
@@ -489,7 +490,7 @@ class Comparison {
     }
   }
 
-  // The part of their values that both sides have in the same functions.
+  // The share of values in functions that both sides have.
   double in_common() const {
     double common = 0;
     for (const DiffRow& row : report_.rows) {
@@ -499,7 +500,7 @@ class Comparison {
     return common;
   }
 
-  // Every run against the first: what they do not share is a doubt once.
+  // Compares every run with the first; each kind of doubt is reported once.
   void doubt() {
     constexpr double kSameProgram = 0.5;  // a file may be renamed
     std::set<DoubtKind> seen;
@@ -507,7 +508,7 @@ class Comparison {
       const Selection& selection = runs_[run]->selection;
       for (Doubt& doubt : doubts_between(*runs_.front()->profile, *runs_[run]->profile)) {
         if (doubt.kind == DoubtKind::kDuration && (selection.to_ns || selection.from_ns))
-          continue;  // by choice
+          continue;  // the user chose the time ranges
         if (doubt.kind == DoubtKind::kProgram && in_common() >= kSameProgram) continue;
         if (seen.insert(doubt.kind).second) report_.doubts.push_back(std::move(doubt));
       }
@@ -532,7 +533,8 @@ class Comparison {
     find_places();
   }
 
-  // Where the functions stand that have changed. Names that were made stable are not found again, and go without.
+  // Source locations of the functions that changed. Names without their build-specific parts cannot be looked
+  // up again, so they have none.
   void find_places() {
     const bool any = std::any_of(report_.rows.begin(), report_.rows.end(), [](const DiffRow& row) {
       return row.self.beyond_noise || row.total.beyond_noise;
@@ -559,8 +561,9 @@ class Comparison {
   std::vector<const DiffRun*> runs_;
   std::vector<std::size_t> pieces_;
   std::vector<RunScale> scales_;
-  bool waits_ = false;                // time that was waited is a part of what is compared
-  std::vector<double> kernel_parts_;  // what varies most, by place: the kernel's, of waits those for devices
+  bool waits_ = false;                // the compared values include waiting time
+  std::vector<double> kernel_parts_;  // the part that varies most, by place: kernel time; of waits, waits for
+                                      // devices
   std::vector<std::optional<Measured>> measured_;  // CPU time by run
   bool all_measured_ = false;
   std::vector<double> chances_;

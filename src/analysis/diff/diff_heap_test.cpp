@@ -1,4 +1,4 @@
-// What a comparison says of the heap beyond its functions: crates, sizes, lives, and which figures grow with time.
+// Comparing heaps beyond their functions: crates, sizes, lifetimes, and which figures grow with time.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -21,7 +21,8 @@ DiffReport compare(const model::Profile& base, const model::Profile& fresh, mode
   return make_diff({heap_run(base)}, {heap_run(fresh)}, options).value();
 }
 
-// A vector that grows by `factor` from 16 bytes on, in one crate, beside a cache of another one that does not change.
+// A vector in one crate that grows by `factor` from 16 bytes, and a cache in another crate that does not
+// change.
 HandMadeHeap growing(double factor, int seconds = 3) {
   HandMadeHeap hand;
   hand.profile.meta.end_ns = hand.profile.meta.start_ns + static_cast<std::uint64_t>(seconds) * 1'000'000'000;
@@ -54,7 +55,7 @@ HandMadeHeap growing(double factor, int seconds = 3) {
   return hand;
 }
 
-TEST(DiffHeap, AVectorThatGrowsByLessAllocatesMoreAndItsCrateIsFirst) {
+TEST(DiffHeap, AVectorWithASmallerGrowthFactorAllocatesMoreAndItsCrateIsFirst) {
   const HandMadeHeap twice = growing(2), less = growing(1.5);
   const DiffReport report = compare(twice.profile, less.profile, model::Metric::kHeapAllocations);
   ASSERT_EQ(report.crates.size(), 2u);
@@ -79,7 +80,7 @@ TEST(DiffHeap, SizesAndLivesAreInOrderAndAddUpToAllocationsAndFrees) {
   ASSERT_EQ(report.lifetimes.size(), 1u);
   EXPECT_EQ(report.lifetimes.front().name, "524 us to below 1.05 ms");
   EXPECT_TRUE(report.lifetimes.front().self.beyond_noise);
-  // Of another metric, or of a part of a recording, they are not known.
+  // Sizes and lifetimes are not available for another metric or for a part of a recording.
   EXPECT_TRUE(compare(twice.profile, less.profile, model::Metric::kHeapAllocated).sizes.empty());
   DiffRun part = heap_run(twice.profile);
   part.selection.to_ns = 1'500'000'000;
@@ -90,9 +91,9 @@ TEST(DiffHeap, SizesAndLivesAreInOrderAndAddUpToAllocationsAndFrees) {
   EXPECT_TRUE(of_a_part->sizes.empty());
 }
 
-// Small blocks are sampled rarely and large ones always: both were judged by the mean of all, so that chance in a class of small
-// blocks was called a change, and a change among large blocks noise.
-TEST(DiffHeap, OfASampledHeapEachSizeHasItsOwnError) {
+// Small blocks are sampled rarely and large ones always. fathom used to judge both by the overall mean, so it
+// called chance in a class of small blocks a change, and a change among large blocks noise.
+TEST(DiffHeap, EachSizeInASampledHeapHasItsOwnError) {
   const auto sampled = [](double small_blocks, double large_blocks) {
     HandMadeHeap hand;
     hand.profile.heap.heaps.front().mode = model::HeapMode::kSampled;
@@ -118,7 +119,7 @@ TEST(DiffHeap, OfASampledHeapEachSizeHasItsOwnError) {
     count("large", 24, large_blocks, 0);     // 8 MiB: all
     return hand;
   };
-  // 10 samples of small blocks against 17, and 2,000 large blocks against 3,000, all of which were seen.
+  // 10 samples of small blocks against 17, and 2,000 large blocks against 3,000, all of them sampled.
   const HandMadeHeap before = sampled(10 * 32768.0, 2000), after = sampled(17 * 32768.0, 3000);
   const DiffReport report = compare(before.profile, after.profile, model::Metric::kHeapAllocations);
   for (const std::vector<DiffGroup>* groups : {&report.sizes, &report.lifetimes}) {
@@ -128,8 +129,8 @@ TEST(DiffHeap, OfASampledHeapEachSizeHasItsOwnError) {
   }
 }
 
-// The side without a leak was taken for a sampled one with too few samples to say anything: nothing had changed, it said.
-TEST(DiffHeap, ALeakThatIsNewInAnExactRecordingIsMoreThanNoise) {
+// fathom took the side without a leak for a sampled recording with too few samples, and reported no change.
+TEST(DiffHeap, ANewLeakInAnExactRecordingIsMoreThanNoise) {
   HandMadeHeap without;
   const auto app = without.module("server", model::ModuleKind::kFile, model::SymbolSource::kDwarf);
   const auto thread = without.thread(without.process(10, "server"), 10, "server");
@@ -148,8 +149,8 @@ TEST(DiffHeap, ALeakThatIsNewInAnExactRecordingIsMoreThanNoise) {
   }
 }
 
-// Of recordings of unequal length, a leak of the same rate looked like one that had doubled.
-TEST(DiffHeap, WhatGrowsWithTimeIsComparedPerSecondAndWhatIsLiveIsNot) {
+// When recordings differ in length, a leak of the same rate looked as if it had doubled.
+TEST(DiffHeap, GrowthWithTimeIsComparedPerSecondAndLiveMemoryIsNot) {
   const HandMadeHeap three = growing(2, 3), six = growing(2, 6);
   const auto normalization = [&](model::Metric metric) {
     return compare(three.profile, six.profile, metric).normalization;

@@ -1,5 +1,6 @@
-// What the intervals promise, on made-up programs of which the truth is known: samples drawn at random, with fixed seeds.
-// Equal pairs raise an alarm in at most 5 of 100; a function of 5 % that became 20 % slower is found and stands first.
+// What the intervals promise, tested on simulated programs whose true values are known: samples drawn at
+// random, with fixed seeds. Equal pairs raise an alarm in at most 5 of 100; a function of 5 % that becomes
+// 20 % slower is found and ranked first.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -17,8 +18,8 @@ constexpr int kSeconds = 20, kHz = 1000;
 struct Program {
   std::vector<double> weights;  // CPU time of each function, in any unit
   int threads = 2;              // always busy
-  double phase_s = 0;           // not 0: the functions take turns as leaders, so long each
-  double drift = 0;             // of one run against another, a part of each function's weight
+  double phase_s = 0;           // not 0: the functions take turns as the busiest one, for this long each
+  double drift = 0;             // between runs, as a fraction of each function's weight
 };
 
 model::Profile record(const Program& program, std::mt19937& random) {
@@ -43,7 +44,7 @@ model::Profile record(const Program& program, std::mt19937& random) {
   }
   for (int t = 0; t < program.threads; ++t) {
     const auto thread = hand.thread(process, 10 + t, "worker");
-    // Where in its phases a program is when a recording begins is chance.
+    // A recording begins at a random point in the program's phases.
     const double offset = std::uniform_real_distribution<double>(0, 1000)(random);
     for (int tick = 0; tick < kSeconds * kHz; ++tick) {
       const double time = offset + static_cast<double>(tick) / kHz;
@@ -100,19 +101,19 @@ TEST(DiffNoise, EqualPairsRaiseFewAlarms) {
   EXPECT_LE(alarms(ordinary(), 100, 1), 5);
 }
 
-TEST(DiffNoise, NorWhereTheProgramHasPhases) {
+TEST(DiffNoise, EqualPairsOfAProgramWithPhasesRaiseFewAlarms) {
   Program program = ordinary();
   program.phase_s = 0.7;
   EXPECT_LE(alarms(program, 100, 2), 5);
 }
 
-TEST(DiffNoise, NorWhereRunsDifferByOnePartInAHundred) {
+TEST(DiffNoise, EqualPairsThatDifferByOnePercentRaiseFewAlarms) {
   Program program = ordinary();
   program.drift = kRunToRun;
   EXPECT_LE(alarms(program, 100, 3), 5);
 }
 
-TEST(DiffNoise, AFunctionOfFivePerCentThatBecameAFifthSlowerIsFoundAndFirst) {
+TEST(DiffNoise, AFunctionOfFivePercentThatGetsAFifthSlowerIsFoundAndRankedFirst) {
   Program before = ordinary();
   double rest = 0;
   for (const double weight : before.weights) rest += weight;

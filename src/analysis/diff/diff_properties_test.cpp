@@ -1,5 +1,6 @@
-// What holds of every comparison, whatever the recordings, the metric, the filter and the fold: a side and itself do not
-// differ, exchanging the sides turns every sign, sums of differences are differences of sums, and every figure is a number.
+// Properties of every comparison, for any recordings, metric, filter and fold: a side does not differ from
+// itself, exchanging the sides flips every sign, sums of differences are differences of sums, and every
+// figure is a number.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -15,7 +16,7 @@ namespace {
 
 struct Case {
   model::Profile base, fresh;
-  std::vector<Selection> selections;  // of both sides alike
+  std::vector<Selection> selections;  // applied to both sides
   DiffOptions options;
 };
 
@@ -27,7 +28,7 @@ std::vector<Selection> selections_of(const model::Profile& profile) {
   return selections;
 }
 
-// Calls test(report, report of the exchanged sides) for all that can be compared.
+// Calls test(report, report of the exchanged sides) for every possible comparison.
 template <class Test>
 void for_each_comparison(const Test& test) {
   int compared = 0;
@@ -74,7 +75,7 @@ void for_each_change(const DiffReport& report, const Take& take) {
   for (const DiffGroup& group : report.causes) take("cause " + group.name, group.self);
 }
 
-// Sums of values near 2^63 keep 53 bits.
+// Sums of values near 2^63 have a precision of 53 bits.
 double near(const DiffReport& report) {
   return 1e-9 * (std::fabs(report.whole.base) + std::fabs(report.whole.fresh)) + 1e-12;
 }
@@ -96,9 +97,9 @@ TEST(DiffProperties, EveryFigureIsANumber) {
   });
 }
 
-TEST(DiffProperties, ExchangingTheSidesTurnsEverySign) {
+TEST(DiffProperties, ExchangingTheSidesFlipsEverySign) {
   for_each_comparison([](const DiffReport& there, const DiffReport& back) {
-    // Two rows may have one name, of modules that are called the same.
+    // Two rows have the same name if their modules have the same name.
     std::map<std::string, std::vector<std::pair<double, bool>>> forward, backward;
     for_each_change(there, [&](const std::string& name, const Change& change) {
       forward[name].emplace_back(change.change, change.beyond_noise);
@@ -129,7 +130,7 @@ TEST(DiffProperties, SumsOfDifferencesAreTheDifferenceOfSums) {
     for (std::size_t node = 0; node < report.tree.nodes.size(); ++node) {
       const double change = figures.fresh[node] - figures.base[node];
       nodes += change;
-      // What has no stack belongs to its thread alone.
+      // Values without a stack belong to their thread alone.
       const UnionNode& of = report.tree.nodes[node];
       const NodeKind owner = of.kind == NodeKind::kCause ? report.tree.nodes[of.parent].kind : of.kind;
       if (owner == NodeKind::kThread || owner == NodeKind::kRoot) threads_own += change;

@@ -14,16 +14,17 @@ namespace fathom::analysis {
 
 struct DiffRun {
   const model::Profile* profile = nullptr;    // outlives the report
-  Selection selection = {};                   // of its time, only what lies inside is compared
-  std::string label;                          // the file, as it was typed
-  double work = 0;                            // units done in this time; 0: unknown
-  std::span<const std::uint64_t> codes = {};  // UnionRun::codes; what they point to outlives the report
+  Selection selection = {};                   // if it restricts time, only values inside that range are
+                                              // compared
+  std::string label;                          // the file, as typed
+  double work = 0;                            // units of work done in this time; 0: unknown
+  std::span<const std::uint64_t> codes = {};  // UnionRun::codes; the array outlives the report
 };
 
-// The part of the recording that is compared, in ns from its start.
+// The compared part of the recording, in ns from its start.
 struct DiffWindow {
   std::uint64_t from = 0, to = 0;
-  std::uint64_t unrecorded = 0;  // of it: between recordings that were merged
+  std::uint64_t unrecorded = 0;  // part of it: between merged recordings
   double seconds() const {
     return to > from + unrecorded ? static_cast<double>(to - from - unrecorded) * 1e-9 : 0;
   }
@@ -38,7 +39,7 @@ inline DiffWindow window_of(const DiffRun& run) {
   return window;
 }
 
-// A program that was recorded from its start to its end.
+// A program recorded from its start to its end.
 inline bool is_whole_run(const DiffRun& run) {
   const auto& facts = run.profile->meta.facts;
   return facts.contains("command") && (facts.contains("exit") || facts.contains("signal")) &&

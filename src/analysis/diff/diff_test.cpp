@@ -11,7 +11,7 @@
 namespace fathom::analysis {
 namespace {
 
-// A program of one thread, 100 samples a second: `parse` and `write` take turns within every second.
+// A program of one thread, with 100 samples a second: `parse` and `write` alternate within every second.
 model::Profile program(int parse_in_ten, int seconds, const std::string& more = "") {
   HandMade hand;
   const auto app = hand.module("app");
@@ -66,7 +66,7 @@ TEST(Diff, ARecordingAndItselfDoNotDiffer) {
       options.metric = metric;
       options.normalization = Normalization::kAbsolute;
       const Result<DiffReport> report = make_diff({run(profile)}, {run(profile)}, options);
-      if (!report) continue;  // idle waits alone
+      if (!report) continue;  // only idle waits
       EXPECT_TRUE(report->doubts.empty() || report->doubts.front().kind >= DoubtKind::kLosses);
       for (const Change& change : all_changes(*report)) {
         EXPECT_EQ(change.change, 0);
@@ -76,7 +76,7 @@ TEST(Diff, ARecordingAndItselfDoNotDiffer) {
   }
 }
 
-TEST(Diff, ExchangingTheSidesTurnsEverySign) {
+TEST(Diff, ExchangingTheSidesFlipsEverySign) {
   int compared = 0;
   for (std::uint32_t seed = 1; seed <= 40; ++seed) {
     const model::Profile a = model::random_profile(seed), b = model::random_profile(seed + 500);
@@ -167,7 +167,7 @@ TEST(Diff, AFunctionThatGrewIsFirstAndBeyondNoise) {
   EXPECT_FALSE(report->whole.beyond_noise);  // one core before and after
 }
 
-TEST(Diff, NewAndGoneFunctionsAreSaidToBe) {
+TEST(Diff, NewAndRemovedFunctionsAreMarked) {
   const model::Profile a = program(3, 20), b = program(3, 20, "rehash");
   const Result<DiffReport> report = make_diff({run(a)}, {run(b)}, {});
   ASSERT_TRUE(report);
@@ -176,7 +176,7 @@ TEST(Diff, NewAndGoneFunctionsAreSaidToBe) {
   EXPECT_TRUE(row(*report, "write").self.beyond_noise);
 }
 
-TEST(Diff, PerUnitOfWork) {
+TEST(Diff, ComparesPerUnitOfWork) {
   const model::Profile a = program(5, 10), b = program(5, 20);
   DiffRun base = run(a), fresh = run(b);
   base.work = 1000;
@@ -189,7 +189,7 @@ TEST(Diff, PerUnitOfWork) {
   EXPECT_TRUE(report->whole.beyond_noise);
 }
 
-TEST(Diff, RangesOfOneRecording) {
+TEST(Diff, ComparesTwoTimeRangesOfOneRecording) {
   HandMade hand;
   const auto app = hand.module("app");
   const auto thread = hand.thread(hand.process(10, "app"), 10, "app");
@@ -208,7 +208,7 @@ TEST(Diff, RangesOfOneRecording) {
 }
 
 TEST(Diff, SeveralRunsOfASideAreJudgedByTheirSpread) {
-  // 2, 4 and 6 of ten against 3, 5 and 7: one more, and no two runs alike.
+  // 2, 4 and 6 of ten against 3, 5 and 7: one more each, and no two runs alike.
   std::vector<model::Profile> profiles;
   for (const int parse : {2, 4, 6, 3, 5, 7}) profiles.push_back(program(parse, 20));
   const auto runs = [&](std::size_t from) {
@@ -223,7 +223,7 @@ TEST(Diff, SeveralRunsOfASideAreJudgedByTheirSpread) {
   EXPECT_TRUE(row(*single, "parse").self.beyond_noise);
 }
 
-TEST(Diff, OneSampleAgainstNoneIsNotLookedAt) {
+TEST(Diff, OneSampleAgainstNoneIsNotJudged) {
   model::Profile a = program(3, 20);
   HandMade hand;
   const model::Profile b = program(3, 20);
@@ -237,7 +237,7 @@ TEST(Diff, OneSampleAgainstNoneIsNotLookedAt) {
   EXPECT_FALSE(row(*report, "once").self.beyond_noise);
 }
 
-TEST(Diff, DoubtsComeFromBothSidesFacts) {
+TEST(Diff, DoubtsComeFromTheFactsOfBothSides) {
   model::Profile a = program(3, 20), b = program(3, 20);
   b.meta.frequency_hz = 50;
   b.meta.engine = "perf";
@@ -251,8 +251,8 @@ TEST(Diff, DoubtsComeFromBothSidesFacts) {
                                            DoubtKind::kStolen}));
 }
 
-TEST(Diff, OfABusyMachinePartsAreComparedAndTheDoubtIsSaid) {
-  // What the others left: base had the CPU for itself, new half of it.
+TEST(Diff, OnABusyMachineSharesAreComparedAndTheReportSaysSo) {
+  // Other programs shared the machine: base had the CPU to itself, new had half of it.
   model::Profile a = program(4, 20), b = program(4, 20);
   std::size_t number = 0;
   std::erase_if(b.samples, [&](const model::Sample&) { return number++ % 2 == 1; });
@@ -265,7 +265,7 @@ TEST(Diff, OfABusyMachinePartsAreComparedAndTheDoubtIsSaid) {
   EXPECT_EQ(quiet->normalization, Normalization::kPerSecond);
   EXPECT_FALSE(quiet->busy_machine);
   EXPECT_TRUE(quiet->doubts.empty());
-  b.meta.facts["cpu_wait_ms"] = "10000";  // half of the time in which it could run
+  b.meta.facts["cpu_wait_ms"] = "10000";  // half of the time when it could run
   EXPECT_DOUBLE_EQ(cpu_wait_share(b), 0.5);
   const Result<DiffReport> busy = make_diff({run(a)}, {run(b)}, {});
   ASSERT_TRUE(busy);
@@ -277,7 +277,7 @@ TEST(Diff, OfABusyMachinePartsAreComparedAndTheDoubtIsSaid) {
   EXPECT_GE(busy->own_spread, kSpreadOfShares / 2);
   a.meta.facts.erase("cpu_wait_ms");
   EXPECT_EQ(make_diff({run(a)}, {run(b)}, {})->doubts[0].base, "an unknown part") << "it ended too soon";
-  // A limit for the whole stays one, with an error that holds what the machine did.
+  // A limit for the whole still applies to the whole, with an error that includes the effect of the machine.
   const Result<DiffReport> checked = make_diff({run(a)}, {run(b)}, {.whole_matters = true});
   ASSERT_TRUE(checked);
   EXPECT_EQ(checked->normalization, Normalization::kPerSecond);
@@ -287,7 +287,7 @@ TEST(Diff, OfABusyMachinePartsAreComparedAndTheDoubtIsSaid) {
       << "several runs tell how far they lie apart";
 }
 
-TEST(Diff, WhatCannotBeNormalisedIsRefusedWithAWayOut) {
+TEST(Diff, AnImpossibleNormalizationIsRejectedWithASuggestion) {
   const model::Profile a = program(3, 20);
   for (const Normalization normalization : {Normalization::kWork, Normalization::kPerSecond}) {
     model::Profile timeless = a;

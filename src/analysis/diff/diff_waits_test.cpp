@@ -1,5 +1,5 @@
-// Comparing waits: time without a CPU is no function's, how often is told from how long, and what a busy machine does to the
-// waits of one run is no change.
+// Comparing waits: time without a CPU belongs to no function, the number of waits is compared apart from
+// their length, and delays by a busy machine in single runs do not count as changes.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -14,8 +14,8 @@ namespace {
 
 struct Waiter {
   int waits = 200;
-  double each_ms = 5;    // of a lock
-  double queued_ms = 0;  // behind each, for a CPU
+  double each_ms = 5;    // waiting for a lock
+  double queued_ms = 0;  // after each wait, for a CPU
   double ran_s = 1;
 };
 
@@ -74,7 +74,7 @@ Compared compare(const Waiter& before, const Waiter& after, unsigned seed = 1) {
   return compared;
 }
 
-TEST(DiffWaits, TimeWithoutACpuIsNoFunctions) {
+TEST(DiffWaits, TimeWithoutACpuBelongsToNoFunction) {
   const Compared none = compare({.queued_ms = 0}, {.queued_ms = 0}),
                  much = compare({.queued_ms = 0}, {.queued_ms = 40});
   for (const Compared* compared : {&none, &much}) {
@@ -87,7 +87,7 @@ TEST(DiffWaits, TimeWithoutACpuIsNoFunctions) {
   EXPECT_FALSE(queue.change.looked_at) << "others decide it";
 }
 
-TEST(DiffWaits, HowOftenIsComparedApartFromHowLong) {
+TEST(DiffWaits, TheNumberOfWaitsIsComparedApartFromTheirLength) {
   const Compared longer = compare({.each_ms = 5}, {.each_ms = 12}),
                  more = compare({.waits = 200}, {.waits = 480});
   EXPECT_FALSE(longer.total(TotalKind::kWaits).change.beyond_noise);
@@ -96,13 +96,14 @@ TEST(DiffWaits, HowOftenIsComparedApartFromHowLong) {
   EXPECT_EQ(more.total(TotalKind::kWaits).change.fresh, 480);
 }
 
-// Nine of twenty equal pairs were called changed: peers that wait for a CPU keep their waiters waiting.
+// Nine of twenty equal pairs were called changed: peers waited for a CPU, which delayed the threads that
+// waited for them.
 TEST(DiffWaits, EqualRunsOnABusyMachineRaiseFewAlarms) {
   int alarms = 0;
   std::mt19937 random(7);
   std::lognormal_distribution<double> machine(0, 0.3);
   for (unsigned pair = 0; pair < 100; ++pair) {
-    // The peer and the program itself get a fifth of a CPU or so, and each run has its own luck.
+    // The peer and the program itself get about a fifth of a CPU each, and this share varies from run to run.
     const Waiter before{.each_ms = 5 * machine(random), .queued_ms = 20 * machine(random)},
         after{.each_ms = 5 * machine(random), .queued_ms = 20 * machine(random)};
     const Compared compared = compare(before, after, pair);
@@ -111,7 +112,7 @@ TEST(DiffWaits, EqualRunsOnABusyMachineRaiseFewAlarms) {
   EXPECT_LE(alarms, 2);
 }
 
-TEST(DiffWaits, OnAFreeMachineTwiceAsLongIsSeen) {
+TEST(DiffWaits, AWaitTwiceAsLongOnAFreeMachineIsFound) {
   int seen = 0;
   for (unsigned pair = 0; pair < 20; ++pair)
     seen += compare({.each_ms = 5}, {.each_ms = 10}, pair).report.whole.beyond_noise ? 1 : 0;

@@ -1,4 +1,5 @@
-// What cannot be divided is not: each pair of profiles that has no quotient is refused, or compared by what it has.
+// Comparisons without a valid quotient: fathom rejects each such pair of profiles, or compares it by another
+// figure that both have.
 #include <gtest/gtest.h>
 
 #include "analysis/diff/measured_runs.h"
@@ -11,7 +12,7 @@ enum class Is { kCompared, kShares, kRefused };
 
 struct DivisionCase {
   const char* name;
-  void (*change)(model::Profile& fresh);  // of two equal recordings
+  void (*change)(model::Profile& fresh);  // applied to one of two equal recordings
   std::optional<Normalization> asked;
   Is expected;
 };
@@ -34,7 +35,7 @@ void differences(model::Profile& fresh) {
   for (std::size_t i = 0; i < fresh.samples.size(); i += 3) fresh.samples[i].value = -1;
 }
 
-TEST(Division, IsOfWhatHasAQuotient) {
+TEST(Division, HappensOnlyIfThereIsAQuotient) {
   using N = Normalization;
   const std::vector<DivisionCase> table = {
       {"equal", nothing, {}, Is::kCompared},
@@ -72,7 +73,7 @@ TEST(Division, IsOfWhatHasAQuotient) {
   }
 }
 
-// Without times there is no rate, and so no total of one.
+// A rate needs times, and so does a total given as a rate.
 TEST(Division, WithoutAClockNoTotalIsARate) {
   model::Profile base = attached(), fresh = base;
   no_clock(fresh);

@@ -63,7 +63,7 @@ double cpu_wait_share(const model::Profile& profile) {
                      ? 0
                      : profile.quality.expected_samples / static_cast<double>(profile.meta.frequency_hz);
   if (!(waited_s > 0) || !(ran_s > 0)) {
-    // Where waits were recorded, each thread's times were booked at every switch.
+    // If waits were recorded, each thread's times were updated at every context switch.
     waited_s = ran_s = 0;
     for (const model::Thread& thread : profile.threads) {
       waited_s += static_cast<double>(thread.queued_ns) * 1e-9;
@@ -83,7 +83,7 @@ static std::string busy_text(const model::Profile& profile, double share) {
 
 std::vector<Doubt> doubts_between(const model::Profile& base, const model::Profile& fresh) {
   std::vector<Doubt> doubts;
-  // Of both sides something must be known to say that it differs.
+  // A difference can only be stated if both sides are known.
   const auto differs = [&](DoubtKind kind, const std::string& a, const std::string& b) {
     if (!a.empty() && !b.empty() && a != b) doubts.push_back({kind, a, b});
   };

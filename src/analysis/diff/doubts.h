@@ -1,5 +1,5 @@
-// Why two recordings should not be compared: other program, other rate, losses ... They are compared all the same, and the
-// doubt is said first.
+// Reasons not to compare two recordings: another program, another rate, losses ... fathom compares them
+// anyway and prints the doubt first.
 #pragma once
 
 #include <cstdint>
@@ -11,33 +11,33 @@
 namespace fathom::analysis {
 
 enum class DoubtKind : std::uint8_t {
-  kProgram,    // other executables
-  kRate,       // other sampling rates
-  kEngine,     // other ways to take samples
-  kEvent,      // other events are counted
-  kHost,       // other machines, or other numbers of CPUs
-  kLosses,     // one side lost more than one event in a hundred
-  kStolen,     // the host of a virtual machine took more than one part in twenty
-  kBusy,       // threads of one side waited for a CPU for much of the time in which they could run
+  kProgram,    // different executables
+  kRate,       // different sampling rates
+  kEngine,     // different sampling methods
+  kEvent,      // different events were counted
+  kHost,       // different machines, or different numbers of CPUs
+  kLosses,     // one side lost more than 1 % of its events
+  kStolen,     // the hypervisor took more than 5 % of the CPU time
+  kBusy,       // threads of one side waited for a CPU for much of the time when they could run
   kDuration,   // one side took more than twice as long
   kTruncated,  // the recording ended without its last block
-  kFailed,     // the programs did not end alike
+  kFailed,     // the programs ended differently
 };
 
-// Of the time in which threads could run, how much they waited for a CPU; 0 where that is not known. Such a recording tells
-// of the others on the machine, too: what it used per second is what they left.
+// Of the time when threads could run, the share they waited for a CPU; 0 if unknown. Such a recording also
+// reflects the other programs on the machine: its use per second is what they left over.
 double cpu_wait_share(const model::Profile& profile);
 inline constexpr double kBusyMachine = 0.1;
 
-// Of the time that all CPUs of its machine had, how much other programs took; 0 where that is not known.
+// The share of all CPU time of the machine that other programs used; 0 if unknown.
 double others_share(const model::Profile& profile);
 
 struct Doubt {
   DoubtKind kind;
-  std::string base, fresh;  // what each side is or has, to be quoted
+  std::string base, fresh;  // the values of both sides, for quoting
 };
 
-// Between two recordings, in the order of the enum; none of a recording and itself.
+// Between two recordings, in the order of the enum; none between a recording and itself.
 std::vector<Doubt> doubts_between(const model::Profile& base, const model::Profile& fresh);
 
 }  // namespace fathom::analysis

@@ -17,7 +17,7 @@ double clamp_freedom(double freedom) {
 
 double sampling_variance(double value, double whole, const RunScale& run) {
   if (run.weight <= 0) return 0;
-  double part_left = 1;  // of the binomial variance n p (1 - p)
+  double part_left = 1;  // fraction left of the binomial variance n p (1 - p)
   if (run.of_whole || run.known_total > 0) {
     part_left = whole > 0 ? 1 - value / whole : 1;
   } else if (run.most > 0) {
@@ -26,8 +26,8 @@ double sampling_variance(double value, double whole, const RunScale& run) {
   return run.weight * std::max(value * std::max(part_left, 0.0), run.weight);
 }
 
-// Of the sum over the pieces, as if each had been drawn from one distribution, with the correlation of pieces near one
-// another. 0 where there are too few.
+// The variance of the sum over the pieces, as if all were drawn from one distribution, including the
+// correlation of neighbouring pieces. 0 if there are too few.
 double variance_over_time(std::span<const std::int64_t> values, std::span<const std::int64_t> wholes,
                           bool of_whole) {
   const std::size_t count = values.size();
@@ -50,7 +50,7 @@ double variance_over_time(std::span<const std::int64_t> values, std::span<const 
     return all / static_cast<double>(count - 1);
   };
   const double alone = covariance(0);
-  // Neighbours without anything in common have such a covariance in one case of forty; adding it would only add noise.
+  // Independent neighbours have such a covariance in one case of forty; adding it then would only add noise.
   if (covariance(1) * std::sqrt(static_cast<double>(count)) <= 2 * alone)
     return static_cast<double>(count) * alone;
   double together = alone;
@@ -60,14 +60,15 @@ double variance_over_time(std::span<const std::int64_t> values, std::span<const 
   return static_cast<double>(count) * std::max(alone, together);
 }
 
-// Of so many pieces, their spread over what is expected of chance alone: 19 times out of 20 it is less.
+// For this many pieces: their spread divided by the spread expected by chance alone stays below this value 19
+// times out of 20.
 double likely_spread(std::size_t pieces) {
   if (pieces < kLeastPieces) return 1;
   const auto spread = [](std::size_t count) {
     const auto freedom = static_cast<double>(count - 1);
     return chi_squared_quantile(0.95, freedom) / freedom;
   };
-  static const double usual = spread(kUsualPieces);  // asked for every figure, and always the same
+  static const double usual = spread(kUsualPieces);  // cached: needed for every figure
   return pieces == kUsualPieces ? usual : spread(pieces);
 }
 
@@ -75,8 +76,8 @@ struct OneRun {
   double value = 0, variance = 0, freedom = kManyDegrees;
 };
 
-// A clock measured the total of this time without error, but another time of an uneven load has another total. What sampling
-// adds to the pieces is no part of that.
+// A clock measured the total of this time without error, but an uneven load would have another total at
+// another time. The sampling noise of the pieces is not part of that.
 void add_uneven_load(OneRun& result, std::span<const std::int64_t> wholes, double whole,
                      const RunScale& run) {
   const double sampling = run.weight * whole;
@@ -106,8 +107,8 @@ OneRun one_run(std::span<const std::int64_t> values, std::span<const std::int64_
   double variance = sampling_variance(sum, whole, run);
   if (!run.whole_run) {
     const double over_time = variance_over_time(values, wholes, share);
-    // A spread that samples drawn at random would show in one case of twenty says nothing of phases; taking the larger of the
-    // two all the same would widen every interval by what chance adds to one of them.
+    // A spread that random samples would show in one case of twenty is no evidence of phases. Taking the
+    // larger of the two anyway would widen every interval by chance.
     if (over_time > variance * likely_spread(values.size())) {
       variance = over_time;
       result.freedom = static_cast<double>(values.size() - 1);
@@ -119,7 +120,7 @@ OneRun one_run(std::span<const std::int64_t> values, std::span<const std::int64_
   return result;
 }
 
-// The figure of the whole of a run.
+// The figure of a whole run.
 double figure_of_all(std::span<const std::int64_t> wholes, const RunScale& run) {
   if (run.of_whole) return 1;
   if (run.known_total > 0) return run.known_total;
@@ -145,7 +146,7 @@ Figure figure_of(std::span<const std::int64_t> values, std::span<const std::int6
     at += run.pieces;
     means.push_back(one.value);
     figure.mean += one.value / count;
-    // What others left the whole of a run is left alike to all of its parts.
+    // Other programs slow all parts of a run alike.
     figure.starved += run.of_whole ? 0 : run.starved / count;
     figure.delayed += run.of_whole ? 0 : run.delayed / count;
     const double part = one.variance / (count * count);
@@ -203,8 +204,9 @@ Change change_of_runs(std::span<const std::int64_t> values, std::span<const std:
 
 namespace {
 
-// The variance of a change where nothing has changed: both sides then are the same size, and what is assumed as a part of a
-// figure is a part of what lies between the two. As a part of the larger one it hides every factor once it is a third.
+// The variance of a change if nothing has changed: both sides are then the same size, and assumed fractions
+// of a figure apply to the geometric mean of both. Applied to the larger figure, they would hide any factor
+// as soon as they reach a third.
 double variance_of_no_change(const Figure& base, const Figure& fresh) {
   double variance = base.variance + fresh.variance;
   if (!(base.mean > 0) || !(fresh.mean > 0)) return variance;
@@ -228,7 +230,8 @@ Change change_between(const Figure& base, const Figure& fresh) {
   const double shaky = (base.freedom > 0 ? base.variance * base.variance / base.freedom : 0) +
                        (fresh.freedom > 0 ? fresh.variance * fresh.variance / fresh.freedom : 0);
   change.freedom = clamp_freedom(shaky > 0 ? variance * variance / shaky : kManyDegrees);
-  // The smaller side may be so small, and the larger one so large, by what others did.
+  // Other programs may have made the smaller side this much too small, and the larger side this much too
+  // large.
   change.less = base.starved + fresh.delayed;
   change.more = fresh.starved + base.delayed;
   const bool grew = change.change > 0;
@@ -248,7 +251,8 @@ Change change_between(const Figure& base, const Figure& fresh) {
 
 double holm_level(std::vector<double> chances, double level) {
   std::sort(chances.begin(), chances.end());
-  // The smallest chance is held against level / n, the next against level / (n - 1) ...; the first that fails ends it.
+  // Compares the smallest p-value with level / n, the next with level / (n - 1) ...; stops at the first
+  // failure.
   std::size_t taken = 0;
   while (taken < chances.size() && chances[taken] <= level / static_cast<double>(chances.size() - taken))
     ++taken;

@@ -18,19 +18,19 @@ RunScale scale(std::size_t pieces, double most = 0) {
   return run;
 }
 
-TEST(Estimate, ACountVariesByItsRoot) {
+TEST(Estimate, ACountVariesByItsSquareRoot) {
   const Values one{400}, whole{10'000};
   const Figure figure = figure_of(one, whole, {scale(1)});
   EXPECT_EQ(figure.mean, 400);
   EXPECT_EQ(figure.variance, 400);
 }
 
-TEST(Estimate, WhatTakesEveryTickVariesByNothing) {
+TEST(Estimate, AFunctionThatTakesEveryTickDoesNotVary) {
   const Values one{10'000}, whole{10'000};
   EXPECT_LE(figure_of(one, whole, {scale(1, 10'000)}).variance, 1);
 }
 
-TEST(Estimate, AShareIsOfItsOwnRun) {
+TEST(Estimate, AShareRefersToItsOwnRun) {
   RunScale run = scale(1);
   run.of_whole = true;
   const Values half{50}, whole{100};
@@ -39,24 +39,24 @@ TEST(Estimate, AShareIsOfItsOwnRun) {
   EXPECT_NEAR(figure.variance, 0.25 / 100, 1e-12);
 }
 
-TEST(Estimate, PhasesMakeItUncertain) {
+TEST(Estimate, PhasesMakeAFigureUncertain) {
   const Values even(20, 100), whole(20, 1000);
   Values phases(20, 0);
   for (std::size_t i = 0; i < 10; ++i) phases[i] = 200;
   EXPECT_EQ(figure_of(even, whole, {scale(20)}).variance, 2000);
-  // One phase per run: 2000 is known no better than within a few hundred, and not within 45.
+  // One phase per run: 2000 is only known within a few hundred, not within 45.
   EXPECT_GT(figure_of(phases, whole, {scale(20)}).variance, 400.0 * 400);
 }
 
-// Five runs of base say how far runs lie apart, so nothing has to be assumed of the one of new.
-TEST(Estimate, TheSpreadOfOneSidesRunsStandsForTheSingleRunOfTheOther) {
+// Five runs of base show how much runs differ, so nothing is assumed for the single run of new.
+TEST(Estimate, TheSpreadOfOneSidesRunsAppliesToTheSingleRunOfTheOther) {
   RunScale counted = scale(1);
   counted.weight = 0;  // no sampling error
   counted.own_spread = 0.01;
   const std::vector<RunScale> runs(6, counted);
   const Values whole(6, 100'000);
   const Change wide = change_of_runs(Values{900, 1100, 1000, 950, 1050, 2000}, whole, runs, 5);
-  // Deviation of one: 79, of 1000; so 158 of the 2000, and 35 of the mean of five.
+  // Standard deviation of one run: 79 of 1000; so 158 of the 2000, and 35 of the mean of five.
   EXPECT_NEAR(wide.sd, std::hypot(158.1, 35.4), 0.1);
   EXPECT_LT(wide.freedom, 6);
   const Change turned = change_of_runs(Values{2000, 900, 1100, 1000, 950, 1050}, whole, runs, 1);
@@ -66,7 +66,7 @@ TEST(Estimate, TheSpreadOfOneSidesRunsStandsForTheSingleRunOfTheOther) {
   EXPECT_EQ(equal.sd, 0) << "five equal runs: 1 % is not assumed";
 }
 
-TEST(Estimate, TwoRunsTellTooLittleToAssumeLessThanUsual) {
+TEST(Estimate, TwoRunsAreTooFewToAssumeLessThanUsual) {
   RunScale counted = scale(1);
   counted.weight = 0;
   counted.own_spread = 0.01;
@@ -75,7 +75,7 @@ TEST(Estimate, TwoRunsTellTooLittleToAssumeLessThanUsual) {
   EXPECT_DOUBLE_EQ(change.sd, 20) << "1 % of the one";
 }
 
-TEST(Estimate, TheSpreadOfRunsCountsWhereItIsLarger) {
+TEST(Estimate, TheSpreadOfRunsCountsIfItIsLarger) {
   const std::vector<RunScale> three(3, scale(1));
   const Values whole(3, 10'000);
   const Figure wide = figure_of(Values{100, 400, 700}, whole, three);
@@ -86,7 +86,7 @@ TEST(Estimate, TheSpreadOfRunsCountsWhereItIsLarger) {
   EXPECT_NEAR(narrow.variance, 400.0 / 3, 1e-9);
 }
 
-TEST(Estimate, ExchangingTheSidesTurnsTheSign) {
+TEST(Estimate, ExchangingTheSidesFlipsTheSign) {
   const Values a{400}, b{500}, whole{1000};
   const Figure one = figure_of(a, whole, {scale(1)}), other = figure_of(b, whole, {scale(1)});
   const Change there = change_between(one, other), back = change_between(other, one);
@@ -105,14 +105,14 @@ TEST(Estimate, NoChangeIsNeverBeyondNoise) {
   EXPECT_EQ(same.p, 1);
 }
 
-TEST(Holm, GoesOnWithTheRestAfterEachFind) {
+TEST(Holm, GoesOnWithTheRestAfterEachRejection) {
   // 0.001 <= 0.05/4, 0.012 <= 0.05/3, 0.02 <= 0.05/2, 0.2 > 0.05.
   EXPECT_DOUBLE_EQ(holm_level({0.2, 0.001, 0.02, 0.012}), 0.05);
   EXPECT_DOUBLE_EQ(holm_level({0.2, 0.02, 0.02, 0.012}), 0.05 / 3);  // 0.012 <= 0.05/4, 0.02 > 0.05/3
   EXPECT_DOUBLE_EQ(holm_level({}), 0.05);
 }
 
-TEST(Judge, TheIntervalReachesZeroJustWhereTheChangeIsNoise) {
+TEST(Judge, TheIntervalIncludesZeroExactlyWhenTheChangeIsNoise) {
   for (const double of_sd : {0.5, 1.9, 2.0, 3.0}) {
     Figure base, fresh;
     base.mean = 100;
@@ -127,7 +127,7 @@ TEST(Judge, TheIntervalReachesZeroJustWhereTheChangeIsNoise) {
   }
 }
 
-TEST(Judge, WhatIsNotLookedAtIsNeverFound) {
+TEST(Judge, AFigureThatIsNotJudgedNeverCountsAsChanged) {
   Change few;
   few.p = 1e-9;
   few.change = 1;

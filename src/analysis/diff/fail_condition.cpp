@@ -20,7 +20,7 @@ std::optional<model::Metric> metric_of(std::string_view word) {
   return model::metric_from("heap-" + std::string(word));  // "peak"
 }
 
-// A part of a name, or an expression: one that only looks like one is taken as one.
+// A part of a name, or a regular expression; text that only looks like an expression is taken as one.
 std::string as_pattern(std::string_view text) {
   if (text.size() > 1 && text.front() == '/' && text.back() == '/') return std::string(text);
   const bool plain = text.find_first_of("^$*+?|[](){}\\.") == std::string_view::npos;
@@ -101,7 +101,7 @@ Result<FailCondition> parse_fail_condition(const std::string& text) {
 
 namespace {
 
-// Calls `take(name, change)` for every figure that the condition is about.
+// Calls `take(name, change)` for every figure that the condition covers.
 template <class Take>
 void for_each_figure(const DiffReport& report, const FailCondition& condition, const Take& take) {
   if (condition.metric && *condition.metric != report.metric) return;
@@ -141,18 +141,19 @@ void for_each_figure(const std::vector<Total>& totals, const FailCondition& cond
       take(total.name, total.change);
 }
 
-// `visit(take)` calls take(name, change) for every figure that the condition is about.
+// `visit(take)` calls take(name, change) for every figure that the condition covers.
 template <class Visit>
 std::vector<Failure> failures_among(const FailCondition& condition, const Visit& visit) {
   std::vector<Failure> failures;
-  // Only what the condition is about is judged: how many other figures the report has is nothing to it. Bonferroni's level, as
-  // each of these figures alone makes it hold; half of the chance lies on the other side of the limit.
+  // Judges only the figures of the condition: the number of other figures in the report does not matter. Uses
+  // Bonferroni's level, because each of these figures alone can make the condition hold. Half of the
+  // probability lies on the other side of the limit.
   std::size_t figures = 0;
   visit([&](const std::string&, const Change& change) { figures += change.looked_at ? 1 : 0; });
   const double level = 2 * kFalseAlarms / static_cast<double>(std::max<std::size_t>(figures, 1));
   visit([&](const std::string& name, const Change& change) {
     if (!change.looked_at || change.p > level) return;
-    // What was not there before has grown beyond every limit.
+    // A figure that is new in the second recording exceeds every relative limit.
     const double limit = condition.points ? condition.limit : condition.limit * change.base;
     if (condition.above ? change.change > limit : change.change < limit) failures.push_back({name, change});
   });

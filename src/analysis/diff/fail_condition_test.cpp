@@ -46,7 +46,7 @@ std::vector<std::string> names(const std::string& text) {
 
 using Names = std::vector<std::string>;
 
-TEST(FailCondition, OfTheWhole) {
+TEST(FailCondition, ComparesTheWhole) {
   EXPECT_EQ(names("total > +5%"), Names{""});
   EXPECT_EQ(names("total>5%"), Names{""});
   EXPECT_EQ(names("total > +7%"), Names{});
@@ -54,43 +54,43 @@ TEST(FailCondition, OfTheWhole) {
   EXPECT_EQ(names("total > +7pt"), Names{});
 }
 
-TEST(FailCondition, HoldsOnlyForWhatIsMoreThanNoise) {
+TEST(FailCondition, HoldsOnlyForChangesBeyondNoise) {
   EXPECT_EQ(names("total > +5% : parse"), Names{"parse"});  // parse_line grew by half, which may be chance
 }
 
-// An expression that is none stood in the error with its line ends and escape sequences.
-TEST(FailCondition, AnErrorIsOneLineWhateverWasTyped) {
+// The error quoted an invalid expression with its line ends and escape sequences.
+TEST(FailCondition, AnErrorIsOneLineForAnyInput) {
   const Result<FailCondition> condition = parse_fail_condition("total > +5% : a\n\x1b[31m(");
   ASSERT_FALSE(condition);
   for (const char c : condition.error().message) EXPECT_GE(static_cast<unsigned char>(c), 0x20);
 }
 
-TEST(FailCondition, ANameThatNeitherSideHasIsKnownToBeNone) {
+TEST(FailCondition, ANameThatNeitherSideHasIsNotFound) {
   const auto finds = [](const std::string& text) {
     return finds_its_name(report(), parse_fail_condition(text).value());
   };
   EXPECT_TRUE(finds("total > +5%"));
-  EXPECT_TRUE(finds("total > +5% : parse_line"));  // also where the change is noise
+  EXPECT_TRUE(finds("total > +5% : parse_line"));  // even if the change is noise
   EXPECT_FALSE(finds("total > +5% : parse_lines"));
   EXPECT_TRUE(finds("module > +5% : libssl"));
   EXPECT_FALSE(finds("module > +5% : parse"));
   EXPECT_FALSE(finds("thread > +5% : worker"));
 }
 
-TEST(FailCondition, OfWhatIsNewAndOfWhatBecameLess) {
+TEST(FailCondition, CoversNewFunctionsAndDecreases) {
   EXPECT_EQ(names("self > +1000% : rehash"), Names{"rehash"});
   EXPECT_EQ(names("total < -5% : ."), Names{"write"});
   EXPECT_EQ(names("total > +1% : ^(parse|rehash)$"), (Names{"rehash", "parse"}));
 }
 
-TEST(FailCondition, OfModulesAndOtherMetrics) {
+TEST(FailCondition, CoversModulesAndOtherMetrics) {
   EXPECT_EQ(names("module > +50% : ssl"), Names{"libssl.so"});
-  EXPECT_EQ(names("peak > +1%"), Names{});  // another metric than the report's
+  EXPECT_EQ(names("peak > +1%"), Names{});  // not the report's metric
   EXPECT_EQ(parse_fail_condition("peak > +1%")->metric, model::Metric::kHeapPeak);
   EXPECT_EQ(parse_fail_condition("off-cpu > +1%")->metric, model::Metric::kOffCpu);
 }
 
-TEST(FailCondition, OfTotalsThatBelongToNoMetric) {
+TEST(FailCondition, CoversTotalsThatBelongToNoMetric) {
   std::vector<Total> totals(4);
   totals[0].kind = TotalKind::kCalls;
   totals[0].name = "parse";
@@ -120,7 +120,8 @@ TEST(FailCondition, OfTotalsThatBelongToNoMetric) {
   EXPECT_FALSE(finds_its_name(totals, parse_fail_condition("calls > +5% : read").value()));
 }
 
-// A total is as sharp among a thousand functions as alone; and of many figures one is not taken for the one that was asked for.
+// A total is judged as sharply among a thousand functions as alone, and one figure among many counts only as
+// one of many.
 TEST(FailCondition, IsJudgedByItsOwnFiguresAlone) {
   DiffReport many = report();
   many.whole.p = 0.01;
@@ -145,7 +146,7 @@ TEST(FailCondition, NamesWithColonsArePatterns) {
   EXPECT_DOUBLE_EQ(condition->limit, 0.02);
 }
 
-TEST(FailCondition, WhatIsNoneIsRefused) {
+TEST(FailCondition, TextThatIsNotAConditionIsRejected) {
   for (const std::string text :
        {"", "total", "total > ", "total > 5", "total > x%", "total > 5% :", "what > 5%", "self > 5%",
         "total > 5% : /(/", "total > nan%", "> 5%", "total > 5%%"}) {

@@ -1,5 +1,6 @@
-// For tests: a server before and after a change, 20 s each at 100 Hz: `root` became slower, `rehash` is new, `copy` is gone,
-// the rest is as it was. Its names are those of two builds, and one of them is not fit for a terminal.
+// For tests: a server before and after a change, 20 s each at 100 Hz: `root` became slower, `rehash` is new,
+// `copy` is gone, everything else is unchanged. The names come from two builds, and one of them contains
+// characters that a terminal must not get.
 #pragma once
 
 #include <string>

@@ -24,7 +24,7 @@ std::optional<double> unevenness_of(std::span<const std::int64_t> pieces, double
     const double away = static_cast<double>(piece) - mean;
     squares += away * away;
   }
-  const double sampling = mean * weight;  // the variance that so many samples have by themselves
+  const double sampling = mean * weight;  // the variance from sampling alone
   return std::sqrt(std::max(squares / (count - 1) - sampling, 0.0)) / mean;
 }
 

@@ -1,4 +1,4 @@
-// How even a load was while it was recorded: what a figure per second is worth depends on it.
+// How even the load was during a recording: the value of a figure per second depends on it.
 #pragma once
 
 #include <cstdint>
@@ -9,11 +9,12 @@
 
 namespace fathom::analysis {
 
-// Of samples in pieces of equal length, each sample worth `weight` of the values: how the pieces vary beyond what sampling
-// does by itself, as a standard deviation, of their mean. Nothing where they are too few or too small to tell.
+// For samples in pieces of equal length, each sample worth `weight` of the values: how much the pieces vary
+// beyond the variance of sampling, as a standard deviation relative to their mean. nullopt if there are too
+// few pieces or samples.
 std::optional<double> unevenness_of(std::span<const std::int64_t> pieces, double weight);
 
-// The same of the CPU samples that a selection takes, in twenty pieces of its time; nothing where times are not known.
+// The same for the CPU samples of a selection, in twenty pieces of its time; nullopt if times are unknown.
 std::optional<double> unevenness_of(const model::Profile& profile, const Selection& selection);
 
 }  // namespace fathom::analysis

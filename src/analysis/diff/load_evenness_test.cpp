@@ -9,8 +9,8 @@
 namespace fathom::analysis {
 namespace {
 
-TEST(LoadEvenness, ALoadIsAsUnevenAsItIsBeyondWhatSamplingDoes) {
-  // 100 samples a piece vary by 10 by themselves.
+TEST(LoadEvenness, UnevennessIsTheVariationBeyondSampling) {
+  // 100 samples per piece vary by 10 by chance.
   const std::vector<std::int64_t> by_chance{90, 110, 100, 95, 105, 110, 90, 100};
   EXPECT_DOUBLE_EQ(unevenness_of(by_chance, 1).value(), 0);
   const std::vector<std::int64_t> in_bursts{0, 200, 0, 200, 0, 200, 0, 200};
@@ -20,10 +20,10 @@ TEST(LoadEvenness, ALoadIsAsUnevenAsItIsBeyondWhatSamplingDoes) {
   EXPECT_EQ(unevenness_of(std::span(in_bursts).first(4), 1), std::nullopt) << "too few parts";
 }
 
-TEST(LoadEvenness, OfARecordingItIsThatOfTheTimeThatIsSelected) {
+TEST(LoadEvenness, UnevennessOfARecordingCoversTheSelectedTime) {
   model::Profile profile = side_of_change(false);
   EXPECT_LT(unevenness_of(profile, Selection{}).value(), 0.02);
-  // Nothing in its second half.
+  // Nothing in the second half.
   const std::uint64_t half_ns = (profile.meta.end_ns - profile.meta.start_ns) / 2;
   std::erase_if(profile.samples, [&](const model::Sample& sample) {
     return sample.time_ns >= profile.meta.start_ns + half_ns;
@@ -34,7 +34,7 @@ TEST(LoadEvenness, OfARecordingItIsThatOfTheTimeThatIsSelected) {
   EXPECT_EQ(unevenness_of(profile, Selection{}), std::nullopt) << "no times are known";
 }
 
-TEST(LoadEvenness, OfAComparisonItIsThatOfItsRuns) {
+TEST(LoadEvenness, UnevennessOfAComparisonComesFromItsRuns) {
   const model::Profile base = side_of_change(false), fresh = side_of_change(true);
   const DiffReport report = compare_sides(base, fresh);
   EXPECT_LT(report.base.unevenness.value(), 0.02);

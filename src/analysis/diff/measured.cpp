@@ -42,7 +42,7 @@ std::optional<Measured> measured_cpu_ns(const DiffRun& run) {
   if (!is_all_of_its_time(run.selection) || run.selection.stacks || profile.meta.engine == "import" ||
       !(period > 0))
     return std::nullopt;
-  // Threads that no sample can be taken of are not divided among functions.
+  // The time of threads that cannot be sampled cannot be divided among functions.
   if (profile.meta.facts.contains(model::kNotSampledFact)) return std::nullopt;
   Selection selection = run.selection;
   selection.metric = model::Metric::kCpu;
@@ -51,7 +51,7 @@ std::optional<Measured> measured_cpu_ns(const DiffRun& run) {
   for (std::uint32_t i = 0; i < profile.threads.size(); ++i)
     if (filter.takes_thread({i})) exact += static_cast<double>(profile.threads[i].cpu_ns);
   if (!(exact > 0)) return std::nullopt;
-  // Of a thread that ends, the kernel has not booked the time since its last tick.
+  // When a thread ends, the kernel has not accounted for its time since the last tick.
   constexpr double kTick_ns = 4e6;
   const double unbooked = kTick_ns / std::sqrt(12.0) * std::sqrt(number_of(profile, "ended_threads"));
   const double sampled = sampled_ns(run);

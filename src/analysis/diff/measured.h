@@ -1,5 +1,5 @@
-// What one run used in all, by clocks and counters of the kernel: nothing of it is sampled, and losses of samples do not touch
-// it. Totals of a comparison come from here; samples only divide them.
+// A run's totals, from clocks and counters of the kernel: they do not depend on sampling, and lost samples do
+// not affect them. The totals of a comparison come from here; samples only divide them among functions.
 #pragma once
 
 #include <optional>
@@ -10,18 +10,20 @@ namespace fathom::analysis {
 
 struct Measured {
   double value = 0;
-  double spread = 0;  // standard deviation of the clock or counter, as a part of the value
+  double spread = 0;  // standard deviation of the clock or counter, as a fraction of the value
 };
 
-// CPU time in ns, of the threads that the selection takes. Nothing where clocks do not say it: a part of the time, chosen
-// stacks, imported files, processes too short for the kernel to have booked them, a wait of unknown length of the first clock.
+// CPU time in ns, of the threads in the selection. nullopt if clocks do not measure it: part of the time, a
+// selection of stacks, imported files, processes too short for the kernel's accounting, or an unknown delay
+// before the first clock reading.
 std::optional<Measured> measured_cpu_ns(const DiffRun& run);
 
-// How long the recording of the selection lasted, in ns. Of merged recordings that is not the time between their ends.
+// Duration of the recording within the selection, in ns. For merged recordings that is less than the time
+// from the first start to the last end.
 std::optional<Measured> measured_wall_ns(const DiffRun& run);
 
-// ln of how many times as much CPU time a run could have used on a free machine: of the time in which its threads could run,
-// they had a CPU for only a part.
+// ln of the factor by which the run's CPU time could have been larger on a free machine: its threads got a
+// CPU for only a part of the time when they could run.
 double starvation_of(const DiffRun& run);
 
 }  // namespace fathom::analysis

@@ -1,4 +1,5 @@
-// For tests: whole runs of a program whose clock is known, on a machine that is as busy as one likes.
+// For tests: whole runs of a program with known clock readings, on a machine that can be made as busy as a
+// test needs.
 #pragma once
 
 #include <string>
@@ -11,8 +12,8 @@ namespace fathom::analysis {
 struct MeasuredRun {
   double cpu_s = 2;       // by the clock
   double hot = 0.5;       // share of samples in `hot`; the rest is in `part`
-  double sampled = 1;     // so much of the CPU time gave a sample
-  double waited = 0;      // of the time in which its threads could run, 0 to 1
+  double sampled = 1;     // the fraction of CPU time that produced samples
+  double waited = 0;      // of the time when its threads could run, 0 to 1
   bool whole_run = true;  // from start to end; else attached for 10 s
 };
 
@@ -35,7 +36,7 @@ inline model::Profile measured_run(const MeasuredRun& run) {
              part = hand.stack({main, hand.frame(app, {"part"})});
   const int samples = static_cast<int>(1000 * run.cpu_s * run.sampled);
   for (int i = 0; i < samples; ++i) {
-    // Evenly, so that the program has no phases: every tenth of time has its share of `hot`.
+    // Evenly, so that the program has no phases: every tenth of the time has its share of `hot`.
     const bool in_hot = static_cast<int>((i + 1) * run.hot) > static_cast<int>(i * run.hot);
     hand.sample(thread, in_hot ? hot : part, 1, wall_s * i / samples);
   }

@@ -10,17 +10,17 @@
 namespace fathom::analysis {
 namespace {
 
-// Parts below this of the larger RSS are not judged: a page more is half of a part of two.
+// Parts below this share of the larger RSS are not judged: one page more is half of a part of two pages.
 constexpr double kLeastShareOfRss = 0.01;
 
-// Of all runs, those of base first.
+// For all runs, base runs first.
 struct Values {
   bool anonymous = false;
   std::vector<std::int64_t> bytes;
 };
 
-// Without tracing, live blocks do not stand apart from the rest of what their allocators hold, and what the program mapped is
-// among the unknown: where not all runs were traced, parts that only some can tell are taken together.
+// Without tracing, live blocks cannot be separated from the rest of the allocators' memory, and the program's
+// own mappings count as unknown. If only some runs were traced, these parts are merged.
 std::string_view common_part(std::string_view key, bool all_traced) {
   if (all_traced) return key;
   return key == "live" ? "slack" : key == "mapped" ? "unknown" : key;
@@ -49,7 +49,7 @@ std::optional<MemoryDiff> make_memory_diff(const std::vector<DiffRun>& base,
       Values& values = parts[common_part(part.key, diff.traced)];
       values.anonymous = part.anonymous;
       values.bytes.resize(runs.size(), 0);
-      const double bytes = std::clamp(part.bytes.value, 0.0, 9e15);  // a broken file says what it likes
+      const double bytes = std::clamp(part.bytes.value, 0.0, 9e15);  // a broken file may hold any number
       values.bytes[run] += std::llround(bytes);
       rss[run] += std::llround(bytes);
     }

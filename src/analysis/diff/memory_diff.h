@@ -1,4 +1,4 @@
-// What the resident memory of both sides consists of, class by class, each at the end of what is compared of it.
+// The composition of resident memory on both sides, class by class, each at the end of its compared time.
 #pragma once
 
 #include <optional>
@@ -9,7 +9,7 @@
 
 namespace fathom::analysis {
 
-// How far the memory of two equal runs lies apart, where each side has but one.
+// Spread of the memory of two equal runs, if each side has only one.
 inline constexpr double kRunToRunOfMemory = 0.05;
 
 struct MemoryDiffPart {
@@ -21,12 +21,12 @@ struct MemoryDiffPart {
 struct MemoryDiff {
   Change rss;
   std::vector<MemoryDiffPart> parts;  // by |change|; they add up to rss
-  bool traced = false;                // the heap was, on both sides
-  double own_spread = 0;              // that is assumed of a single run
+  bool traced = false;                // the heap was traced on both sides
+  double own_spread = 0;              // assumed for a single run
   std::size_t looked_at = 0;
 };
 
-// nullopt where a run knows nothing of what its memory consists of.
+// nullopt if a run does not know the composition of its memory.
 std::optional<MemoryDiff> make_memory_diff(const std::vector<DiffRun>& base,
                                            const std::vector<DiffRun>& fresh);
 

@@ -43,7 +43,7 @@ TEST(MemoryDiff, AClassThatGrewIsFirstAndTheClassesAddUpToRss) {
   EXPECT_NEAR(sum, diff->rss.change, 1);
 }
 
-TEST(MemoryDiff, EqualRunsLieApartByAFewPerCent) {
+TEST(MemoryDiff, EqualRunsDifferByAFewPercent) {
   const HandMadeMemory before = memory_of_small_heap();
   HandMadeMemory after = memory_of_small_heap();
   after.range(2.9, model::MemoryKind::kMapped, "", 10);
@@ -53,8 +53,9 @@ TEST(MemoryDiff, EqualRunsLieApartByAFewPerCent) {
   for (const MemoryDiffPart& row : diff->parts) EXPECT_FALSE(row.bytes.beyond_noise) << row.key;
 }
 
-// One side recorded with --heap and the other without: all live blocks were new, and as much of the allocators' rest was gone.
-TEST(MemoryDiff, ATracedHeapAgainstAnUntracedOneIsWhatItsAllocatorsHold) {
+// One side was recorded with --heap and the other without: all live blocks looked new, and the same amount of
+// the allocators' other memory looked gone.
+TEST(MemoryDiff, ATracedAndAnUntracedHeapAreComparedByTheirAllocatorsMemory) {
   const HandMadeMemory traced = memory_of_small_heap();
   model::Profile untraced = traced.profile;
   untraced.heap = {};
@@ -79,7 +80,7 @@ TEST(MemoryDiff, ATracedHeapAgainstAnUntracedOneIsWhatItsAllocatorsHold) {
   }
 }
 
-TEST(MemoryDiff, OfOneSideWithoutMemoryThereIsNone) {
+TEST(MemoryDiff, ThereIsNoComparisonIfOneSideHasNoMemoryReadings) {
   const HandMadeMemory before = memory_of_small_heap();
   model::Profile after = before.profile;
   after.memory_ranges.clear();
@@ -87,7 +88,7 @@ TEST(MemoryDiff, OfOneSideWithoutMemoryThereIsNone) {
   EXPECT_FALSE(make_memory_diff({memory_run(after)}, {memory_run(before.profile)}));
 }
 
-TEST(MemoryDiff, OfAnyProfilesEveryFigureIsANumberAndExchangingTurnsTheSign) {
+TEST(MemoryDiff, EveryFigureOfAnyProfilesIsANumberAndExchangingFlipsTheSign) {
   int compared = 0;
   for (std::uint64_t seed = 1; seed <= 60; ++seed) {
     const model::Profile a = model::random_profile(seed), b = model::random_profile(seed + 500);

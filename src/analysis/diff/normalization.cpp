@@ -51,7 +51,7 @@ double base_unit(const model::Profile& profile, Metric metric) {
 
 bool is_left_over(const std::vector<const DiffRun*>& runs, std::size_t base_runs,
                   const DiffOptions& options) {
-  // Of two times of one recording it is not known when threads waited.
+  // For two time ranges of one recording it is unknown when threads waited.
   return spread_is_assumed(base_runs, runs.size()) && runs.front()->profile != runs.back()->profile &&
          std::any_of(runs.begin(), runs.end(),
                      [&](const DiffRun* run) { return busyness_of(*run, options.metric) > kBusyMachine; });
@@ -68,7 +68,7 @@ bool count_the_same(const std::vector<const DiffRun*>& runs, Metric metric) {
   if (metric != Metric::kCpu) return true;
   return std::all_of(runs.begin(), runs.end(), [&](const DiffRun* run) {
     const model::Profile &one = *run->profile, &first = *runs.front()->profile;
-    // Files that do not say which event they have are believed to have the other's.
+    // A file that does not name its event is assumed to have the other side's.
     const bool events =
         one.meta.event.empty() || first.meta.event.empty() || one.meta.event == first.meta.event;
     const auto is_time = [&](const model::Profile& profile) { return base_unit(profile, metric) > 0; };
@@ -93,10 +93,10 @@ Normalization choose_normalization(const std::vector<const DiffRun*>& runs, std:
   if (!count_the_same(runs, options.metric)) return Normalization::kShare;
   if (all([](const DiffRun& run) { return run.work > 0; })) return Normalization::kWork;
   if (any_difference(runs, options.metric)) return Normalization::kAbsolute;
-  // What grows with the time that is recorded; what is live at a moment does not.
+  // Values that grow with the recorded time; live memory at one moment does not.
   const bool flows = options.metric != Metric::kHeapLive && options.metric != Metric::kHeapPeak &&
                      options.metric != Metric::kHeapLeaked;
-  // What a whole run needed is the program's, however long others let it wait.
+  // The use of a whole run belongs to the program, no matter how long other programs delayed it.
   if (!flows || all(is_whole_run)) return Normalization::kAbsolute;
   if (!options.whole_matters && is_left_over(runs, base_runs, options)) return Normalization::kShare;
   const bool timed = all([&](const DiffRun& run) {

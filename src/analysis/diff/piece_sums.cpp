@@ -13,7 +13,7 @@ namespace {
 
 using model::Metric;
 
-// Waits that cross an edge are in two pieces, and sites of the heap have no time.
+// Waits that cross a boundary belong to two pieces, and heap sites have no time.
 bool has_only_samples(Metric metric) {
   return metric != Metric::kOffCpu && metric != Metric::kWall && !model::is_heap(metric);
 }
@@ -33,7 +33,8 @@ class SampleSums {
   PieceSums add_up() {
     const Metric metric = options_.selection.metric;
     const Filter filter(profile_, options_.selection);
-    const bool counts = unit_of(profile_, options_.selection) == "samples";  // 3 is three samples of weight 1
+    // A value of 3 means three samples of weight 1.
+    const bool counts = unit_of(profile_, options_.selection) == "samples";
     std::uint32_t piece = 0;
     for (const model::Sample& sample : profile_.all_samples()) {
       if (!filter.takes(sample)) continue;
@@ -77,7 +78,7 @@ class SampleSums {
     }
   }
 
-  // Samples are nearly always in the order of time, so the piece is that of the one before.
+  // Samples are nearly always in time order, so try the piece of the previous sample first.
   std::uint32_t piece_of(std::uint64_t time_ns, std::uint32_t near) const {
     while (near < cuts_.size() && time_ns >= cuts_[near]) ++near;
     while (near > 0 && time_ns < cuts_[near - 1]) --near;
@@ -119,13 +120,14 @@ class SampleSums {
 
   const model::Profile& profile_;
   const TreeOptions& options_;
-  std::vector<std::uint64_t> cuts_;  // as the samples' times
+  std::vector<std::uint64_t> cuts_;  // in the unit of the samples' times
   std::vector<ValueBudget> budgets_;
   std::vector<Weights> weights_;
   std::vector<std::uint32_t> root_of_thread_;
   FlatMap<std::uint32_t> rows_;         // by root and stack; row + 1
-  std::vector<std::int64_t> open_;      // by row: of the piece that is being added up
-  std::vector<std::uint32_t> touched_;  // rows of open_; one whose values cancel out is there more than once
+  std::vector<std::int64_t> open_;      // by row: the piece being added up
+  std::vector<std::uint32_t> touched_;  // rows of open_; a row whose values cancel out may appear more than
+                                        // once
   PieceSums sums_;
 };
 
@@ -144,7 +146,8 @@ PieceSums piece_by_piece(const model::Profile& profile, const TreeOptions& optio
   for (std::uint32_t piece = 0; piece <= cuts.size(); ++piece) {
     TreeOptions part = options;
     Selection& selection = part.selection;
-    // The first and the last have the selection's own edges: nothing falls between two pieces, or beside them.
+    // The first and the last piece have the selection's own boundaries, so no sample falls between or outside
+    // the pieces.
     if (piece > 0) selection.from_ns = std::max(cuts[piece - 1], selection.from_ns.value_or(0));
     if (piece < cuts.size()) selection.to_ns = std::min(cuts[piece], selection.to_ns.value_or(UINT64_MAX));
     CallTree tree;

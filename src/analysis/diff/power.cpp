@@ -8,9 +8,8 @@
 namespace fathom::analysis {
 namespace {
 
-constexpr double kChanceOfAMistake =
-    0.05;                      // that any figure is called changed that is not, as in holm_level()
-constexpr double kSeen = 0.8;  // four times out of five
+constexpr double kChanceOfAMistake = 0.05;  // that any unchanged figure is called changed, as in holm_level()
+constexpr double kSeen = 0.8;               // four times out of five
 constexpr std::size_t kMostRuns = 1000;
 
 }  // namespace
@@ -20,17 +19,18 @@ Power power_of(const DiffReport& report, const Change& figure, double change) {
   power.change = change;
   const double size = std::max(figure.base, figure.fresh);
   if (!(size > 0) || !(change > 0) || !(figure.sd > 0)) return power;
-  // What Holm's procedure leaves for one figure depends on how many others changed in these recordings. Of recordings to
-  // come only the number of figures is known.
+  // Holm's level for one figure depends on how many others changed in these recordings. For future recordings
+  // only the number of figures is known.
   const double level = kChanceOfAMistake / static_cast<double>(std::max<std::size_t>(report.looked_at, 1));
   const double needed = normal_quantile(1 - level / 2) + normal_quantile(kSeen);
   power.detected = needed * figure.sd / size;
 
-  // What time makes smaller, and what it does not: the spread of runs among themselves.
+  // The part of the variance that longer recordings reduce, and the part that they do not: the spread between
+  // runs.
   const bool single = report.base_runs == 1 && report.tree.runs == 2;
   const double spread = single ? report.own_spread * std::sqrt(2.0) * size : 0;
   const double by_time = std::max(figure.sd * figure.sd - spread * spread, 0.0);
-  const double wanted = change * size / needed;  // the standard deviation that would do
+  const double wanted = change * size / needed;  // the standard deviation that would be enough
   const double room = wanted * wanted - spread * spread;
   if (room > 0) {
     power.times_longer = std::max(by_time / room, 0.0);

@@ -35,15 +35,15 @@ TEST(Power, FourTimesAsLongShowsHalfTheChange) {
   EXPECT_NEAR(power.seconds, 20 * power.times_longer, 1e-9);
 }
 
-TEST(Power, BelowTheSpreadOfRunsOnlyMoreRunsHelp) {
+TEST(Power, ForChangesBelowTheSpreadOfRunsOnlyMoreRunsHelp) {
   const Power power = power_of(twenty_seconds(), of(1, 0.0173), 0.01);
   EXPECT_EQ(power.times_longer, 0);
   EXPECT_GT(power.runs, 10u);
   EXPECT_LT(power.runs, 100u);
 }
 
-// Pairs in which much had changed left a wider level to each figure, and promised more than the next pair can show.
-TEST(Power, TheLevelIsThatOfAllFiguresWhateverWasFound) {
+// Pairs with many changes left a higher level for each figure, and promised more than the next pair can show.
+TEST(Power, TheLevelCountsAllFiguresRegardlessOfTheResult) {
   DiffReport quiet = twenty_seconds(), loud = twenty_seconds();
   quiet.looked_at = loud.looked_at = 100;
   quiet.level = 0.05 / 100;
@@ -53,7 +53,7 @@ TEST(Power, TheLevelIsThatOfAllFiguresWhateverWasFound) {
             power_of(twenty_seconds(), of(1, 0.0141), 0.02).detected);
 }
 
-TEST(Power, NothingIsSaidOfNothing) {
+TEST(Power, EmptyFiguresHaveNoPower) {
   const Power power = power_of(twenty_seconds(), of(0, 0), 0.01);
   EXPECT_EQ(power.detected, 0);
   EXPECT_EQ(power.runs, 0u);

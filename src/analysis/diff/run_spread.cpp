@@ -35,7 +35,7 @@ bool has_phases(const UnionTree& tree, std::size_t first_piece, std::size_t piec
     apart += std::fabs(a / first - b / second) / 2;
     const double share = (a + b) / (first + second);
     const double variance = share * (1 - share) * weight * (1 / first + 1 / second);
-    // The mean distance of a normal distribution from its middle.
+    // The mean absolute deviation of a normal distribution.
     by_chance += std::sqrt(2 * std::fmax(variance, 0.0) / std::numbers::pi) / 2;
   }
   return apart - by_chance > kDiffers;
@@ -93,7 +93,7 @@ double spread_of_losses(double lost_share) {
 
 namespace {
 
-// Of each place the part of all it has, with what it calls, that lies in places of which `takes` is true.
+// For each place: the part of its total that lies in places for which `takes` is true.
 template <class Takes>
 std::vector<double> parts_in(const UnionTree& tree, const Takes& takes) {
   // Parents have smaller numbers than their children.
@@ -110,7 +110,7 @@ std::vector<double> parts_in(const UnionTree& tree, const Takes& takes) {
     all[tree.nodes[node].parent] += all[node];
     part[tree.nodes[node].parent] += part[node];
   }
-  // Recursion counts more than once on both sides of the ratio.
+  // Recursion counts more than once in both parts of the ratio.
   std::vector<double> parts(tree.places.size() + 1), wholes(tree.places.size() + 1);
   for (std::size_t node = 0; node < tree.nodes.size(); ++node) {
     const std::size_t at = tree.nodes[node].place == kNoPlace ? tree.places.size() : tree.nodes[node].place;
@@ -121,7 +121,7 @@ std::vector<double> parts_in(const UnionTree& tree, const Takes& takes) {
   return parts;
 }
 
-// Files on disks, whatever is done with them, and memory that is written to or read from them.
+// Any access to files on disks, and memory written to or read from them.
 bool is_of_device(Cause cause) {
   switch (cause) {
     case Cause::kFileRead:

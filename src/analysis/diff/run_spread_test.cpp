@@ -7,7 +7,8 @@
 namespace fathom::analysis {
 namespace {
 
-// 1,000 samples over 20 s in the functions a and b; `later`: how many of each hundred of the second half are in b.
+// 1,000 samples over 20 s in the functions a and b; `later`: how many of each hundred in the second half are
+// in b.
 model::Profile program(int later) {
   HandMade hand;
   hand.profile.meta.end_ns = hand.profile.meta.start_ns + 20'000'000'000;
@@ -40,12 +41,12 @@ TEST(RunSpread, AProgramThatDoesTheSameAllTheTimeHasNoPhases) {
       << "samples that count for so many differ by chance";
 }
 
-TEST(RunSpread, OfARunThatIsOnePieceNothingIsKnown) {
+TEST(RunSpread, ARunOfOnePieceIsAssumedToHavePhases) {
   const model::Profile steady = program(20);
   EXPECT_TRUE(has_phases(tree_of(steady, 1), 0, 1, 1));
 }
 
-TEST(RunSpread, PhasesOthersAndWaitsForACpuAddToWhatIsAssumed) {
+TEST(RunSpread, PhasesOtherProgramsAndWaitsForACpuAddToTheAssumedSpread) {
   model::Profile profile = program(20);
   const auto assumed = [&](bool phases) {
     RunScale scale;
@@ -61,14 +62,15 @@ TEST(RunSpread, PhasesOthersAndWaitsForACpuAddToWhatIsAssumed) {
   EXPECT_DOUBLE_EQ(assumed(false).own_spread, kRunToRun) << "its pieces show what others do to it";
   EXPECT_GT(assumed(true).own_spread, kRunToRunOfPhases);
   profile.meta.facts["cpu_wait_ms"] = "1000";
-  profile.quality.expected_samples = 1.0 * profile.meta.frequency_hz;  // a second, so half of it was waited
+  profile.quality.expected_samples = 1.0 * profile.meta.frequency_hz;  // per second, so half of the time was
+                                                                       // waiting
   EXPECT_GE(assumed(false).own_spread, kSpreadOfShares / 2);
   EXPECT_GE(assumed(false).kernel_spread, kSpreadOfKernel / 2);
   profile.meta.facts["cpu_wait_ms"] = "60000";
   EXPECT_LE(assumed(true).kernel_spread, kMostSpreadOfKernel) << "what others did does not hide every factor";
 }
 
-TEST(RunSpread, WhatTheKernelTookIsAPartOfAllThatCallsIt) {
+TEST(RunSpread, KernelTimeCountsForAllOfItsCallers) {
   const model::Profile profile = program(20);
   const UnionTree tree = tree_of(profile, 20);
   const std::vector<double> parts = kernel_parts(tree);

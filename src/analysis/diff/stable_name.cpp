@@ -15,13 +15,14 @@ bool is_word(char c) {
   return is_digit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
 }
 
-// The position behind the digits that begin at `at`.
+// The position after the digits that begin at `at`.
 std::size_t behind_digits(std::string_view text, std::size_t at) {
   while (at < text.size() && is_digit(text[at])) ++at;
   return at;
 }
 
-// What compilers append to a symbol that they have split, copied or made local. A number follows some of them.
+// Suffixes that compilers append to a symbol that they split, copied or made local. Some have a number after
+// them.
 constexpr std::array<std::string_view, 12> kSuffixes = {".llvm",  ".part",     ".cold", ".constprop",
                                                         ".isra",  ".lto_priv", ".lto",  ".localalias",
                                                         ".clone", ".resolver", ".warm", ".hot"};
@@ -29,21 +30,21 @@ constexpr std::array<std::string_view, 12> kSuffixes = {".llvm",  ".part",     "
 // The length of such a suffix at the end of `name`, with its numbers; 0 without one.
 std::size_t suffix_length(std::string_view name) {
   std::size_t end = name.size();
-  for (;;) {  // ".12" and ".12.3", as far as they go
+  for (;;) {  // ".12" and ".12.3", all of them
     std::size_t start = end;
     while (start > 0 && is_digit(name[start - 1])) --start;
     if (start == end || start == 0 || name[start - 1] != '.') break;
     end = start - 1;
   }
   for (const std::string_view suffix : kSuffixes) {
-    // Something must be left: ".cold" alone is a name.
+    // Something must remain: ".cold" alone is a name.
     if (end > suffix.size() && name.substr(0, end).ends_with(suffix))
       return name.size() - end + suffix.size();
   }
   return 0;
 }
 
-// "::h" and sixteen hexadecimal digits, which the demanglers of other tools leave.
+// "::h" and sixteen hexadecimal digits, which other tools' demanglers keep.
 bool ends_in_rust_hash(std::string_view name) {
   constexpr std::size_t kLength = 19;
   if (name.size() <= kLength || name.substr(name.size() - kLength, 3) != "::h") return false;
@@ -57,7 +58,7 @@ std::string_view without_ends(std::string_view name) {
   for (;;) {
     const std::size_t before = name.size();
     if (const std::size_t length = suffix_length(name); length != 0) name.remove_suffix(length);
-    if (name.ends_with(']')) {  // libiberty's words for the same
+    if (name.ends_with(']')) {  // libiberty's spelling of the same
       if (const std::size_t at = name.rfind(" [clone "); at != std::string_view::npos && at != 0)
         name = name.substr(0, at);
     }
@@ -72,16 +73,16 @@ std::string_view without_ends(std::string_view name) {
   }
 }
 
-// Behind "[1f2e]" at `at`: the number of a crate, which follows its name.
+// The position after "[1f2e]" at `at`: the number of a crate, which comes after its name.
 std::size_t behind_crate_number(std::string_view name, std::size_t at) {
   if (name[at] != '[' || at == 0 || !is_word(name[at - 1])) return at;
   std::size_t end = at + 1;
   while (end < name.size() && is_hex(name[end])) ++end;
-  constexpr std::size_t kLeast = 4;  // "[12]" may be the size of an array
+  constexpr std::size_t kLeast = 4;  // "[12]" may be an array size
   return end < name.size() && name[end] == ']' && end - at - 1 >= kLeast ? end + 1 : at;
 }
 
-// Behind "-1.38.0" or "-1.38.0+zstd" at `at`, a version as packages have it in a path: up to the next slash.
+// The position after "-1.38.0" or "-1.38.0+zstd" at `at`, a package version in a path: up to the next slash.
 std::size_t behind_version(std::string_view name, std::size_t at) {
   if (name[at] != '-' || at + 1 >= name.size() || !is_digit(name[at + 1])) return at;
   std::size_t end = behind_digits(name, at + 1);
@@ -94,7 +95,7 @@ std::size_t behind_version(std::string_view name, std::size_t at) {
   return slash;
 }
 
-// Behind "-6f17d22bba15001f" at `at`: the hash of a registry's folder.
+// The position after "-6f17d22bba15001f" at `at`: the hash of a registry's folder.
 std::size_t behind_folder_hash(std::string_view name, std::size_t at) {
   constexpr std::size_t kDigits = 16;
   if (name[at] != '-' || at + kDigits + 1 >= name.size() || name[at + kDigits + 1] != '/') return at;
@@ -137,7 +138,7 @@ std::string one_pass(std::string_view name) {
       continue;
     }
     const bool starts_word = i == 0 || !is_word(name[i - 1]);
-    if (starts_word && name.substr(i).starts_with("$_")) {  // a lambda of clang
+    if (starts_word && name.substr(i).starts_with("$_")) {  // a lambda, as clang names it
       out += "$_";
       i = behind_digits(name, i + 2);
       continue;
@@ -150,7 +151,7 @@ std::string one_pass(std::string_view name) {
     if (starts_word && name.substr(i).starts_with("0x")) {
       std::size_t end = i + 2;
       while (end < name.size() && (is_hex(name[end]) || (name[end] >= 'A' && name[end] <= 'F'))) ++end;
-      constexpr std::size_t kAddress = 5;  // fewer digits are a constant, and may tell two functions apart
+      constexpr std::size_t kAddress = 5;  // shorter numbers are constants, and may distinguish two functions
       out += name.substr(i, end - i >= 2 + kAddress ? 2 : end - i);
       i = end;
       continue;
@@ -164,7 +165,7 @@ std::string one_pass(std::string_view name) {
 
 std::string stable_name(std::string_view name) {
   std::string out = one_pass(name);
-  // What was taken away may bring another ending to light. Each round is shorter, so there is a last one.
+  // Removing one suffix may expose another. Each round shortens the name, so the loop ends.
   for (std::string next = one_pass(out); next.size() < out.size(); next = one_pass(out))
     out = std::move(next);
   return out.empty() ? std::string(name) : out;

@@ -9,7 +9,7 @@
 namespace fathom::analysis {
 namespace {
 
-TEST(StableName, LosesWhatABuildNumbersAnew) {
+TEST(StableName, LosesNumbersThatChangeWithEachBuild) {
   const std::vector<std::pair<std::string, std::string>> cases = {
       {"core::fmt::write::h0123456789abcdef", "core::fmt::write"},
       {"parse.llvm.1234567890123", "parse"},
@@ -34,7 +34,7 @@ TEST(StableName, LosesWhatABuildNumbersAnew) {
   for (const auto& [name, stable] : cases) EXPECT_EQ(stable_name(name), stable) << name;
 }
 
-TEST(StableName, KeepsWhatTellsFunctionsApart) {
+TEST(StableName, KeepsPartsThatDistinguishFunctions) {
   for (const std::string name :
        {"std::vector<int>::push_back(int)", "std::vector<long>::push_back(long)", "operator<<", "main",
         "<reth::Pool as Api>::go", "memcpy@plt", "a[12]", "f(int [16])", "sha256_block", "utf8-2", "",
@@ -42,7 +42,7 @@ TEST(StableName, KeepsWhatTellsFunctionsApart) {
     EXPECT_EQ(stable_name(name), name);
 }
 
-TEST(StableName, IsStableAndNeverLongerWhateverTheBytes) {
+TEST(StableName, IsStableAndNeverLongerForAnyBytes) {
   std::mt19937 random(7);
   const std::string alphabet = ".:#{}[]<>$_'@-/ 0123456789abcdefhxlambdllvmcoldpart\n\xff";
   for (int i = 0; i < 20'000; ++i) {
@@ -55,7 +55,7 @@ TEST(StableName, IsStableAndNeverLongerWhateverTheBytes) {
   }
 }
 
-TEST(StableModule, HasNoVersion) {
+TEST(StableModule, LosesItsVersion) {
   EXPECT_EQ(stable_module("libssl.so.1.1"), "libssl.so");
   EXPECT_EQ(stable_module("libLLVM-14.so.1"), "libLLVM.so");
   EXPECT_EQ(stable_module("libc.so.6"), "libc.so");
@@ -65,7 +65,7 @@ TEST(StableModule, HasNoVersion) {
   EXPECT_EQ(stable_module("a.so.txt"), "a.so.txt");
 }
 
-TEST(StableThread, HasNoNumbers) {
+TEST(StableThread, LosesItsNumbers) {
   EXPECT_EQ(stable_thread("io_thd_3"), "io_thd_#");
   EXPECT_EQ(stable_thread("[thread 4711]"), "[thread #]");
   EXPECT_EQ(stable_thread("redis-server"), "redis-server");

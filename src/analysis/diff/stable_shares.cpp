@@ -20,7 +20,7 @@ void StableShares::halve() {
 
 void StableShares::add(std::uint64_t time_ns, std::uint32_t leaf, std::int64_t value) {
   while (time_ns / piece_ns_ >= kMostPieces) {
-    // A first sample that comes very late has nothing before it to merge.
+    // If the first sample comes very late, there is nothing earlier to merge.
     if (pieces_.empty())
       piece_ns_ *= 2;
     else
@@ -50,7 +50,7 @@ std::vector<KnownShare> StableShares::top(
   }
   if (all < kLeastSamples) return {};
   const std::vector<RunScale> scale{
-      {.pieces = count, .weight = 1, .of_whole = true, .own_spread = 0}};  // of this run alone
+      {.pieces = count, .weight = 1, .of_whole = true, .own_spread = 0}};  // describes this run alone
   std::vector<std::pair<std::uint64_t, Figure>> figures;
   for (const auto& [function, values] : functions)
     figures.emplace_back(function, figure_of(values, wholes, scale));
@@ -59,7 +59,7 @@ std::vector<KnownShare> StableShares::top(
   });
   figures.resize(std::min(figures.size(), most));
   std::vector<KnownShare> shares;
-  // So many are looked at together that one in twenty would be wrong by itself.
+  // So many are judged together that one in twenty would be wrong otherwise.
   Judge judge(0.05 / static_cast<double>(figures.size()));
   for (const auto& [function, figure] : figures) {
     Change width = change_between(Figure{.freedom = figure.freedom, .runs = 1}, figure);

@@ -22,7 +22,7 @@ void add_run(StableShares& shares, std::uint64_t from_s, std::uint64_t to_s, dou
     for (std::uint64_t i = 0; i < 1'000; ++i) shares.add(second * kS + i * 1'000'000, first(random) ? 1 : 2);
 }
 
-TEST(StableShares, TheyAreKnownTheBetterTheLongerItTakes) {
+TEST(StableShares, IntervalsShrinkAsTheRecordingGetsLonger) {
   StableShares shares;
   std::mt19937 random(1);
   add_run(shares, 0, 9, 0.3, random);
@@ -32,7 +32,7 @@ TEST(StableShares, TheyAreKnownTheBetterTheLongerItTakes) {
   ASSERT_EQ(early.size(), 2);
   EXPECT_EQ(early[0].function, 2);
   EXPECT_NEAR(early[1].share, 0.3, 0.02);
-  // Two are looked at, so each is as sure as 97.5 %: 2.24 standard deviations.
+  // Two are judged, so each interval holds at 97.5 %: 2.24 standard deviations.
   EXPECT_NEAR(early[1].half_width, 2.24 * std::sqrt(0.3 * 0.7 / 10'000), 0.0005);
   add_run(shares, 10, 40, 0.3, random);
   const auto late = shares.top(40 * kS, 10, itself);
@@ -49,7 +49,7 @@ TEST(StableShares, PhasesMakeThemUncertain) {
   EXPECT_GT(phases.top(20 * kS, 1, itself)[0].half_width, 5 * even.top(20 * kS, 1, itself)[0].half_width);
 }
 
-TEST(StableShares, LeavesOfOneFunctionAreOne) {
+TEST(StableShares, LeavesOfOneFunctionAreAddedUp) {
   StableShares shares;
   std::mt19937 random(3);
   add_run(shares, 0, 12, 0.3, random);
@@ -59,12 +59,12 @@ TEST(StableShares, LeavesOfOneFunctionAreOne) {
   EXPECT_LT(top[0].half_width, 0.001);
 }
 
-TEST(StableShares, ALongRecordingKeepsWhatItSaw) {
+TEST(StableShares, ALongRecordingKeepsItsEarlySamples) {
   StableShares shares;
   for (std::uint64_t second = 0; second < 1'000; ++second) shares.add(second * kS, second < 250 ? 1 : 2, 4);
   const auto top = shares.top(1'000 * kS, 10, itself);
   ASSERT_EQ(top.size(), 2);
-  // 16 s are a piece by now; the last one is not whole yet, and is left out.
+  // A piece is 16 s long by now; the last one is incomplete and is left out.
   EXPECT_DOUBLE_EQ(top[1].share, 250.0 / 992);
   StableShares late;
   late.add(10'000 * kS, 1);

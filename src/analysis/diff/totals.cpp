@@ -19,10 +19,10 @@ namespace {
 using model::Metric;
 
 constexpr double kLevel = 0.05;
-// Of how long equal runs take: files that are cached or not, timers, peers.
+// For the duration of equal runs: cached files or not, timers, peers.
 constexpr double kRunToRunOfWall = 0.05;
-constexpr std::size_t kMostFunctions = 3;  // that were counted
-// A peak between two readings is not seen, so a few of them do not tell.
+constexpr std::size_t kMostFunctions = 3;  // counted functions
+// A peak between two readings is missed, so a few readings do not show it.
 constexpr std::size_t kLeastReadings = 5;
 
 std::vector<const DiffRun*> joined(const std::vector<DiffRun>& base, const std::vector<DiffRun>& fresh) {
@@ -32,7 +32,7 @@ std::vector<const DiffRun*> joined(const std::vector<DiffRun>& base, const std::
   return runs;
 }
 
-// How totals that no report has are made comparable, as those of CPU time are.
+// How totals without a report of their own are normalized: like CPU time.
 Normalization common_measure(const std::vector<const DiffRun*>& runs) {
   const auto all = [&](const auto& holds) {
     return std::all_of(runs.begin(), runs.end(), [&](const DiffRun* run) { return holds(*run); });
@@ -62,7 +62,7 @@ class Maker {
                                [&](const DiffRun* run) { return run->profile == runs_.front()->profile; });
   }
 
-  // Of a recording that someone ended, the length is that one's choice.
+  // If a person ended the recording, that person chose its length.
   void add_wall(std::vector<Total>& totals) const {
     if (per_ == Normalization::kPerSecond) return;
     std::vector<double> values;
@@ -115,7 +115,8 @@ class Maker {
     totals.insert(totals.end(), found.begin(), found.end());
   }
 
-  // How often threads waited is the program's, as far as it is not a matter of who is faster; how long is the machine's, too.
+  // The number of waits depends mostly on the program, apart from races; their length also depends on the
+  // machine.
   void add_waits(std::vector<Total>& totals) const {
     constexpr double kSpreadOfCounts = 0.05, kLeastWaits = 10;
     std::map<Cause, std::vector<WaitSum>> causes;
@@ -141,7 +142,7 @@ class Maker {
       for (std::size_t run = 0; run < runs_.size(); ++run) {
         counts.push_back(sums[run].waits());
         const double busy = cpu_wait_share(*runs_[run]->profile);
-        // Waits come one by one, as samples do; of those that were not walked the number is an estimate.
+        // Waits arrive one by one, like samples; the number of waits without a stack is an estimate.
         const double estimated = sums[run].waits() > 0 ? sums[run].waits_error() / 2 / sums[run].waits() : 0;
         RunScale scale = exact(*runs_[run], std::hypot(kSpreadOfCounts, kSpreadOfWaits * busy, estimated));
         scale.weight = 1;
@@ -165,7 +166,7 @@ class Maker {
     for (const DiffRun* run : runs_) {
       RunScale scale = exact(*run, kRunToRunOfWaits);
       if (!make_rate(scale, *run)) return;
-      if (per_ == Normalization::kPerSecond) scale.factor *= 1e-9;  // of one thread, all the time
+      if (per_ == Normalization::kPerSecond) scale.factor *= 1e-9;  // of one thread, permanently
       scales.push_back(scale);
     }
     Total queue = total_of(TotalKind::kQueue, queued, scales, base_runs_);
@@ -206,7 +207,7 @@ class Maker {
     return scale;
   }
 
-  // False where a rate is asked for and no clock says of which time.
+  // False if the figure is a rate and no clock gives the time.
   bool make_rate(RunScale& scale, const DiffRun& run) const {
     if (per_ != Normalization::kPerSecond) return true;
     const double seconds = window_of(run).seconds();
@@ -218,7 +219,7 @@ class Maker {
     double highest = 0;
     std::size_t moments = 0;
   };
-  // Of all processes that the selection takes, together.
+  // For all processes in the selection together.
   static Readings rss_of(const DiffRun& run) {
     static constexpr std::string_view kParts[] = {"memory.rss", "memory.rss_anon", "memory.rss_file",
                                                   "memory.rss_shmem"};
@@ -247,7 +248,8 @@ class Maker {
       double& value = now[all[i].series];
       sum += all[i].value - value;
       value = all[i].value;
-      if (i + 1 < all.size() && all[i + 1].time_ns == all[i].time_ns) continue;  // one look at all parts
+      // Add up all parts of one moment.
+      if (i + 1 < all.size() && all[i + 1].time_ns == all[i].time_ns) continue;
       readings.highest = std::max(readings.highest, sum);
       ++readings.moments;
     }

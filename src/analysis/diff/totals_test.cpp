@@ -31,8 +31,9 @@ bool fails(const model::Profile& base, const model::Profile& fresh, const char* 
   return !failures_of(compare_sides(base, fresh, options), parse_fail_condition(condition).value()).empty();
 }
 
-// Nine samples in ten may be missing: what the clock says does not change, and functions are shares of it.
-TEST(Totals, AreTheClocksHoweverManySamplesArrived) {
+// Up to nine samples in ten may be missing: the clock's total does not change, and functions are shares of
+// it.
+TEST(Totals, ComeFromTheClockForAnyNumberOfSamples) {
   for (const double sampled : {1.0, 0.5, 0.1}) {
     const model::Profile base = measured_run({.cpu_s = 2, .hot = 0.5, .sampled = sampled});
     const model::Profile fresh = measured_run({.cpu_s = 3, .hot = 0.6});
@@ -51,9 +52,9 @@ TEST(Totals, AreTheClocksHoweverManySamplesArrived) {
   }
 }
 
-// On a machine with ten times as many threads as CPUs slowdowns of 2.3 to 50 times passed as noise: what is assumed of
-// neighbours was a part of the larger side, and grew with it.
-TEST(Totals, NoLoadHidesAFactorOfTheCpuTime) {
+// On a machine with ten times as many threads as CPUs, slowdowns of 2.3 to 50 times passed as noise: the
+// assumed effect of other programs was a fraction of the larger side, and grew with it.
+TEST(Totals, NoLoadHidesAFactorInTheCpuTime) {
   for (const double waited : {0.0, 0.3, 0.9, 0.97}) {
     for (const double factor : {1.5, 2.0, 2.3, 10.0, 50.0}) {
       const model::Profile base = measured_run({.cpu_s = 1, .waited = waited});
@@ -61,23 +62,23 @@ TEST(Totals, NoLoadHidesAFactorOfTheCpuTime) {
       EXPECT_TRUE(fails(base, fresh, "total > +5%")) << factor << " times, waited " << waited;
       EXPECT_TRUE(fails(fresh, base, "total < -5%")) << factor << " times less, waited " << waited;
       EXPECT_FALSE(fails(base, base, "total > +5%")) << "waited " << waited;
-      if (factor >= 2) {  // neighbours do not slow every function alike
+      if (factor >= 2) {  // other programs do not slow all functions alike
         EXPECT_TRUE(fails(base, fresh, "total > +5% : ^hot$")) << factor << " times, waited " << waited;
       }
     }
   }
 }
 
-TEST(Totals, AFewPerCentAreNoiseOnABusyMachineAndNoneOnAFreeOne) {
+TEST(Totals, AFewPercentAreNoiseOnABusyMachineAndAChangeOnAFreeOne) {
   const model::Profile base = measured_run({.cpu_s = 4}), fresh = measured_run({.cpu_s = 4.3});
   EXPECT_TRUE(fails(base, fresh, "total > +5%"));
   const model::Profile busy_base = measured_run({.cpu_s = 4, .waited = 0.9});
   EXPECT_FALSE(fails(busy_base, measured_run({.cpu_s = 4.3, .waited = 0.9}), "total > +5%"));
 }
 
-// What an attached recording used of a CPU is what others left it: a rate that fell, or a base that was held back, tells
-// of them. Beyond what they can have done it does tell.
-TEST(Totals, ARateOfAStarvedProgramIsComparedWithWhatItWanted) {
+// The CPU use of an attached recording is what other programs left to it: a lower rate, or a base that was
+// held back, may be their effect. A change beyond that is real.
+TEST(Totals, ARateOfAStarvedProgramIsComparedWithItsDemand) {
   const auto attached = [](double cpu_s, double waited) {
     return measured_run({.cpu_s = cpu_s, .waited = waited, .whole_run = false});
   };
@@ -87,7 +88,7 @@ TEST(Totals, ARateOfAStarvedProgramIsComparedWithWhatItWanted) {
   };
   for (const Row& row : std::vector<Row>{{2, 0, 8, 0, true, false},
                                          {2, 0.8, 8, 0, false, false},   // base wanted up to 10 s
-                                         {2, 0.1, 8, 0.8, true, false},  // new wanted more still
+                                         {2, 0.1, 8, 0.8, true, false},  // new wanted even more
                                          {8, 0, 2, 0, false, true},
                                          {8, 0, 2, 0.8, false, false},  // new wanted up to 10 s
                                          {8, 0.8, 2, 0.1, false, true}}) {
@@ -98,7 +99,7 @@ TEST(Totals, ARateOfAStarvedProgramIsComparedWithWhatItWanted) {
   }
 }
 
-TEST(Totals, WallTimeIsOfWholeRunsAndWhatOthersDelayedIsNoChange) {
+TEST(Totals, WallTimeNeedsWholeRunsAndDelaysByOtherProgramsAreNoChange) {
   const model::Profile free = measured_run({.cpu_s = 2}), held = measured_run({.cpu_s = 2, .waited = 0.8}),
                        slow = measured_run({.cpu_s = 20});
   const std::vector<Total> of_delay = totals_between(free, held), of_change = totals_between(free, slow);
@@ -110,7 +111,7 @@ TEST(Totals, WallTimeIsOfWholeRunsAndWhatOthersDelayedIsNoChange) {
   EXPECT_EQ(find(totals_between(attached, attached), TotalKind::kWall), nullptr);
 }
 
-TEST(Totals, SharesHaveATotalBesideThem) {
+TEST(Totals, SharesComeWithATotal) {
   DiffOptions options;
   options.normalization = Normalization::kShare;
   const std::vector<Total> totals =
@@ -122,7 +123,7 @@ TEST(Totals, SharesHaveATotalBesideThem) {
   EXPECT_TRUE(cpu->change.beyond_noise);
 }
 
-TEST(Totals, CallsAreCountedAndNotSampled) {
+TEST(Totals, CallsAreCountedNotSampled) {
   const auto counted = [](std::uint64_t calls) {
     model::Profile profile = measured_run({});
     model::Calls row;
@@ -141,7 +142,7 @@ TEST(Totals, CallsAreCountedAndNotSampled) {
   EXPECT_TRUE(calls->change.beyond_noise);
 }
 
-TEST(Totals, ARatioIsFoundBetweenItsEndsAndTheOtherWayRoundIsItsInverse) {
+TEST(Totals, ARatioLiesInItsIntervalAndExchangingTheSidesInvertsIt) {
   for (const double base_s : {0.1, 1.0, 3.7}) {
     for (const double new_s : {0.1, 0.5, 5.0}) {
       for (const double waited : {0.0, 0.5}) {
@@ -166,8 +167,8 @@ TEST(Totals, ASideWithNothingHasNoRatio) {
   EXPECT_FALSE(ratio_of({.base = 1e-300, .fresh = 1e300}));
 }
 
-// Peaks between two readings are not seen.
-TEST(Totals, APeakOfFewReadingsIsNotCompared) {
+// Peaks between two readings are missed.
+TEST(Totals, APeakFromFewReadingsIsNotCompared) {
   const auto with_rss = [](int readings, double highest) {
     model::Profile profile = measured_run({});
     model::Builder builder(profile);
@@ -187,12 +188,12 @@ TEST(Totals, APeakOfFewReadingsIsNotCompared) {
   }
 }
 
-// A server whose load came in bursts was compared per request with an error of the bursts.
-TEST(Totals, AUnitOfWorkCostsTheSameHoweverEvenTheLoadWas) {
+// A comparison per request of a server with bursts of load had the error of the bursts.
+TEST(Totals, AUnitOfWorkCostsTheSameUnderAnyLoad) {
   model::Profile uneven = measured_run({.cpu_s = 4, .whole_run = false});
   for (model::Sample& sample : uneven.samples)
     sample.time_ns =
-        uneven.meta.start_ns + (sample.time_ns - uneven.meta.start_ns) / 2;  // idle from the middle on
+        uneven.meta.start_ns + (sample.time_ns - uneven.meta.start_ns) / 2;  // idle in the second half
   DiffRun run;
   run.profile = &uneven;
   const double per_second = make_diff({run}, {run}, {}).value().whole.error / 0.4;
@@ -202,8 +203,8 @@ TEST(Totals, AUnitOfWorkCostsTheSameHoweverEvenTheLoadWas) {
   EXPECT_LT(of_work, 0.1);
 }
 
-// Of what was lost nobody knows whose it was; a total of a clock does not mind.
-TEST(Totals, LossesWidenEveryFunctionAndNotTheClock) {
+// Lost samples may belong to any function; they do not affect a clock's total.
+TEST(Totals, LossesWidenEveryFunctionButNotTheClock) {
   double before = -1;
   for (const std::uint64_t lost : {0u, 20u, 200u, 1000u}) {
     model::Profile base = measured_run({}), fresh = base;

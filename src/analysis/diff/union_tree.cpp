@@ -22,11 +22,10 @@
 namespace fathom::analysis {
 namespace {
 
-constexpr std::string_view kProgram =
-    "[program]";  // the key of the program itself, whatever its file is called
+constexpr std::string_view kProgram = "[program]";  // the key of the program itself, for any file name
 
-// The file of a function that has an address instead of a name, "[libx.so.1+0x10]" or, where its bounds are known,
-// "libx.so.1@fde+0x10"; "" of every other name.
+// The file of a function that has an address instead of a name, "[libx.so.1+0x10]" or, if its bounds are
+// known, "libx.so.1@fde+0x10"; "" for every other name.
 std::string file_of_address(std::string_view name) {
   if (const auto nameless = model::nameless_function(name)) return std::string(nameless->module);
   const std::size_t address = name.rfind("+0x");
@@ -34,7 +33,7 @@ std::string file_of_address(std::string_view name) {
                                                                : "";
 }
 
-// What a module is called in all runs, and whether addresses in it mean the same in all of them.
+// A module's common name in all runs, and whether its addresses mean the same in all of them.
 class ModuleKeys {
  public:
   explicit ModuleKeys(const std::vector<UnionRun>& runs) {
@@ -55,30 +54,30 @@ class ModuleKeys {
     name_codes();
   }
 
-  // "": modules are not told apart.
+  // "": modules are not distinguished.
   std::string key_of(const model::Profile& profile, const TreeModule& module) const {
     if (module.name == kCauseModule) return module.name;
-    // Text of other tools names a function and no file, or a file of another name.
+    // Text of other tools contains a function's name without a file, or with another name for it.
     if (names_only_) return "";
     if (module.kind == model::ModuleKind::kFile && !profile.processes.empty() &&
         profile.strings[profile.processes.front().executable] == module.path && !module.path.empty())
       return std::string(kProgram);
     return stable_module(module.name);
   }
-  // One file: an address is the same code everywhere.
+  // One file: an address means the same code everywhere.
   bool is_one_build(const std::string& key) const {
     const auto found = builds_.find(key);
     return found != builds_.end() && found->second.size() == 1 && !found->second.begin()->empty();
   }
-  // What a function without a name is called in all builds of its module; null where not each of them has one function
-  // with this code.
+  // The common name of a nameless function in all builds of its module; null unless each build has exactly
+  // one function with this code.
   const std::string* name_of_code(const std::string& key, std::uint64_t code) const {
     const auto found = names_.find({key, code});
     return code == 0 || found == names_.end() ? nullptr : &found->second;
   }
 
  private:
-  // The vdso is in no file and has no build id; each kernel brings one.
+  // The vdso is in no file and has no build id; each kernel has its own.
   static std::string build_of(const model::Profile& profile, const model::Module& module) {
     const std::string_view id = profile.strings[module.build_id];
     const auto kernel = profile.meta.facts.find("kernel");
@@ -87,7 +86,7 @@ class ModuleKeys {
                : std::string(id);
   }
 
-  using Code = std::pair<std::string, std::uint64_t>;  // of the module with this key
+  using Code = std::pair<std::string, std::uint64_t>;  // in the module with this key
 
   void find_codes(const UnionRun& run) {
     const model::Profile& profile = *run.profile;
@@ -105,26 +104,27 @@ class ModuleKeys {
     }
   }
 
-  // Two functions of one build that look alike without the addresses in them are not told apart, and match none.
+  // Two functions of one build that only differ in addresses cannot be told apart, so they match none.
   void name_codes() {
     for (const auto& [code, builds] : functions_) {
       if (builds.size() != builds_[code.first].size()) continue;
       const bool alone = std::all_of(builds.begin(), builds.end(),
                                      [](const auto& build) { return build.second.size() == 1; });
       if (!alone || builds.contains("")) continue;
-      // Every build has it, so also the one that comes first, in which no other function has this name.
+      // Every build has it, so the first build has it too, and no other function there has this name.
       names_.emplace(code, *builds.at(first_build_.at(code.first)).begin());
     }
   }
 
   std::map<std::string, std::set<std::string>> builds_;
   std::map<Code, std::map<std::string, std::set<std::string>>> functions_;  // their names, by build
-  std::map<std::string, std::string> first_build_;  // by module: that of the first run
+  std::map<std::string, std::string> first_build_;  // by module: the build in the first run
   std::map<Code, std::string> names_;
   bool names_only_ = false;
 };
 
-// As of the trees of one recording (call_tree.cpp): beyond it a tree is no use, and a recording made to harm asks for any size.
+// As in trees of one recording (call_tree.cpp): a larger tree is useless, and a malicious recording may ask
+// for any size.
 constexpr std::size_t kMostNodes = 16'000'000;
 constexpr std::uint64_t kMostSteps = 1'000'000'000;
 
@@ -180,7 +180,8 @@ class Union {
       throw std::length_error(
           "the call tree of both sides is too large: more than 16 million nodes, or a billion frames to place");
     UnionPlace& at = tree_.places[place];
-    // Called for real somewhere; or, whichever side is first, not the kernel's everywhere.
+    // A real call somewhere beats inlined; a kind other than kernel beats kernel. The order of the sides does
+    // not matter.
     if (at.kind == NodeKind::kInlined || (at.kind == NodeKind::kKernel && kind != NodeKind::kInlined))
       at.kind = kind;
     std::uint32_t* slot = slot_of(parent, place);
@@ -201,7 +202,7 @@ class Union {
   }
 
  private:
-  // The slot of that child, or the empty one where it belongs.
+  // The slot of that child, or the empty slot for it.
   std::uint32_t* slot_of(std::uint32_t parent, std::uint32_t place) {
     const std::uint64_t key = std::uint64_t{parent} << 32 | place;
     std::size_t at = ((key ^ (key >> 32)) * 0x9e3779b97f4a7c15u >> 20) & (slots_.size() - 1);
@@ -223,12 +224,13 @@ class Union {
   std::vector<std::uint32_t> first_child_, next_sibling_;  // by node; 0: none
   std::unordered_map<std::string, std::uint32_t> module_ids_, name_ids_;
   std::map<std::tuple<std::uint32_t, std::uint32_t, std::uint64_t>, std::uint32_t> place_ids_;
-  // A hash table of nodes, open addressing: their keys stand in the nodes, so it holds numbers only. 0: empty.
+  // A hash table of nodes with open addressing: the keys are in the nodes, so it holds numbers only. 0:
+  // empty.
   std::vector<std::uint32_t> slots_ = std::vector<std::uint32_t>(1024);
   std::uint64_t steps_ = 0;
 };
 
-// The places of one run's frames: keys are made once per function, not once per node.
+// The places of one run's frames: builds keys once per function, not once per node.
 class RunPlaces {
  public:
   RunPlaces(const UnionRun& run, Union& all)
@@ -239,7 +241,7 @@ class RunPlaces {
         all_(all),
         first_(profile_.frames.size(), kNoPlace),
         functions_(profile_.functions.size(), kNoPlace) {
-    // In the order of their names, so that what is joined does not depend on the order of a profile's tables.
+    // In name order, so that the result does not depend on the order of a profile's tables.
     std::vector<TreeModule> rows(profile_.modules.size());
     std::vector<std::uint32_t> order(rows.size());
     for (std::uint32_t i = 0; i < rows.size(); ++i) {
@@ -265,7 +267,7 @@ class RunPlaces {
     std::uint32_t place;
     NodeKind kind;
   };
-  // Innermost first; none of the heap tracer's frames, at least one of all others.
+  // Innermost first; no lines for the heap tracer's frames, at least one for all others.
   std::span<const Line> lines(model::FrameId id) {
     const model::Frame& frame = profile_.frames[id.value];
     if (left_out_ && frame.module == *left_out_) return {};
@@ -313,7 +315,7 @@ class RunPlaces {
     if (all_.keys().is_one_build(all_.module_key(module))) return all_.place_of(name, module, kind, false);
     if (const std::string* same = all_.keys().name_of_code(all_.module_key(module), code))
       return all_.place_of(*same, module, kind, false, true);
-    // The program is one whatever its file is called.
+    // The program is the same one for any file name.
     const bool program = all_.module_key(module) == kProgram;
     return all_.place_of("[unnamed in " + (program ? all_.module_name(module) : stable_module(file)) + "]",
                          module, kind, true);
@@ -326,7 +328,7 @@ class RunPlaces {
   Union& all_;
   std::vector<std::uint32_t> first_;      // by frame: row of lines_
   std::vector<std::uint32_t> functions_;  // by function: its place
-  std::vector<std::uint32_t> modules_;    // by module: that of the union
+  std::vector<std::uint32_t> modules_;    // by module: its row in the union
   std::vector<Line> lines_;
 };
 
@@ -335,20 +337,20 @@ void add_up(std::int64_t& sum, std::int64_t value) {
   if (__builtin_add_overflow(sum, value, &sum)) sum = value > 0 ? INT64_MAX : -INT64_MAX;
 }
 
-// What one run has at the nodes of the union.
+// One run's values at the nodes of the union.
 struct RunValues {
   struct Entry {
     std::uint32_t node = 0, piece = 0;
     std::int64_t value = 0;
   };
-  std::vector<Entry> entries;  // by node
-  std::vector<std::uint32_t>
-      first;  // by node, of those that were there: its first entry; one more row at the end
+  std::vector<Entry> entries;        // by node
+  std::vector<std::uint32_t> first;  // by node that existed then: its first entry; one more row at the end
   double effective = 0;
   std::uint64_t samples = 0;
 };
 
-// Enters the run's stacks, each row of the stack table once per root: stacks share their beginnings.
+// Enters the run's stacks, visiting each row of the stack table once per root: stacks share their outer
+// frames.
 RunValues enter(const UnionRun& run, Union& all) {
   const model::Profile& profile = *run.profile;
   const PieceSums sums = add_up_pieces(profile, run.options, run.cuts);
@@ -375,7 +377,7 @@ RunValues enter(const UnionRun& run, Union& all) {
       entered_for[0] = root;
     }
     path.clear();
-    // A leaf frame of which lines are left out is entered by hand.
+    // A leaf frame with skipped lines is entered separately.
     const bool cut = row.skip != 0 && row.stack != 0;
     std::uint32_t stack = cut ? profile.stacks[row.stack].parent.value : row.stack;
     for (; entered_for[stack] != root; stack = profile.stacks[stack].parent.value) path.push_back(stack);
@@ -394,7 +396,7 @@ RunValues enter(const UnionRun& run, Union& all) {
   RunValues values;
   values.effective = sums.effective;
   values.samples = sums.samples;
-  // A counting sort: the nodes are many and the entries more.
+  // A counting sort: there are many nodes and even more entries.
   values.first.assign(all.node_count() + 1, 0);
   for (const PieceSums::Entry& entry : sums.entries) ++values.first[node_of_row[entry.row] + 1];
   for (std::size_t i = 1; i < values.first.size(); ++i) values.first[i] += values.first[i - 1];
@@ -405,7 +407,8 @@ RunValues enter(const UnionRun& run, Union& all) {
   return values;
 }
 
-// Adds the run's values to the tables of the union. `first_piece`: of the run, among those of all.
+// Adds the run's values to the tables of the union. `first_piece`: the run's first piece, among the pieces of
+// all runs.
 class RunAdder {
  public:
   RunAdder(UnionTree& tree, const Union& all, const RunValues& values, std::size_t run,
@@ -428,7 +431,7 @@ class RunAdder {
     const UnionNode& node = tree_.nodes[entry.node];
     if (node.place == kNoPlace) return;
     tree_.place_self[node.place * tree_.pieces + first_ + entry.piece] += entry.value;
-    // A cause stands on the function that waited: the time is that function's own.
+    // A cause is a child of the function that waited: the time is that function's self time.
     const bool is_cause = node.kind == NodeKind::kCause && node.depth > 1;
     const std::uint32_t owner = is_cause ? tree_.nodes[node.parent].place : node.place;
     if (owner != node.place && !is_pseudo(owner))
@@ -439,8 +442,8 @@ class RunAdder {
     return tree_.places[place].kind == NodeKind::kThread || tree_.places[place].kind == NodeKind::kCause;
   }
 
-  // Totals by function need the sums below each node by piece. Held for all nodes they would be the largest thing in memory, so
-  // they are held for those of one path, from the root to where the walk is.
+  // Totals by function need the sums below each node by piece. For all nodes they would need more memory than
+  // anything else, so only those of one path are kept, from the root to the current node.
   void add_totals() {
     std::vector<std::uint32_t> on_path(tree_.places.size(), 0);
     struct Open {
@@ -453,7 +456,7 @@ class RunAdder {
       if (sums.size() < open.size() * pieces_) sums.resize(open.size() * pieces_);
       std::int64_t* own = sums.data() + (open.size() - 1) * pieces_;
       std::fill(own, own + pieces_, 0);
-      const bool known = node + 1 < values_.first.size();  // other runs have added nodes since
+      const bool known = node + 1 < values_.first.size();  // later runs have added nodes
       for (std::uint32_t i = known ? values_.first[node] : 0; known && i < values_.first[node + 1]; ++i)
         own[values_.entries[i].piece] += values_.entries[i].value;
       if (node != 0) ++on_path[tree_.nodes[node].place];
@@ -522,10 +525,10 @@ CallTree as_call_tree(const UnionTree& tree, const std::vector<std::int64_t>& se
   drawn.names = std::move(sorted);
   for (const std::string& module : tree.modules) drawn.modules.emplace_back().name = module;
 
-  // Nothing is drawn of what is worth nothing on both sides.
+  // Nodes without a value on either side are not drawn.
   std::vector<std::int64_t> total = self;
   for (std::size_t i = tree.nodes.size(); i-- > 1;) total[tree.nodes[i].parent] += total[i];
-  // Children of a node as one run of `order`; a vector for each would be the largest thing in memory.
+  // Children of a node as one range of `order`; a vector for each would need more memory than anything else.
   std::vector<std::uint32_t> first(tree.nodes.size() + 1, 0);
   for (std::size_t i = 1; i < tree.nodes.size(); ++i)
     if (total[i] > 0) ++first[tree.nodes[i].parent + 1];

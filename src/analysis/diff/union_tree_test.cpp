@@ -18,7 +18,7 @@ UnionRun one(const model::Profile& profile) {
   return {&profile, TreeOptions{}, {}};
 }
 
-// The values of all places of this name, without what they call, by run of one piece.
+// The self values of all places with this name, by run of one piece.
 std::vector<std::int64_t> self_of(const UnionTree& tree, const std::string& name) {
   std::vector<std::int64_t> sums(tree.pieces, 0);
   for (std::size_t place = 0; place < tree.places.size(); ++place) {
@@ -67,7 +67,7 @@ TEST(UnionTree, AFunctionInlinedOnOneSideIsOneFunction) {
   EXPECT_EQ(places_called(tree, "hash"), 1u);
 }
 
-TEST(UnionTree, SplitAndNumberedCopiesAreOneFunctionAndGenericsAreNot) {
+TEST(UnionTree, SplitAndNumberedCopiesAreOneFunctionButGenericInstancesAreNot) {
   OneFunction old_one, new_one;
   old_one.run({old_one.hand.frame(old_one.app, {"f.llvm.1"})}, 1);
   old_one.run({old_one.hand.frame(old_one.app, {"f.part.0"})}, 1);
@@ -79,7 +79,7 @@ TEST(UnionTree, SplitAndNumberedCopiesAreOneFunctionAndGenericsAreNot) {
   EXPECT_EQ(places_called(tree, "g<int>") + places_called(tree, "g<long>"), 2u);
 }
 
-TEST(UnionTree, AddressesAreMatchedInOneBuildOnly) {
+TEST(UnionTree, AddressesMatchOnlyWithinOneBuild) {
   for (const bool same : {true, false}) {
     OneFunction old_one, new_one;
     old_one.hand.profile.modules[old_one.app.value].build_id = old_one.hand.builder.string("aa");
@@ -98,7 +98,7 @@ TEST(UnionTree, AddressesAreMatchedInOneBuildOnly) {
   }
 }
 
-// Two builds of a stripped program in which every function has moved; `codes` by function of each.
+// Two builds of a stripped program in which every function has moved; `codes`: by function of each.
 struct StrippedBuild : OneFunction {
   std::vector<std::uint64_t> codes;
   explicit StrippedBuild(const std::string& build_id) {
@@ -112,7 +112,7 @@ struct StrippedBuild : OneFunction {
   UnionRun as_run() const { return {&hand.profile, TreeOptions{}, {}, codes}; }
 };
 
-TEST(UnionTree, TheVdsoIsOneBuildForEachKernel) {
+TEST(UnionTree, EachKernelHasItsOwnBuildOfTheVdso) {
   const auto with_kernel = [](const std::string& release) {
     OneFunction one;
     const auto vdso = one.hand.module("[vdso]", model::ModuleKind::kVdso, model::SymbolSource::kNone);
@@ -125,7 +125,7 @@ TEST(UnionTree, TheVdsoIsOneBuildForEachKernel) {
   EXPECT_EQ(places_called(build_union_tree({one(a), one(other)}), "[unnamed in [vdso]]"), 1u);
 }
 
-TEST(UnionTree, FunctionsWithoutNamesAreFoundByTheirCodeInAnotherBuild) {
+TEST(UnionTree, FunctionsWithoutNamesMatchTheirCodeInAnotherBuild) {
   StrippedBuild old_one("aa"), new_one("bb");
   old_one.run("100", 7, 3);
   old_one.run("200", 8, 4);
@@ -143,8 +143,9 @@ TEST(UnionTree, FunctionsWithoutNamesAreFoundByTheirCodeInAnotherBuild) {
   EXPECT_EQ(self_of(turned, "app@0x120"), (std::vector<std::int64_t>{5, 3}));
 }
 
-// What was left of a stripped program was gone in new and new there, as its file had another name.
-TEST(UnionTree, WhatIsUnmatchedOfAProgramIsOneRowWhateverItsFileIsCalled) {
+// The unmatched rest of a stripped program showed up as gone in base and as new in the other side, because
+// its file had another name.
+TEST(UnionTree, TheUnmatchedRestOfAProgramIsOneRowForAnyFileName) {
   OneFunction old_one("main", "server-old"), new_one("main", "server-new");
   for (OneFunction* side : {&old_one, &new_one})
     side->hand.profile.modules[side->app.value].path = side->hand.profile.processes[0].executable;
@@ -154,7 +155,7 @@ TEST(UnionTree, WhatIsUnmatchedOfAProgramIsOneRowWhateverItsFileIsCalled) {
   EXPECT_EQ(self_of(tree, "[unnamed in server-old]"), (std::vector<std::int64_t>{3, 5}));
 }
 
-TEST(UnionTree, FunctionsOfOneBuildThatLookAlikeMatchNone) {
+TEST(UnionTree, FunctionsThatLookAlikeInOneBuildMatchNone) {
   StrippedBuild old_one("aa"), new_one("bb");
   old_one.run("100", 7, 3);
   old_one.run("200", 7, 4);
@@ -163,7 +164,7 @@ TEST(UnionTree, FunctionsOfOneBuildThatLookAlikeMatchNone) {
   EXPECT_EQ(self_of(tree, "[unnamed in app]"), (std::vector<std::int64_t>{7, 5}));
 }
 
-TEST(UnionTree, OfThreeBuildsEachHasToHaveTheCode) {
+TEST(UnionTree, AllThreeBuildsMustHaveTheCode) {
   StrippedBuild first("aa"), second("bb"), third("cc");
   first.run("100", 7, 3);
   second.run("110", 7, 4);
@@ -175,7 +176,7 @@ TEST(UnionTree, OfThreeBuildsEachHasToHaveTheCode) {
   EXPECT_FALSE(matched(build_union_tree({first.as_run(), second.as_run(), third.as_run()})));
 }
 
-TEST(UnionTree, WhatIsGoneStays) {
+TEST(UnionTree, AFrameThatOneSideLacksStays) {
   OneFunction old_one, new_one;
   old_one.run({old_one.hand.frame(old_one.app, {"gone"})}, 3);
   new_one.run({new_one.hand.frame(new_one.app, {"added"})}, 5);
@@ -196,8 +197,8 @@ TEST(UnionTree, RecursionCountsOnce) {
   }
 }
 
-// Whatever the recordings: every value is somewhere, and the sums by node, function and module are those of the trees.
-TEST(UnionTree, SumsAreThoseOfTheRecordings) {
+// For any recordings: no value is missing, and the sums by node, function and module are those of the trees.
+TEST(UnionTree, SumsEqualThoseOfTheRecordings) {
   for (std::uint32_t seed = 1; seed <= 60; ++seed) {
     const model::Profile a = model::random_profile(seed), b = model::random_profile(seed + 1000);
     const UnionTree tree = build_union_tree({one(a), one(b)});
@@ -213,13 +214,13 @@ TEST(UnionTree, SumsAreThoseOfTheRecordings) {
       EXPECT_EQ(tree.whole[run], totals[run]) << seed;
       EXPECT_EQ(nodes, totals[run]) << seed;
       EXPECT_EQ(modules, places) << seed;
-      EXPECT_EQ(places + tree.node_self[run], totals[run]) << seed;  // the root's own have no place
+      EXPECT_EQ(places + tree.node_self[run], totals[run]) << seed;  // the root's self value has no place
     }
   }
 }
 
-// A tree of each piece is what the pieces of a run were made of before they were added up in one pass.
-TEST(UnionTree, PiecesAreThoseOfATreeEach) {
+// Before the single pass, each piece was a tree of its own; the result must be the same.
+TEST(UnionTree, PiecesEqualOneTreeEach) {
   using model::Metric;
   for (std::uint32_t seed = 1; seed <= 40; ++seed) {
     const model::Profile a = model::random_profile(seed), b = model::random_profile(seed + 1000);
@@ -245,7 +246,7 @@ TEST(UnionTree, PiecesAreThoseOfATreeEach) {
         EXPECT_EQ(tree.whole[piece], alone.total) << seed;
         effective[piece / 3] = std::min(kExact, effective[piece / 3] + alone.effective_samples);
         samples[piece / 3] += alone.samples;
-        // A union of the piece alone, with names as both profiles have them, has the same values.
+        // A union of the piece alone, with names as in both profiles, has the same values.
         const UnionTree single = build_union_tree({{&profile, part, {}}, {piece < 3 ? &b : &a, options, {}}});
         std::map<std::string, std::array<std::int64_t, 2>> expected, found;
         for (std::size_t place = 0; place < single.places.size(); ++place) {
@@ -270,8 +271,8 @@ TEST(UnionTree, PiecesAreThoseOfATreeEach) {
   }
 }
 
-// By function, against the table of an ordinary report.
-TEST(UnionTree, FunctionsAreWorthWhatAReportSays) {
+// By function, compared with the table of an ordinary report.
+TEST(UnionTree, FunctionsHaveTheValuesOfAReport) {
   for (std::uint32_t seed = 1; seed <= 60; ++seed) {
     const model::Profile profile = model::random_profile(seed);
     const UnionTree tree = build_union_tree({one(profile)});
@@ -290,7 +291,7 @@ TEST(UnionTree, FunctionsAreWorthWhatAReportSays) {
       totals_found.push_back(tree.place_total[place]);
     }
     EXPECT_EQ(found, expected) << seed;
-    // Names that are one in all builds are joined, so no total is smaller than the smallest or larger than all.
+    // Functions that share a stable name are joined; totals are only comparable if there are none.
     if (totals_found.size() == totals_expected.size()) {
       std::sort(totals_found.begin(), totals_found.end(), std::greater<>());
       EXPECT_EQ(totals_found, totals_expected) << seed;
@@ -298,7 +299,7 @@ TEST(UnionTree, FunctionsAreWorthWhatAReportSays) {
   }
 }
 
-TEST(UnionTree, ADrawingHoldsEveryFrameThatIsWorthSomething) {
+TEST(UnionTree, ADrawingHasEveryFrameWithAValue) {
   OneFunction old_one, new_one;
   old_one.run({old_one.hand.frame(old_one.app, {"main"}), old_one.hand.frame(old_one.app, {"gone"})}, 3);
   new_one.run({new_one.hand.frame(new_one.app, {"main"}), new_one.hand.frame(new_one.app, {"added"})}, 5);

@@ -57,12 +57,12 @@ Result<double> work_of_series(const model::Profile& profile, std::string_view na
       const double inside = std::min(end, to) - std::max(begin, from);
       if (inside <= 0) continue;
       ++steps;
-      const bool again = b.value < a.value;  // a process that was started anew counts from 0
+      const bool again = b.value < a.value;  // a restarted process counts from 0
       falls += again ? 1 : 0;
       grown += (again ? std::max(b.value, 0.0) : b.value - a.value) * inside / (end - begin);
     }
   }
-  // A level goes down as often as up.
+  // A gauge falls as often as it rises.
   if (falls > 1 && falls * 10 > steps)
     return fail(ErrorKind::kUsage,
                 fmt::format("series '{}' goes up and down: it counts no work", printable(name)),

@@ -1,5 +1,5 @@
-// How much work a recording did, read off one of its series: a counter of requests, blocks, transactions that grew while it
-// was recorded. Pure.
+// How much work a recording did, from one of its series: a counter of requests, blocks or transactions that
+// grew during the recording. Pure.
 #pragma once
 
 #include <cstdint>
@@ -11,10 +11,11 @@
 
 namespace fathom::analysis {
 
-// By how much all series of this name ("http_requests_total"; with labels behind it, "http_requests_total{code=\"200\"}",
-// every set of them) grew together from `from_ns` to `to_ns`, both from the start of the recording; nothing: its own start
-// and end. What happened between two points is shared out evenly over the time between them. A counter that begins again
-// from 0 is counted on. kNotFound where there is no such series, and kUsage for one that is no counter or did not grow.
+// The growth of all series of this name together ("http_requests_total"; with labels,
+// "http_requests_total{code=\"200\"}", every set of them) from `from_ns` to `to_ns`, both from the start of
+// the recording; nullopt: its own start and end. Growth between two points is spread evenly over the time
+// between them. A counter that restarts from 0 continues. kNotFound if there is no such series, and kUsage if
+// it is not a counter or did not grow.
 Result<double> work_of_series(const model::Profile& profile, std::string_view name,
                               std::optional<std::uint64_t> from_ns, std::optional<std::uint64_t> to_ns);
 

@@ -26,7 +26,7 @@ double work(const HandMade& hand, std::optional<std::uint64_t> from = {},
   return work_of_series(hand.profile, "requests", from, to).value();
 }
 
-TEST(WorkSeries, IsWhatACounterGrewBy) {
+TEST(WorkSeries, IsTheGrowthOfACounter) {
   HandMade hand;
   add_series(hand, "requests", {1000, 1010, 1030, 1040});
   EXPECT_EQ(work(hand), 40);
@@ -36,7 +36,7 @@ TEST(WorkSeries, IsWhatACounterGrewBy) {
   EXPECT_FALSE(has_series(hand.profile, "request"));
 }
 
-TEST(WorkSeries, EverySetOfLabelsCounts) {
+TEST(WorkSeries, AllSetsOfLabelsCount) {
   HandMade hand;
   add_series(hand, "requests{code=\"200\"}", {0, 10});
   add_series(hand, "requests{code=\"500\"}", {5, 6});
@@ -44,13 +44,13 @@ TEST(WorkSeries, EverySetOfLabelsCounts) {
   EXPECT_EQ(work(hand), 11);
 }
 
-TEST(WorkSeries, ACounterThatBeginsAgainIsCountedOn) {
+TEST(WorkSeries, ACounterThatRestartsContinues) {
   HandMade hand;
   add_series(hand, "requests", {100, 110, 3, 8});
   EXPECT_EQ(work(hand), 18);
 }
 
-TEST(WorkSeries, WhatCountsNoWorkIsRefusedWithAWayOut) {
+TEST(WorkSeries, ASeriesThatDoesNotCountWorkIsRejectedWithASuggestion) {
   HandMade hand;
   add_series(hand, "level", {5, 9, 4, 8, 3, 9});
   add_series(hand, "idle", {7, 7, 7});
