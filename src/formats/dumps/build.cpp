@@ -19,7 +19,7 @@ using formats::DumpStack;
 using formats::HeapDump;
 
 constexpr std::uint64_t kSecond = 1'000'000'000;
-constexpr std::uint64_t kStart = kSecond;  // where the profile's clock begins: dumps have none
+constexpr std::uint64_t kStart = kSecond;  // start of the profile's clock: dumps have none
 
 void add_to(model::HeapWeight& sum, const model::HeapWeight& more, double share_of_sum = 1,
             double share_of_variance = 1) {
@@ -33,7 +33,7 @@ double share(double part, double whole, std::size_t parts) {
   return whole > 0 ? part / whole : 1 / static_cast<double>(parts);
 }
 
-// A thread's part of what its stack's row says.
+// A thread's share of its stack's row.
 model::HeapWeight part_of(const model::HeapWeight& stack, const model::HeapWeight& thread,
                           const model::HeapWeight& threads, std::size_t count) {
   return {{stack.sum.blocks * share(thread.sum.blocks, threads.sum.blocks, count),
@@ -42,12 +42,12 @@ model::HeapWeight part_of(const model::HeapWeight& stack, const model::HeapWeigh
            stack.variance.bytes * share(thread.variance.bytes, threads.variance.bytes, count)}};
 }
 
-// When each dump was written, as ns on the profile's clock. The times of the files, where they are in the order of the
-// dumps; else a second for each.
+// When each dump was written, as ns on the profile's clock: the files' times if they are in the order of the
+// dumps, otherwise one second per dump.
 struct Times {
   std::vector<std::uint64_t> at;
   bool of_files = false;
-  std::string_view why_not;  // empty: they are of the files, or there is but one dump
+  std::string_view why_not;  // empty: the files' times are used, or there is only one dump
 };
 Times times_of(std::span<const DumpFile* const> dumps) {
   Times times;
@@ -60,7 +60,7 @@ Times times_of(std::span<const DumpFile* const> dumps) {
   else if (dumps.size() > 1 && first == last)
     times.why_not = "All files have the same time";
   times.of_files = times.why_not.empty();
-  // The clock of files has ticks of milliseconds, and each dump has a moment of its own.
+  // File times have a resolution of milliseconds, and each dump needs a time of its own.
   constexpr std::uint64_t kLeast = 1'000;
   for (std::size_t i = 0; i < dumps.size(); ++i) {
     const std::uint64_t at = kStart + (times.of_files ? dumps[i]->modified_unix_ns - first : i * kSecond);
@@ -78,21 +78,21 @@ class HeapBuilder {
               model::ProcessId process)
       : profile_(profile), builder_(builder), modules_(modules), heap_(heap), process_(process) {}
 
-  // What is live and was allocated after `dump`, by site.
+  // Live memory and allocations after `dump`, by site.
   struct Site {
     model::HeapSiteId id;
-    model::HeapWeight live, allocated;                // of the dump that is read
-    model::HeapWeight live_before, allocated_before;  // of the one before
+    model::HeapWeight live, allocated;                // of the current dump
+    model::HeapWeight live_before, allocated_before;  // of the previous dump
   };
 
   void read(const DumpFile& file, double weight = 1) {
     const HeapDump& dump = file.dump;
     modules_.use(dump.maps, dump.addresses);
-    // Dumps of one process have most stacks in common; the same addresses are the same stack as long as nothing is mapped
-    // anew.
+    // Dumps of one process share most stacks; the same addresses mean the same stack as long as the mappings
+    // do not change.
     if (maps_ == nullptr || *maps_ != dump.maps || !dump.names.empty()) known_stacks_.clear();
     maps_ = &dump.maps;
-    // A dump without a stack counts nothing and says nothing about what is counted.
+    // A dump without stacks counts nothing and does not show what it would count.
     counts_allocated_ = counts_allocated_ && (dump.counts_allocated || dump.stacks.empty());
     std::uint64_t samples = 0;
     std::vector<model::HeapWeight> live, allocated;
@@ -124,10 +124,10 @@ class HeapBuilder {
                weight);
       }
     }
-    samples_ = std::max(samples_, samples);  // those of one dump are in the next one too
+    samples_ = std::max(samples_, samples);  // samples of one dump are in the next one too
   }
 
-  // A slice with what happened since the dump before.
+  // Adds a slice with the changes since the previous dump.
   void end_slice(std::uint64_t start_ns, std::uint64_t end_ns) {
     const model::HeapSliceId slice{static_cast<std::uint32_t>(profile_.heap.slices.size())};
     model::HeapSlice row{heap_, start_ns, end_ns, end_ns, 0, 0, 0};
@@ -140,7 +140,7 @@ class HeapBuilder {
                         change.allocated_variance == change.freed_variance;
       if (!same) profile_.heap.rows.push_back(change);
       site.live_before = site.live;
-      // Counters of a site that is not in a dump are what they were.
+      // A site that is missing from a dump keeps its counters.
       if (site.allocated.sum.blocks > 0) site.allocated_before = site.allocated;
       site.live = site.allocated = {};
     }
@@ -160,9 +160,9 @@ class HeapBuilder {
   bool counts_allocated() const { return counts_allocated_; }
 
  private:
-  // The variances of rows telescope: those of all that was allocated without those of what was freed give the variance of
-  // what is live, whatever happened before. How many of the blocks are the same as before is not known, so a difference is
-  // as uncertain as both of its ends.
+  // The variances of rows telescope: the variance of all allocations minus that of all frees gives the
+  // variance of live memory, whatever happened before. It is unknown how many blocks are the same as before,
+  // so a difference is as uncertain as both of its ends.
   model::HeapRow change_of(const Site& site) const {
     model::HeapRow row;
     row.site = site.id;
@@ -201,7 +201,7 @@ class HeapBuilder {
     return id;
   }
 
-  // With the name that the dump itself has for the address, where it has names.
+  // Uses the dump's own name for the address, if the dump has names.
   model::FrameId frame_of(const HeapDump& dump, std::uint64_t address) {
     if (dump.names.empty()) return modules_.frame(address);
     auto name = dump.names.find(address - 1);
@@ -213,7 +213,7 @@ class HeapBuilder {
       if (end != 0) lines.push_back({rest.substr(0, end), "", 0});
       rest.remove_prefix(std::min(rest.size(), end + 2));
     }
-    std::ranges::reverse(lines);  // callers come first there
+    std::ranges::reverse(lines);  // callers come first in a dump
     const model::FrameId plain = modules_.frame(address);
     const model::Frame row = profile_.frames[plain.value];
     return lines.empty() ? plain : builder_.frame_with_lines(row.module, row.address, lines);
@@ -240,7 +240,7 @@ class HeapBuilder {
       thread.name = profile_.processes[process_.value].name;
       profile_.threads.push_back(thread);
     }
-    // Names stand in the head of a dump, and a thread may get one later.
+    // Thread names are in the head of a dump, and a thread may get one later.
     if (const auto name = dump.thread_names.find(number); name != dump.thread_names.end())
       profile_.threads[row->second.value].name = builder_.string(name->second);
     return row->second;
@@ -264,8 +264,8 @@ class HeapBuilder {
   model::HeapId heap_;
   model::ProcessId process_;
   std::vector<Site> sites_;
-  const std::string* maps_ = nullptr;  // of the dump that was read last
-  // By the bytes of the addresses, which are those of a dump that stays.
+  const std::string* maps_ = nullptr;  // of the last dump read
+  // Keyed by the bytes of the addresses, which belong to a dump that outlives this map.
   std::unordered_map<std::string_view, model::StackId> known_stacks_;
   std::unordered_map<std::uint64_t, std::size_t> site_rows_;
   std::map<std::uint64_t, model::ThreadId> threads_;

@@ -1,6 +1,6 @@
-// Dumps as the heap of a profile. One dump is what was live at one moment; dumps of one process in their order are a
-// heap over time, with a slice for what happened between two of them. Everything is estimated pair by pair before it is
-// added up; threads share what their stack's row says, as their own rows do not add up to it.
+// Turns dumps into the heap of a profile. One dump is the live memory at one moment; the dumps of one process
+// in order are a heap over time, with one slice between each two of them. Each pair is unbiased before the
+// sums; threads share the values of their stack's row, because their own rows do not add up to it.
 #pragma once
 
 #include <span>
@@ -16,23 +16,25 @@ namespace fathom::dumps {
 
 // How the dumps of one process become one heap.
 enum class Shape {
-  kSnapshot,  // of the last of `dumps`, one slice
-  kSeries,    // each is the end of a slice; the first slice holds all that was before it
-  kMean,      // what was live on average; nothing is known of what was allocated
+  kSnapshot,  // the last of `dumps`, as one slice
+  kSeries,    // each dump ends a slice; the first slice contains everything before it
+  kMean,      // average live memory; allocations are unknown
 };
 
-// meta.facts of such a profile, for whoever words it.
-// The path that results are named after unless the user names them: of the dump that was used, or what several have in common.
+// Entries of meta.facts in such a profile, for the code that writes sentences.
+// The path from which results get their names unless the user gives one: the dump used, or the common part of
+// several.
 inline constexpr const char* kResultName = "result name";
 inline constexpr const char* kHeapSource = "heap source";        // "dump": one moment, "dumps": several
-inline constexpr const char* kHeapAllocated = "heap allocated";  // "not counted": the dumps say nothing of it
+inline constexpr const char* kHeapAllocated = "heap allocated";  // "not counted": the dumps do not count
+                                                                 // allocations
 
 class ProfileBuilder {
  public:
   explicit ProfileBuilder(FilesByName files);
   // Adds a process with its heap. At least one dump.
   void add(const Instance& instance, std::span<const DumpFile* const> dumps, Shape shape);
-  // Complete but for names; it has passed check(), as far as bytes of hostile dumps can make one that does not.
+  // Complete except for names; it has passed check(), as far as the bytes of a malicious dump allow.
   Result<model::Profile> finish();
 
  private:

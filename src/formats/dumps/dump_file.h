@@ -1,4 +1,4 @@
-// One dump with what is known of the file it came from.
+// One dump and the facts about its file.
 #pragma once
 
 #include <cstdint>
@@ -13,18 +13,18 @@ namespace fathom::dumps {
 
 struct DumpFile {
   std::string path;                       // for messages
-  std::optional<formats::DumpName> name;  // what its name says, where it is one of jemalloc's
-  std::uint64_t modified_unix_ns = 0;  // 0: not known, as of standard input. A hint only: copying changes it
+  std::optional<formats::DumpName> name;  // parsed from the file name, if it is one of jemalloc's
+  std::uint64_t modified_unix_ns = 0;  // 0: unknown, as for standard input. Only a hint: copying changes it
   formats::HeapDump dump;
 };
 
-// "13 (i13)" of jeprof.21626.13.i13.heap, else the name of the file.
+// "13 (i13)" for jeprof.21626.13.i13.heap, otherwise the name of the file.
 std::string short_label(const DumpFile& file);
 
-// "i13", "f": why it was written, and which of its kind it is. Empty: its name does not say.
+// "i13", "f": why the dump was written, and its number of that kind. Empty if the name does not contain it.
 std::string trigger_label(const DumpFile& file);
 
-// What was live, with each pair taken by itself.
+// Live memory, each pair unbiased separately.
 model::HeapWeight live_in(const formats::HeapDump& dump);
 
 }  // namespace fathom::dumps

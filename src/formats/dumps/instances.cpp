@@ -13,8 +13,8 @@
 namespace fathom::dumps {
 namespace {
 
-// Where the first file, the vdso and the stack were mapped: the same all the life of a process and in its forked
-// children, and another place in each run.
+// Where the first file, the vdso and the stack were mapped: constant during the life of a process and in its
+// forked children, and different in each run.
 std::string place_of(std::string_view maps) {
   std::string place;
   bool first = true;
@@ -22,7 +22,7 @@ std::string place_of(std::string_view maps) {
     const std::size_t end = std::min(maps.find('\n'), maps.size());
     std::string_view line = maps.substr(0, end);
     maps.remove_prefix(std::min(maps.size(), end + 1));
-    // A program whose file was replaced meanwhile is the same run.
+    // A process whose file was replaced in the meantime is still the same run.
     if (constexpr std::string_view kDeleted = " (deleted)"; line.ends_with(kDeleted))
       line.remove_suffix(kDeleted.size());
     const bool fixed = line.ends_with("[vdso]") || (first && line.find('/') != std::string_view::npos);
@@ -71,7 +71,7 @@ std::vector<Instance> instances_of(const std::vector<DumpFile>& files) {
   std::vector<std::string> places;
   const auto put = [&](const DumpFile& file, const std::string& place) {
     const Key key{file.name ? file.name->prefix : "", file.name ? file.name->pid : 0, place};
-    // Cut before its mappings: of the run of that number which was seen last.
+    // The dump was cut before its mappings: it goes to the most recent run with this pid.
     if (place.empty() && std::get<1>(key) != 0)
       for (std::size_t i = instances.size(); i-- > 0;)
         if (instances[i].prefix == std::get<0>(key) && instances[i].pid == std::get<1>(key)) {

@@ -1,5 +1,5 @@
-// Which dumps are of one process. Its number is not enough: in a container every run has the number 1, and a forked child
-// goes on with the counter of its parent.
+// Finds out which dumps belong to one process. The pid is not enough: in a container every run has the pid 1,
+// and a forked child continues the counter of its parent.
 #pragma once
 
 #include <string>
@@ -11,20 +11,20 @@ namespace fathom::dumps {
 
 // The dumps of one run of one process, in the order in which they were written.
 struct Instance {
-  std::string prefix;    // of the names; empty: they are no names of jemalloc's
-  std::int32_t pid = 0;  // 0: not known
+  std::string prefix;    // of the file names; empty: they are not jemalloc's
+  std::int32_t pid = 0;  // 0: unknown
   std::vector<const DumpFile*> dumps;
-  // It has no first dump of its own, and another process of the same prefix and the same mappings has those before: what
-  // was live in that one at the fork is in these dumps too.
+  // This process has no first dump of its own, and another process with the same prefix and mappings has the
+  // earlier ones: its dumps include the parent's live memory at the fork.
   bool forked = false;
-  // Another process of the same prefix has the same mappings and neither is known to be the parent: one was forked from
-  // the other before its first dump, or the places were not random.
+  // Another process with the same prefix has the same mappings, and neither is known to be the parent: one
+  // was forked from the other before its first dump, or addresses are not randomized.
   bool related = false;
   std::string title() const;  // "process 21626 (jeprof)"
 };
 
-// Grouped by prefix, pid and where the program was mapped, which is another place in each run. Ordered by the sequence
-// number; dumps whose names say nothing stay in the order of `files`. `files` outlives the result.
+// Groups dumps by prefix, pid and the addresses of the program's mappings, which differ between runs. Ordered
+// by sequence number; dumps whose names have none stay in the order of `files`. `files` outlives the result.
 std::vector<Instance> instances_of(const std::vector<DumpFile>& files);
 
 }  // namespace fathom::dumps

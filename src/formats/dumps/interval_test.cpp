@@ -1,4 +1,5 @@
-// How often the truth lies in the interval: dumps are sampled here as jemalloc samples, by the thousand, from a heap that is known.
+// How often the interval contains the true value: samples thousands of dumps as jemalloc does, from a heap
+// with known contents.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -17,8 +18,9 @@ struct Site {
   std::uint64_t blocks, size;
 };
 
-// The countdown to the next sample is as long after any allocation as before it, so each block is sampled by itself. Since 5.3 jemalloc
-// prints for n sampled blocks the pair that gives n / p when it is unbiased.
+// The expected distance to the next sample is the same before and after any allocation, so each block is
+// sampled independently. Since version 5.3, jemalloc prints for n sampled blocks the pair that gives n / p
+// after unbiasing.
 std::uint64_t sampled(const Site& site, std::mt19937_64& random) {
   const double seen = -std::expm1(-static_cast<double>(site.size) / kMean);
   return std::binomial_distribution<std::uint64_t>(site.blocks, seen)(random);
@@ -44,7 +46,7 @@ Coverage coverage_of(const std::vector<Site>& sites, int dumps, std::uint64_t se
     std::vector<DumpFile> files;
     files.push_back({"x.1.0.i0.heap", {}, 0, formats::read_heap_dump(text, "x").value()});
     const auto profile = merge_dumps(files, {}, {}, {});
-    if (!profile) continue;  // nothing was sampled at all
+    if (!profile) continue;  // no block was sampled
     const analysis::HeapAmount live = analysis::HeapSums(*profile, {}).total().live.bytes;
     ++coverage.dumps;
     if (std::fabs(live.value - truth) <= live.error()) ++coverage.inside;
@@ -52,8 +54,8 @@ Coverage coverage_of(const std::vector<Site>& sites, int dumps, std::uint64_t se
   return coverage;
 }
 
-// 95 of 100 are promised. With four samples on average one dump in fifty has none, and says nothing.
-TEST(IntervalsOfDumps, HoldTheTruthInNinetyThreeOfAHundred) {
+// The promise is 95 of 100. With four samples on average, one dump in fifty has none and gives no interval.
+TEST(IntervalsOfDumps, ContainTheTrueValueInNinetyThreeOfAHundredCases) {
   const std::vector<std::pair<const char*, std::vector<Site>>> heaps{
       {"four samples", {{300, 224}}},
       {"fourteen samples", {{1'000, 224}}},

@@ -84,7 +84,7 @@ class Merger {
     return done(subject_of(instances_.front(), file), meaning + ".", file.path);
   }
 
-  // "dumps/jeprof.4711.heap" of "dumps/jeprof.4711.3.i3.heap" and its like.
+  // "dumps/jeprof.4711.heap" for "dumps/jeprof.4711.3.i3.heap" and similar names.
   static std::string common_name(const Instance& instance) {
     const std::string& first = instance.dumps.front()->path;
     if (instance.prefix.empty()) return first;
@@ -92,7 +92,7 @@ class Merger {
     return fmt::format("{}{}.{}.heap", folder, base_name(instance.prefix), instance.pid);
   }
 
-  // Names that are not jemalloc's say no number.
+  // File names that are not jemalloc's contain no pid.
   static std::string of_process(const Instance& instance, const std::string& which) {
     return instance.pid == 0 ? which : fmt::format("pid {}, {}", instance.pid, which);
   }
@@ -102,7 +102,7 @@ class Merger {
     return of_process(instance, fmt::format("dump {}", short_label(file)));
   }
 
-  // One run of each process; of processes with one number and prefix the newest.
+  // One run of each process; the newest of several runs with the same pid and prefix.
   Result<> choose_instances() {
     std::vector<Instance> all = instances_of(files_);
     if (pid_) {
@@ -138,7 +138,7 @@ class Merger {
                 "--pid N for one of them, or --merge sum to add up the live memory of all");
   }
 
-  // The last one before the exit.
+  // The last dump before the one at exit.
   const DumpFile& latest_of(const Instance& instance) {
     for (std::size_t i = instance.dumps.size(); i-- > 0;)
       if (!is_final(*instance.dumps[i])) return *instance.dumps[i];
@@ -177,7 +177,7 @@ class Merger {
     return done(of_process(instance, which), meaning + ".", common_name(instance));
   }
 
-  // Why there is a dump at each place of the time axis.
+  // Notes on the time axis why each dump was written.
   void add_triggers(const Dumps& dumps) {
     std::map<char, std::size_t> counts;
     for (const DumpFile* file : dumps)

@@ -20,7 +20,7 @@ struct Row {
   std::uint64_t address, objects, bytes, all_objects = 0, all_bytes = 0;
 };
 
-// A dump as jemalloc writes it: each row is a stack of one address, of a program mapped at `base`.
+// A dump in jemalloc's format: each row is a stack of one address, of a program mapped at `base`.
 DumpFile dump(const std::string& name, const std::vector<Row>& rows, std::uint64_t base = 0x400000,
               std::uint64_t modified = 0, std::uint64_t mean = 1024) {
   std::string text = fmt::format("heap_v2/{}\n  t*: 1: 1 [0: 0]\n", mean);
@@ -51,7 +51,7 @@ double live_in_file(const DumpFile& file) {
   return live_in(file.dump).sum.bytes;
 }
 
-// Three dumps of a leak beside a cache that stays, and the one of the exit.
+// Three dumps of a leak and a constant cache, and the dump at exit.
 std::vector<DumpFile> leaking() {
   std::vector<DumpFile> files;
   files.push_back(dump("p.7.0.i0.heap", {{0x100, 10, 20480}, {0x200, 50, 5000}}));
@@ -61,14 +61,14 @@ std::vector<DumpFile> leaking() {
   return files;
 }
 
-TEST(MergeWords, AreReadOrRefusedWithAllThereAre) {
+TEST(MergeWords, AnUnknownMergeIsRejectedWithAListOfAll) {
   EXPECT_EQ(parse_merge("latest").value().kind, Kind::kLatest);
   EXPECT_EQ(parse_merge("last:5").value(), (Merge{Kind::kLast, 5}));
   for (const char* wrong : {"", "last", "last:", "last:0", "last:-1", "last:2x", "newest"})
     EXPECT_THAT(parse_merge(wrong).error().remedy, HasSubstr("last:N")) << wrong;
 }
 
-TEST(MergedDumps, OfOneProcessAreTheLatestAndNeverSilentlyThatOfTheExit) {
+TEST(MergedDumps, OfOneProcessMeanTheLatestAndNeverSilentlyTheOneAtExit) {
   const auto files = leaking();
   const auto profile = merged(files);
   ASSERT_TRUE(profile) << profile.error().message;
@@ -80,7 +80,7 @@ TEST(MergedDumps, OfOneProcessAreTheLatestAndNeverSilentlyThatOfTheExit) {
   EXPECT_EQ(profile->meta.facts.at(kHeapAllocated), "not counted");
 }
 
-TEST(MergedDumps, GiveResultsTheNameOfTheDumpThatWasUsed) {
+TEST(MergedDumps, ResultsAreNamedAfterTheDumpThatWasUsed) {
   const auto named = [](std::string_view how) {
     return merged(leaking(), how).value().meta.facts.at(kResultName);
   };
@@ -97,7 +97,7 @@ TEST(MergedDumps, FromStandardInputAreCalledSo) {
   EXPECT_THAT(profile->quality.notes.front(), HasSubstr("one dump, standard input."));
 }
 
-TEST(MergedDumps, OfUnknownTimesStandForASecondEach) {
+TEST(MergedDumps, WithoutTimesCountAsOneSecondEach) {
   auto files = leaking();
   const auto steps_of = [&files] { return merged(files, "all")->meta.facts.contains(model::kStepsFact); };
   for (std::size_t i = 0; i < files.size(); ++i) files[i].modified_unix_ns = (i + 1) * 1'000'000'000;
@@ -106,7 +106,7 @@ TEST(MergedDumps, OfUnknownTimesStandForASecondEach) {
   EXPECT_TRUE(steps_of());
 }
 
-TEST(MergedDumps, WithNothingButThatOfTheExitSaySo) {
+TEST(MergedDumps, OnlyTheOneAtExitIsReportedAsSuch) {
   const std::vector<DumpFile> files{dump("p.7.3.f.heap", {{0x200, 1, 100}})};
   const auto named = merged(files);
   ASSERT_TRUE(named);
@@ -114,7 +114,7 @@ TEST(MergedDumps, WithNothingButThatOfTheExitSaySo) {
   EXPECT_THAT(merged(files, "latest")->quality.notes.front(), HasSubstr("as there is no other"));
 }
 
-TEST(MergedDumps, AreOrderedByTheirNumberAndNotByTheirName) {
+TEST(MergedDumps, AreOrderedByNumberNotByName) {
   std::vector<DumpFile> files;
   for (const int i : {10, 2, 9})
     files.push_back(
@@ -122,7 +122,7 @@ TEST(MergedDumps, AreOrderedByTheirNumberAndNotByTheirName) {
   EXPECT_EQ(merged(files)->meta.target, "server, pid 7, dump 10 (i10)");
 }
 
-TEST(MergedDumps, MeanTheSameInWhateverOrderTheyAreGiven) {
+TEST(MergedDumps, MeanTheSameInAnyOrder) {
   const auto files = leaking();
   const std::vector<DumpFile> other{files[2], files[0], files[3], files[1]};
   for (const char* how : {"latest", "all", "last:2", "mean", "max"}) {
@@ -133,7 +133,7 @@ TEST(MergedDumps, MeanTheSameInWhateverOrderTheyAreGiven) {
   }
 }
 
-TEST(MergedDumps, OverTimeEndAtTheLastAndGrowBySite) {
+TEST(MergedDumps, OverTimeEndAtTheLastAndShowGrowthBySite) {
   const auto files = leaking();
   const std::vector<DumpFile> three(files.begin(), files.begin() + 3);
   const auto profile = merged(three, "all");
@@ -147,7 +147,7 @@ TEST(MergedDumps, OverTimeEndAtTheLastAndGrowBySite) {
   EXPECT_NEAR(sums.total().live.bytes.value, live_in_file(three[2]), 1e-6);
   for (const auto& site : sums.sites())
     EXPECT_NEAR(site.before.bytes.value + site.growth.bytes.value, site.live.bytes.value, 1e-6);
-  // What is live is as uncertain as the last dump alone.
+  // Live memory is as uncertain as in the last dump alone.
   EXPECT_NEAR(sums.total().live.bytes.variance, live_in(three[2].dump).variance.bytes,
               1e-6 * live_in(three[2].dump).variance.bytes);
   EXPECT_THAT(profile->quality.notes,
@@ -160,8 +160,8 @@ TEST(MergedDumps, OverTimeEndAtTheLastAndGrowBySite) {
   EXPECT_NEAR(marks[2].from_s - marks[1].from_s, 1, 1e-3);
 }
 
-TEST(MergedDumps, OverTimeThatWereWrittenAtOneMomentGrowAllTheSame) {
-  // The clock of files has ticks of some milliseconds.
+TEST(MergedDumps, OverTimeShowGrowthEvenIfFilesHaveTheSameTime) {
+  // File times have a resolution of some milliseconds.
   const std::vector<DumpFile> files{dump("p.7.0.i0.heap", {{0x100, 10, 20480}}, 0x400000, 5'000'000),
                                     dump("p.7.1.i1.heap", {{0x100, 20, 40960}}, 0x400000, 5'000'000),
                                     dump("p.7.2.i2.heap", {{0x100, 30, 61440}}, 0x400000, 9'000'000)};
@@ -171,7 +171,7 @@ TEST(MergedDumps, OverTimeThatWereWrittenAtOneMomentGrowAllTheSame) {
               live_in_file(files[2]) - live_in_file(files[0]), 1e-6);
 }
 
-TEST(MergedDumps, LastTakesSoManyFromTheEnd) {
+TEST(MergedDumps, LastTakesThatManyFromTheEnd) {
   const auto files = leaking();
   const std::vector<DumpFile> three(files.begin(), files.begin() + 3);
   const auto profile = merged(three, "last:2");
@@ -181,7 +181,7 @@ TEST(MergedDumps, LastTakesSoManyFromTheEnd) {
               live_in_file(three[2]) - live_in_file(three[1]), 1e-6);
 }
 
-TEST(MergedDumps, MeanAndMaxAreWhatTheySay) {
+TEST(MergedDumps, MeanAndMaxGiveTheMeanAndTheLargest) {
   const auto files = leaking();
   double mean = 0;
   for (const DumpFile& file : files) mean += live_in_file(file) / 4;
@@ -198,7 +198,7 @@ TEST(MergedDumps, OfOneProcessAreNeverAddedUp) {
           "--merge sum adds up different processes, but these dumps are from one: each holds everything that was live, so a sum would count it many times"));
 }
 
-TEST(MergedDumps, OfSeveralProcessesAreNotMixedButAddedUpWhereAsked) {
+TEST(MergedDumps, OfSeveralProcessesAreAddedUpOnlyOnRequest) {
   std::vector<DumpFile> files{dump("p.7.0.i0.heap", {{0x100, 10, 20480}}),
                               dump("p.8.0.i0.heap", {{0x100, 4, 4096}}, 0x800000)};
   EXPECT_THAT(merged(files).error().message, HasSubstr("the dumps are from 2 processes (process 7 (p)"));
@@ -212,7 +212,7 @@ TEST(MergedDumps, OfSeveralProcessesAreNotMixedButAddedUpWhereAsked) {
 }
 
 TEST(MergedDumps, OfAnEarlierRunWithTheSameNumberAreLeftOut) {
-  // A container's process has the number 1 in each run; the program is mapped elsewhere.
+  // A container's process has the pid 1 in each run; the program is mapped at other addresses.
   std::vector<DumpFile> files{dump("p.1.0.i0.heap", {{0x100, 1, 1000}}, 0x900000, 20),
                               dump("p.1.1.i1.heap", {{0x100, 9, 9000}}, 0x400000, 11),
                               dump("p.1.2.i2.heap", {{0x100, 9, 9900}}, 0x400000, 12)};
@@ -223,7 +223,7 @@ TEST(MergedDumps, OfAnEarlierRunWithTheSameNumberAreLeftOut) {
               testing::Contains(HasSubstr("2 dumps of an earlier run of process 1 are left out")));
 }
 
-TEST(MergedDumps, OfOneRunStayTogetherWhereTheProgramsFileIsReplacedOrADumpIsCut) {
+TEST(MergedDumps, OfOneRunStayTogetherIfTheProgramsFileIsReplacedOrADumpIsCut) {
   auto files = leaking();
   files.pop_back();
   files[2].dump.maps.insert(files[2].dump.maps.find("/nowhere/server") + 15, " (deleted)");
@@ -236,7 +236,7 @@ TEST(MergedDumps, OfOneRunStayTogetherWhereTheProgramsFileIsReplacedOrADumpIsCut
   EXPECT_EQ(instances_of(files).front().dumps.size(), 4u);
 }
 
-TEST(MergedDumps, OfAForkedChildHoldItsParentsPastAndAreNotAddedToIt) {
+TEST(MergedDumps, OfAForkedChildIncludeItsParentsPastAndAreNotAddedToIt) {
   std::vector<DumpFile> files{dump("p.7.0.i0.heap", {{0x100, 10, 20480}}),
                               dump("p.8.1.i1.heap", {{0x100, 10, 20480}})};
   EXPECT_THAT(merged(files, "sum").error().message, HasSubstr("was forked"));
@@ -244,7 +244,7 @@ TEST(MergedDumps, OfAForkedChildHoldItsParentsPastAndAreNotAddedToIt) {
               testing::Not(testing::Contains(HasSubstr("forked"))));
 }
 
-TEST(MergedDumps, OfTwoThatWereMappedAtTheSamePlacesAreNotAddedUpThoughNeitherIsTheParent) {
+TEST(MergedDumps, OfTwoProcessesWithTheSameMappingsAreNotAddedUpEvenIfNeitherIsTheParent) {
   std::vector<DumpFile> files{dump("p.7.0.i0.heap", {{0x100, 10, 20480}}),
                               dump("p.8.0.i0.heap", {{0x100, 10, 20480}})};
   EXPECT_THAT(
@@ -255,12 +255,12 @@ TEST(MergedDumps, OfTwoThatWereMappedAtTheSamePlacesAreNotAddedUpThoughNeitherIs
               testing::Contains(HasSubstr("if this one was forked from it")));
 }
 
-TEST(MergedDumps, OfAnotherProcessThanTheOneAskedForAreRefusedThoughThereIsOneFileOnly) {
+TEST(MergedDumps, OfAnotherPidAreRejectedEvenIfThereIsOnlyOneFile) {
   EXPECT_EQ(merged({dump("p.7.0.i0.heap", {{0x100, 10, 20480}})}, "", 8).error().kind, ErrorKind::kNotFound);
   EXPECT_TRUE(merged({dump("p.7.0.i0.heap", {{0x100, 10, 20480}})}, "", 7));
 }
 
-TEST(MergedDumps, OverTimeSayWhyTheirTimesAreNotThoseOfTheFiles) {
+TEST(MergedDumps, OverTimeExplainWhyTheyDoNotUseTheFilesTimes) {
   const auto notes = [](std::vector<std::uint64_t> modified) {
     std::vector<DumpFile> files;
     for (const std::uint64_t time : modified)
@@ -276,27 +276,27 @@ TEST(MergedDumps, OverTimeSayWhyTheirTimesAreNotThoseOfTheFiles) {
   EXPECT_THAT(notes({3}), testing::Not(why("so each dump")));
 }
 
-TEST(MergedDumps, WithoutANumberSayNone) {
+TEST(MergedDumps, WithoutAPidShowNone) {
   std::vector<DumpFile> files{dump("before.heap", {{0x100, 10, 20480}}),
                               dump("after.heap", {{0x100, 10, 20480}})};
   EXPECT_EQ(merged(files, "mean")->meta.target, "server, the mean of 2 dumps");
   EXPECT_EQ(merged(files, "all")->meta.target, "server, 2 dumps");
 }
 
-TEST(MergedDumps, MeanRestOnTheSamplesOfOneDumpAndNotOfAll) {
+TEST(MergedDumps, MeanHasTheSamplesOfOneDumpNotOfAll) {
   const auto mean = merged(
       {dump("p.7.0.i0.heap", {{0x100, 10, 20480}}), dump("p.7.1.i1.heap", {{0x100, 12, 20480}})}, "mean");
   EXPECT_EQ(mean->heap.heaps.front().events, 12u);
 }
 
-TEST(MergedDumps, AnEmptyOneDoesNotHideWhatTheOthersCount) {
+TEST(MergedDumps, AnEmptyDumpDoesNotHideTheCountersOfOthers) {
   const auto profile =
       merged({dump("p.7.0.i0.heap", {}), dump("p.7.1.i1.heap", {{0x100, 2, 4096, 5, 10240}})}, "all");
   EXPECT_FALSE(profile->meta.facts.contains(kHeapAllocated));
 }
 
-TEST(MergedDumps, CountersOfWhatWasAllocatedAreSubtractedInOrder) {
-  // Blocks so large that all were sampled.
+TEST(MergedDumps, AllocationCountersAreSubtractedInOrder) {
+  // Blocks so large that all are sampled.
   constexpr std::uint64_t kLarge = 1 << 20;
   std::vector<DumpFile> files{dump("p.7.0.i0.heap", {{0x100, 2, 2 * kLarge, 5, 5 * kLarge}}),
                               dump("p.7.1.i1.heap", {{0x100, 1, kLarge, 9, 9 * kLarge}}),
@@ -312,13 +312,13 @@ TEST(MergedDumps, CountersOfWhatWasAllocatedAreSubtractedInOrder) {
 }
 
 TEST(Dumps, EachPairIsUnbiasedBeforeItIsAddedUp) {
-  // Two sizes: the mean of both unbiased together is another number.
+  // Two sizes: unbiasing the sum of both gives another number.
   const std::vector<DumpFile> files{dump("p.7.0.i0.heap", {{0x100, 100, 1600}, {0x200, 10, 40960}})};
   const double apart = 1600 / -std::expm1(-16.0 / 1024) + 40960 / -std::expm1(-4096.0 / 1024);
   EXPECT_NEAR(live_of(*merged(files)), apart, 1e-6 * apart);
 }
 
-TEST(Dumps, ThreadsShareWhatTheirStacksRowSays) {
+TEST(Dumps, ThreadsShareTheValuesOfTheirStacksRow) {
   const std::string text =
       "heap_v2/1024\n  t*: 9: 900 [0: 0]\n  t1: 1: 1 [0: 0] main\n@ 0x10\n  t*: 10: 1000 [0: 0]\n  t1: 3: "
       "320 [0: 0]\n  t2: 6: 610 "
@@ -335,7 +335,7 @@ TEST(Dumps, ThreadsShareWhatTheirStacksRowSays) {
   EXPECT_NEAR(main / live_in_file(files[0]), 1.0 / 3, 0.02);
 }
 
-TEST(Dumps, NamesInTheDumpAreTakenWithTheirInlinedCalls) {
+TEST(Dumps, NamesInTheDumpKeepTheirInlinedCalls) {
   const std::string text =
       "--- symbol\nbinary=/nowhere/server\n0x0f outer--inner\n---\n--- heap\nheap_v2/1024\n@ 0x10\n  t*: 1: "
       "1000 [0: "
@@ -350,7 +350,7 @@ TEST(Dumps, NamesInTheDumpAreTakenWithTheirInlinedCalls) {
             "inner");
 }
 
-TEST(Dumps, FilesThatAreNotThereAreSaid) {
+TEST(Dumps, MissingFilesAreReported) {
   const auto profile = merged({dump("p.7.0.i0.heap", {{0x100, 1, 1000}})});
   ASSERT_TRUE(profile);
   EXPECT_THAT(profile->quality.notes, testing::Contains(HasSubstr("/nowhere/server is not on this machine")));

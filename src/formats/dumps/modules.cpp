@@ -26,7 +26,7 @@ std::uint64_t up(std::uint64_t value, std::uint64_t page) {
   return down(value + page - 1, page);
 }
 
-// One bad line costs that line: the text comes from a file, and not from the kernel.
+// A bad line costs only that line: the text comes from a file, not from the kernel.
 std::vector<process::MapEntry> readable_maps(std::string_view text) {
   std::vector<process::MapEntry> entries;
   if (auto all = process::parse_maps(text)) {
@@ -43,8 +43,8 @@ std::vector<process::MapEntry> readable_maps(std::string_view text) {
   return entries;
 }
 
-// The mapping that a return address comes from: the call may be the last instruction in it. Null where there is no code.
-// `mappings` are ordered by address.
+// The mapping that contains the call before a return address: the call may be its last instruction. Null if
+// that is not code. `mappings` are ordered by address.
 const process::MapEntry* code_at(std::span<const process::MapEntry> mappings, std::uint64_t return_address) {
   const auto after = std::ranges::lower_bound(
       mappings, return_address, {}, [](const process::MapEntry& entry) { return entry.start.value; });
@@ -60,7 +60,7 @@ std::vector<const elf::Segment*> code_segments(const elf::ElfFile& file) {
   return segments;
 }
 
-// Mapped is what the segments hold, in whole pages of some size.
+// The mappings hold the segments, in whole pages of some size.
 bool sizes_fit(const std::vector<const elf::Segment*>& segments, std::uint64_t mapped) {
   for (const std::uint64_t page : {4096u, 16384u, 65536u}) {
     std::uint64_t all = 0;
@@ -71,7 +71,7 @@ bool sizes_fit(const std::vector<const elf::Segment*>& segments, std::uint64_t m
   return false;
 }
 
-// What share of the return addresses stands behind a call; nothing where none could be looked at.
+// The share of return addresses that come after a call; nullopt if none could be checked.
 std::optional<double> calls_before(const elf::ElfFile& file, std::span<const process::MapEntry> mappings,
                                    std::span<const std::uint64_t> addresses) {
   if (file.machine() != arch::kElfMachine) return std::nullopt;
@@ -136,10 +136,10 @@ std::optional<std::string> misfit(const elf::ElfFile& file, std::span<const proc
     };
     const auto segment = std::ranges::find_if(segments, holds);
     if (segment == segments.end()) return "it has no code where that was mapped from";
-    // What is mapped at the place of the segment is as far from it as all the rest.
+    // All segments of one loaded file have the same load bias.
     const std::uint64_t here =
         map.start.value - ((*segment)->address.value - (*segment)->offset.value) - map.offset.value;
-    if (bias && *bias != here) {  // the same file twice: each time it is whole
+    if (bias && *bias != here) {  // the same file mapped twice: each copy is complete
       mapped = 0;
     }
     bias = here;
@@ -159,7 +159,7 @@ Modules::Modules(model::Builder& builder, FilesByName files) : builder_(builder)
 }
 
 void Modules::use(std::string_view maps, std::span<const std::uint64_t> addresses) {
-  // Dumps of one process differ in little but the heap; what is the same is not looked at again.
+  // Dumps of one process mostly differ in the heap; do not read identical mappings again.
   if (!maps_.empty() && maps == maps_) return;
   maps_ = maps;
   known_.clear();
@@ -202,12 +202,12 @@ Modules::Located Modules::locate(const std::vector<process::MapEntry>& mappings,
   std::ranges::sort(here);
   here.erase(std::unique(here.begin(), here.end()), here.end());
 
-  // What the user points at goes first.
+  // The user's folder goes first.
   std::vector<std::string> candidates = files_.called(base_name(first.path));
   candidates.push_back(first.path);
   std::vector<std::string> refused;
   for (const std::string& path : candidates) {
-    // The path comes from the dump: opening a device may do something.
+    // The path comes from the dump, and opening a device may have side effects.
     if (std::error_code ignored; !fs::is_regular_file(path, ignored)) continue;
     auto file = elf::ModuleFile::open(path);
     if (!file) continue;
@@ -243,7 +243,7 @@ model::ModuleId Modules::module_of(std::uint64_t return_address) {
 model::FrameId Modules::frame(std::uint64_t return_address) {
   const auto [known, added] = known_.try_emplace(return_address);
   if (!added) return known->second;
-  const std::uint64_t look_up = return_address - 1;  // inside of the call
+  const std::uint64_t look_up = return_address - 1;  // inside the call
   const Range* range = range_of(look_up);
   if (range == nullptr) return known->second = builder_.frame({0}, ElfAddress{look_up});
   if (!range->map.is_file())
@@ -251,7 +251,7 @@ model::FrameId Modules::frame(std::uint64_t return_address) {
                range->module.module,
                ElfAddress{range->map.path == "[vdso]" ? look_up - range->map.start.value : look_up});
   const std::uint64_t offset = look_up - range->map.start.value + range->map.offset.value;
-  ElfAddress address{offset};  // without the file the place in it is all that is known
+  ElfAddress address{offset};  // without the file, only the file offset is known
   if (range->module.file)
     if (const auto linked = range->module.file->elf().address_of(FileOffset{offset})) address = *linked;
   return known->second = builder_.frame(range->module.module, address);

@@ -1,7 +1,7 @@
-// Whose code the addresses of a dump are: modules by the dump's own mappings, and for each the file on this machine that
-// fits to them. A dump has no build ids, so a file is believed by what it is mapped like and by its code: its segments have
-// the places and sizes of the mappings, and what stands before the return addresses of the dump are calls. A file that was
-// built anew fails in one of these, and is refused with the reason.
+// Resolves the addresses of a dump to code: modules from the dump's own mappings, and for each the matching
+// file on this machine. A dump has no build ids, so fathom checks a file by its mappings and its code: its
+// segments must have the places and sizes of the mappings, and calls must come before the return addresses of
+// the dump. A rebuilt file fails one of these checks, and is rejected with the reason.
 #pragma once
 
 #include <cstdint>
@@ -20,13 +20,13 @@
 
 namespace fathom::dumps {
 
-// Files called like a module below a folder. Nothing where there is no folder.
+// Files named like a module, in and below a folder. Finds nothing without a folder.
 class FilesByName {
  public:
-  // kNotFound where it cannot be read; empty: none.
+  // kNotFound if the folder cannot be read; an empty name means no folder.
   static Result<FilesByName> scan(const std::string& folder);
   std::vector<std::string> called(std::string_view name) const;
-  // A sentence where the folder holds more files than are looked at; else empty.
+  // A sentence if the folder has more files than the limit of the search; otherwise empty.
   const std::string& note() const { return note_; }
 
  private:
@@ -34,32 +34,32 @@ class FilesByName {
   std::string note_;
 };
 
-// Why the file cannot be what was mapped there; nothing if it can. `return_addresses` lie in `mappings`, which are all of
-// one path.
+// Why the file cannot be the mapped one; nullopt if it can. `return_addresses` lie in `mappings`, which all
+// have the same path.
 std::optional<std::string> misfit(const elf::ElfFile& file, std::span<const process::MapEntry> mappings,
                                   std::span<const std::uint64_t> return_addresses);
 
-// The modules of all dumps of one profile. Files are looked at once.
+// The modules of all dumps of one profile. Reads each file once.
 class Modules {
  public:
-  Modules(model::Builder& builder, FilesByName files);  // the first outlives it
+  Modules(model::Builder& builder, FilesByName files);  // `builder` outlives it
 
-  // From here on addresses are of a process with these mappings; `addresses` are all return addresses of the dump. Text
-  // that is no maps is taken as far as it can be read, and without it addresses have no module.
+  // Addresses from now on belong to a process with these mappings; `addresses` are all return addresses of
+  // the dump. Invalid maps are read as far as possible, and addresses outside of them have no module.
   void use(std::string_view maps, std::span<const std::uint64_t> addresses);
   // The frame of a return address.
   model::FrameId frame(std::uint64_t return_address);
-  // Of the program: the first file that is mapped; empty: not known.
+  // The program's file: the first one mapped; empty: unknown.
   const std::string& program() const { return program_; }
   // The module of an address, 0 where there is none.
   model::ModuleId module_of(std::uint64_t return_address);
-  // Sentences: files that were refused, or not found.
+  // Sentences: files that were rejected or not found.
   const std::vector<std::string>& notes() const { return notes_; }
 
  private:
   struct Located {
     model::ModuleId module;
-    std::shared_ptr<const elf::ModuleFile> file;  // null: none that fits
+    std::shared_ptr<const elf::ModuleFile> file;  // null: no file matches
   };
   struct Range {
     process::MapEntry map;
@@ -73,7 +73,7 @@ class Modules {
   std::vector<Range> ranges_;  // executable ones, by address
   std::map<std::string, Located> located_;
   std::string maps_, program_;
-  std::map<std::uint64_t, model::FrameId> known_;  // frames of the mappings in use
+  std::map<std::uint64_t, model::FrameId> known_;  // frames under the current mappings
   std::vector<std::string> notes_;
 };
 

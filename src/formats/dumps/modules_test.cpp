@@ -19,7 +19,7 @@ namespace {
 
 using testing::HasSubstr;
 
-// This test program itself is what was mapped: its maps are those that a dump of it would hold.
+// Uses this test program as the mapped file: its maps are those that a dump of it would contain.
 class FilesOfDumps : public testing::Test {
  protected:
   FilesOfDumps()
@@ -33,7 +33,7 @@ class FilesOfDumps : public testing::Test {
   }
   ~FilesOfDumps() override { std::filesystem::remove_all(folder_); }
 
-  // Where this function returns to is behind a call, for sure.
+  // A return address of this function: a call certainly comes before it.
   [[gnu::noinline]] static std::uint64_t here() {
     return reinterpret_cast<std::uint64_t>(__builtin_return_address(0));
   }
@@ -44,26 +44,26 @@ class FilesOfDumps : public testing::Test {
   std::string folder_ = testing::TempDir() + "fathom-dumps-" + std::to_string(::getpid());
 };
 
-TEST_F(FilesOfDumps, TheRightFileFits) {
+TEST_F(FilesOfDumps, TheRightFileMatches) {
   const std::uint64_t addresses[] = {here()};
   EXPECT_EQ(misfit(file_.elf(), mappings_, addresses), std::nullopt);
 }
 
-TEST_F(FilesOfDumps, OneWhoseCodeHasAnotherSizeDoesNot) {
+TEST_F(FilesOfDumps, AFileWithCodeOfAnotherSizeDoesNotMatch) {
   auto longer = mappings_;
   for (process::MapEntry& entry : longer)
     if (entry.executable) entry.end.value += 1 << 20;
   EXPECT_THAT(misfit(file_.elf(), longer, {}).value_or(""), HasSubstr("another size"));
 }
 
-TEST_F(FilesOfDumps, OneThatHoldsNoCallsWhereTheDumpReturnsToDoesNot) {
-  // As if the code had been built anew and moved: addresses one behind the other are not all behind calls.
+TEST_F(FilesOfDumps, AFileWithoutCallsBeforeTheReturnAddressesDoesNotMatch) {
+  // Simulates a rebuild that moved the code: of consecutive addresses, not all come after a call.
   std::vector<std::uint64_t> addresses;
   for (std::uint64_t i = 1; i <= 64; ++i) addresses.push_back(here() + i);
   EXPECT_THAT(misfit(file_.elf(), mappings_, addresses).value_or(""), HasSubstr("behind calls"));
 }
 
-TEST_F(FilesOfDumps, AddressesAreThoseOfTheFileAndOneByteInsideOfTheCall) {
+TEST_F(FilesOfDumps, AddressesAreFileAddressesOneByteInsideTheCall) {
   model::Profile profile;
   model::Builder builder(profile);
   Modules modules(builder, {});
@@ -82,7 +82,7 @@ TEST_F(FilesOfDumps, AddressesAreThoseOfTheFileAndOneByteInsideOfTheCall) {
   EXPECT_EQ(modules.program(), self_);
 }
 
-TEST_F(FilesOfDumps, AFileIsFoundByNameInTheFolderAndAWrongOneIsRefused) {
+TEST_F(FilesOfDumps, AFileIsFoundByNameInTheFolderAndAWrongOneIsRejected) {
   const std::string name = std::filesystem::path(self_).filename();
   std::string elsewhere = maps_;
   for (std::size_t at; (at = elsewhere.find(self_)) != std::string::npos;)
@@ -108,12 +108,13 @@ TEST_F(FilesOfDumps, AFileIsFoundByNameInTheFolderAndAWrongOneIsRefused) {
   EXPECT_THAT(notes, testing::Contains(HasSubstr("is not used: ")));
 }
 
-TEST_F(FilesOfDumps, AFolderThatIsNotThereIsAnError) {
+TEST_F(FilesOfDumps, AMissingFolderIsAnError) {
   EXPECT_EQ(FilesByName::scan(folder_ + "/nothing").error().kind, ErrorKind::kNotFound);
 }
 
-// A dump names its files itself. Opening a device may rewind a tape; a named pipe would be told of a reader.
-TEST_F(FilesOfDumps, APathThatIsNoFileIsNotOpened) {
+// A dump names its files itself. Opening a device may rewind a tape, and opening a named pipe wakes its
+// writer.
+TEST_F(FilesOfDumps, APathThatIsNotARegularFileIsNotOpened) {
   const std::string pipe = folder_ + "/pipe";
   ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
   const Fd opened(::inotify_init1(IN_NONBLOCK | IN_CLOEXEC));
@@ -128,8 +129,8 @@ TEST_F(FilesOfDumps, APathThatIsNoFileIsNotOpened) {
   EXPECT_EQ(::read(opened.get(), events.data(), events.size()), -1) << "it was opened";
 }
 
-// What an address belongs to is looked up once for each, and not in each mapping: minutes otherwise.
-TEST_F(FilesOfDumps, ManyMappingsOfOneFileAndManyAddressesTakeNoLongerThanTheirSum) {
+// fathom looks up each address once, not once per mapping, which would take minutes.
+TEST_F(FilesOfDumps, ManyMappingsAndManyAddressesTakeLinearTime) {
   std::string maps;
   std::vector<std::uint64_t> addresses;
   for (std::uint64_t i = 0; i < 60'000; ++i) {

@@ -6,7 +6,7 @@
 namespace fathom::dumps {
 namespace {
 
-// Deeper than this jemalloc does not go below the function that was called.
+// jemalloc's own frames never go deeper than this below the function that was called.
 constexpr std::size_t kMostOwn = 24;
 
 constexpr std::array<std::string_view, 13> kEntries{
@@ -49,8 +49,8 @@ void trim_allocator_frames(model::Profile& profile) {
     for (std::size_t i = 0; i < kMostOwn && at.value != 0; ++i) {
       const model::Stack& row = profile.stacks[at.value];
       const model::Frame& frame = profile.frames[row.frame.value];
-      // What is inside follows the leaf without a gap; what programs call may stand behind frames without a name. Who calls
-      // that is the program, whatever its functions are called.
+      // Internal functions directly follow the leaf; the allocator's entry points may come after frames
+      // without a name. The caller of an entry point is the program, whatever its functions are called.
       const bool entry = is_entry(name(frame));
       entered = entered || entry;
       if (entry || (at == rest && (library(frame) || (!entered && is_inside(name(frame))))))

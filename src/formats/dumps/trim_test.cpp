@@ -14,7 +14,7 @@ class TrimmedFrames : public testing::Test {
     app_ = hand_.module("server", model::ModuleKind::kFile, model::SymbolSource::kSymtab);
     library_ = hand_.module("libjemalloc.so.2", model::ModuleKind::kFile, model::SymbolSource::kNone);
   }
-  // The function at the leaf after trimming; `names` from the root on.
+  // The function at the leaf after trimming; `names` starts at the root.
   std::string leaf_of(const std::vector<std::pair<model::ModuleId, std::string_view>>& names) {
     std::vector<model::FrameId> frames;
     for (const auto& [module, name] : names) frames.push_back(hand_.frame(module, {std::string(name)}));
@@ -30,7 +30,7 @@ class TrimmedFrames : public testing::Test {
   model::ModuleId app_, library_;
 };
 
-TEST_F(TrimmedFrames, OfALibraryGoWhateverTheyAreCalled) {
+TEST_F(TrimmedFrames, OfALibraryAreRemovedWhateverTheirNames) {
   EXPECT_EQ(leaf_of({{app_, "main"},
                      {app_, "load"},
                      {library_, "libjemalloc.so.2@0x1045"},
@@ -38,7 +38,7 @@ TEST_F(TrimmedFrames, OfALibraryGoWhateverTheyAreCalled) {
             "load");
 }
 
-TEST_F(TrimmedFrames, OfAnAllocatorInTheProgramGoUpToWhatThatCalls) {
+TEST_F(TrimmedFrames, OfAnAllocatorInTheProgramAreRemovedUpToItsEntryPoint) {
   EXPECT_EQ(leaf_of({{app_, "main"},
                      {app_, "<T as Load>::load"},
                      {app_, "_rjem_mallocx"},
@@ -48,11 +48,11 @@ TEST_F(TrimmedFrames, OfAnAllocatorInTheProgramGoUpToWhatThatCalls) {
             "<T as Load>::load");
 }
 
-TEST_F(TrimmedFrames, OfTheProgramStayThoughTheyAreCalledAlike) {
+TEST_F(TrimmedFrames, OfTheProgramStayEvenWithSimilarNames) {
   EXPECT_EQ(leaf_of({{app_, "main"}, {app_, "arena_of_words"}, {app_, "load"}, {app_, "malloc"}}), "load");
 }
 
-TEST_F(TrimmedFrames, ACallerOfAnEntryStaysThoughItIsCalledLikeWhatIsInside) {
+TEST_F(TrimmedFrames, ACallerOfAnEntryPointStaysEvenIfNamedLikeAnInternalFunction) {
   EXPECT_EQ(leaf_of({{app_, "main"}, {app_, "arena_alloc"}, {app_, "malloc"}}), "arena_alloc");
 }
 
