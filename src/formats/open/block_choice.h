@@ -1,5 +1,5 @@
-// That the tables of a heap tell of some of its blocks only, as the facts of the profile say it: whoever judges or shows
-// the heap afterwards cannot see what was left out.
+// Records in the profile's facts that the heap's tables cover only some blocks: code that judges or shows the
+// heap later cannot see which blocks were left out.
 #pragma once
 
 #include <string>
@@ -9,11 +9,12 @@
 
 namespace fathom::open {
 
-// "that were never freed, of 4096 bytes and more"; empty where all are chosen.
+// "that were never freed, of 4096 bytes and more"; empty if all blocks are selected.
 std::string block_choice_text(const store::HeapBlockFilter& filter);
 
-// Facts of the profile: "heap blocks", the text above, and "heap blocks by": "fate" where what became of a block decides
-// (lifetime, leaked, freed, alive at), "place" where only its size or address does. None where all are chosen.
+// Sets facts of the profile: "heap blocks", the text above, and "heap blocks by": "fate" if the selection
+// depends on what happened to a block (lifetime, leaked, freed, alive at), "place" if only its size or
+// address counts. No facts if all blocks are selected.
 void tell_block_choice(const store::HeapBlockFilter& filter, model::Profile& profile);
 
 }  // namespace fathom::open

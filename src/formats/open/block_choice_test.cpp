@@ -15,7 +15,7 @@ HeapBlockFilter filter(Set set) {
 }
 #define FILTER(...) filter([](HeapBlockFilter& of) { __VA_ARGS__; })
 
-TEST(BlockChoice, SaysWhatWasAskedFor) {
+TEST(BlockChoice, DescribesTheSelection) {
   EXPECT_EQ(block_choice_text({}), "");
   EXPECT_EQ(block_choice_text(FILTER(of.keep = 20)), "");
   EXPECT_EQ(block_choice_text(FILTER(of.leaked = true)), "that were never freed");
@@ -36,8 +36,8 @@ std::string chosen_by(const HeapBlockFilter& filter) {
   return profile.meta.facts["heap blocks by"];
 }
 
-// What grows among blocks of a size grows; among those that were never freed everything does.
-TEST(BlockChoice, TellsWhatBecameOfABlockFromWhereItLies) {
+// Growth among blocks of one size is real growth; among never-freed blocks everything grows.
+TEST(BlockChoice, DistinguishesFateFromPlace) {
   EXPECT_EQ(chosen_by({}), "");
   EXPECT_EQ(chosen_by(FILTER(of.least_size = 4096; of.keep = 10)), "place");
   EXPECT_EQ(chosen_by(FILTER(of.first_address = 1; of.end_address = 9)), "place");

@@ -51,7 +51,7 @@ Result<std::vector<std::string>> files_of_inputs(const std::vector<std::string>&
     if (found.empty()) found.push_back(input);
     files.insert(files.end(), found.begin(), found.end());
   }
-  // The same file by another way is the same dump, and would count twice.
+  // The same file under another path is the same dump, and would count twice.
   std::set<fs::path> seen;
   std::erase_if(files, [&](const std::string& file) {
     std::error_code ignored;

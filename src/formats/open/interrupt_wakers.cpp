@@ -8,8 +8,8 @@
 namespace fathom::open {
 namespace {
 
-// Entries of interrupts in the kernels of all processors that a recording may come from, and the timer's own
-// function where the entry is not named.
+// Interrupt entry functions in the kernels of all processors that a recording may come from, and the timer's
+// own function in case the entry has no name.
 constexpr std::array kEntries = {"asm_sysvec_",      "sysvec_",           "asm_common_interrupt",
                                  "common_interrupt", "hrtimer_interrupt", "el1h_64_irq",
                                  "el0t_64_irq",      "gic_handle_irq"};
@@ -26,7 +26,7 @@ bool is_interrupt_entry(const model::Profile& profile, model::FrameId id) {
 }  // namespace
 
 void drop_interrupt_wakers(model::Profile& profile) {
-  // Parents stand before their children: one pass tells for every stack whether an interrupt is on it.
+  // Parents come before their children: one pass finds for every stack whether an interrupt is on it.
   std::vector<bool> interrupted(profile.stacks.size());
   for (std::size_t i = 1; i < profile.stacks.size(); ++i) {
     const model::Stack& stack = profile.stacks[i];

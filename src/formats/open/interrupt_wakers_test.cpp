@@ -5,7 +5,7 @@
 namespace fathom::open {
 namespace {
 
-TEST(InterruptWakers, ThreadThatATimerInterruptedIsNotWhoEndedTheWait) {
+TEST(InterruptWakers, AThreadThatATimerInterruptedDidNotEndTheWait) {
   model::Profile profile;
   model::Builder builder(profile);
   const auto kernel = builder.module({.kind = model::ModuleKind::kKernel,
@@ -41,7 +41,7 @@ TEST(InterruptWakers, ThreadThatATimerInterruptedIsNotWhoEndedTheWait) {
   EXPECT_EQ(profile.waits[1].waker_stack, unlock);
 }
 
-TEST(InterruptWakers, PackedWaitsLoseThemToo) {
+TEST(InterruptWakers, PackedWaitsLoseSuchWakersToo) {
   model::Profile profile;
   model::Builder builder(profile);
   model::Module kernel;

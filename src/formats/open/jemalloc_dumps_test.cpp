@@ -1,4 +1,4 @@
-// Dumps that jemalloc itself wrote, of a program that knows its own answer.
+// Dumps that jemalloc itself wrote, of a program that knows the right answer.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <spawn.h>
@@ -29,11 +29,11 @@ class DumpsOfJemalloc : public testing::Test {
     clear();
   }
 
-  // Runs the program; its dumps lie in the folder.
+  // Runs the program, which writes its dumps to the folder.
   void run(int rounds, int blocks, const std::string& more = "") {
     ASSERT_EQ(status_of_run(rounds, blocks, more), 0);
   }
-  // 77: the allocator is another one; 78: it cannot write dumps; -1: it did not end by itself.
+  // 77: another allocator; 78: it cannot write dumps; -1: it did not exit normally.
   int status_of_run(int rounds, int blocks, const std::string& more) {
     std::string program = KEEPS_BLOCKS, first = std::to_string(rounds), second = std::to_string(blocks);
     std::string preload = std::string("LD_PRELOAD=") + kLibrary;
@@ -78,20 +78,20 @@ class DumpsOfJemalloc : public testing::Test {
   std::string folder_ = testing::TempDir() + "fathom-jemalloc-" + std::to_string(::getpid());
 };
 
-TEST_F(DumpsOfJemalloc, SayWhatIsLiveByTheFunctionThatAskedForIt) {
+TEST_F(DumpsOfJemalloc, ShowLiveMemoryByTheFunctionThatAllocatedIt) {
   run(1, 20'000);
   const auto profile = open();
   ASSERT_TRUE(profile) << profile.error().message;
-  // A block of 192 means is sampled for sure, so it is exact.
+  // A block of 192 times the mean is always sampled, so it is exact.
   const analysis::HeapAmount large = of(*profile, "keep_large", model::Metric::kHeapLive);
   EXPECT_NEAR(large.value, kLarge, 1);
-  // Of the others about 270 samples are taken: six standard deviations.
+  // About 270 of the others are sampled: six standard deviations.
   const analysis::HeapAmount small = of(*profile, "keep_small", model::Metric::kHeapLive);
   EXPECT_NEAR(small.value, 20'000 * kSmallClass, 6 * std::sqrt(small.variance));
   EXPECT_GT(small.variance, 0);
 }
 
-TEST_F(DumpsOfJemalloc, TheTruthLiesInTheIntervalAsOftenAsThatSays) {
+TEST_F(DumpsOfJemalloc, IntervalsContainTheTrueValueAsOftenAsTheyPromise) {
   constexpr int kRuns = 30;
   int inside = 0;
   for (int i = 0; i < kRuns; ++i) {
@@ -103,11 +103,11 @@ TEST_F(DumpsOfJemalloc, TheTruthLiesInTheIntervalAsOftenAsThatSays) {
     const analysis::HeapAmount small = of(*profile, "keep_small", model::Metric::kHeapLive);
     if (std::fabs(small.value - 3'000 * kSmallClass) <= small.error()) ++inside;
   }
-  // 28 or 29 are expected; less than 22 happens to right intervals once in 100,000 times.
+  // 28 or 29 are expected; correct intervals give less than 22 once in 100,000 times.
   EXPECT_GE(inside, 22);
 }
 
-TEST_F(DumpsOfJemalloc, OverTimeGrowBySiteAndSubtractWhatWasAllocated) {
+TEST_F(DumpsOfJemalloc, OverTimeShowGrowthBySiteAndSubtractAllocations) {
   run(5, 10'000, ",prof_accum:true");
   const auto profile = open("all");
   ASSERT_TRUE(profile) << profile.error().message;
@@ -120,7 +120,7 @@ TEST_F(DumpsOfJemalloc, OverTimeGrowBySiteAndSubtractWhatWasAllocated) {
   EXPECT_NEAR(of(*profile, "come_and_go", model::Metric::kHeapLive).value, 0, 1);
 }
 
-TEST_F(DumpsOfJemalloc, TheOneOfTheExitHasLostWhatWasCleanedUpAndIsNotTheLatest) {
+TEST_F(DumpsOfJemalloc, TheOneAtExitLacksFreedMemoryAndIsNotTheLatest) {
   run(1, 5'000, ",prof_final:true");
   const auto profile = open();
   ASSERT_TRUE(profile) << profile.error().message;

@@ -40,7 +40,7 @@ std::vector<formats::PerfKernelFunction> functions_of_kernel(const formats::Perf
                                                              const KernelPlaces& places) {
   const Result<std::string> notes = read_file(places.notes);
   if (!notes || kernel.build_id.empty() || kernel.reference_address == 0) return {};
-  // perf writes 20 bytes, whatever the length of the id.
+  // perf writes 20 bytes for any length of the id.
   const std::string here = build_id_of_notes(*notes);
   if (here.empty() || !kernel.build_id.starts_with(here)) return {};
   const Result<std::vector<process::KernelSymbol>> symbols = process::read_kallsyms(places.kallsyms);

@@ -1,5 +1,5 @@
-// The functions of the kernel that a perf.data was recorded with, from this machine, if it runs the same one. The file has no names of
-// the kernel: perf asks /proc/kallsyms when it reads, too, and so does this.
+// The kernel functions for a perf.data file, from this machine, if it runs the same kernel. The file has no
+// kernel names: perf also reads /proc/kallsyms when it reports.
 #pragma once
 
 #include <string>
@@ -15,13 +15,13 @@ struct KernelPlaces {
   std::string notes = "/sys/kernel/notes";
 };
 
-// None where the build ids differ or one is not known, and where this user may not see addresses. After a restart the kernel lies
-// elsewhere: its functions are moved by as much as the symbol that the file names; those of its modules, which moved on their own,
-// are left out then.
+// Empty if the build ids differ or one is unknown, or if this user may not see addresses. After a reboot the
+// kernel is at another address: its functions are moved by the offset of the symbol that the file names.
+// Functions of kernel modules moved separately, so they are left out then.
 std::vector<formats::PerfKernelFunction> functions_of_kernel(const formats::PerfKernel& kernel,
                                                              const KernelPlaces& places = {});
 
-// The GNU build id in ELF notes, in hexadecimal; empty: there is none. Source: gABI, "Note Section".
+// The GNU build id in ELF notes, in hexadecimal; empty if there is none. Source: gABI, "Note Section".
 std::string build_id_of_notes(std::string_view notes);
 
 }  // namespace fathom::open

@@ -55,7 +55,7 @@ class KernelFunctions : public testing::Test {
   KernelPlaces places_;
 };
 
-TEST_F(KernelFunctions, AreThoseOfThisMachineIfItRunsTheSameKernel) {
+TEST_F(KernelFunctions, ComeFromThisMachineIfItRunsTheSameKernel) {
   EXPECT_EQ(build_id_of_notes(note("GNU", 3, "\x12\xab\x34")), "12ab34");
   EXPECT_THAT(functions("12ab34", 0xffffffff81000000),
               ElementsAre("_text 2164260864", "do_read 2164260928", "helper 3221229568nf"));
@@ -64,13 +64,13 @@ TEST_F(KernelFunctions, AreThoseOfThisMachineIfItRunsTheSameKernel) {
   EXPECT_THAT(functions("", 0xffffffff81000000), IsEmpty());
 }
 
-TEST_F(KernelFunctions, AreMovedWithTheKernelAfterARestart) {
+TEST_F(KernelFunctions, MoveWithTheKernelAfterAReboot) {
   EXPECT_THAT(functions("12ab34", 0xffffffff91000000), ElementsAre("_text 2432696320", "do_read 2432696384"));
   EXPECT_THAT(functions("12ab34", 0), IsEmpty());
   EXPECT_THAT(functions("12ab34", 0xffffffff81000000, "_stext"), IsEmpty()) << "nothing to measure by";
 }
 
-TEST_F(KernelFunctions, NotesOfAnyBytesAreReadOrNot) {
+TEST_F(KernelFunctions, NotesOfAnyBytesAreReadSafely) {
   const std::string whole = note("GNU", 3, "\x12\xab\x34");
   for (std::size_t size = 0; size < whole.size(); ++size)
     EXPECT_EQ(build_id_of_notes(whole.substr(0, size)), "") << size;

@@ -16,7 +16,7 @@ namespace {
 
 using model::Profile;
 
-// Clocks of one machine that was not restarted differ by what the time of day was corrected since.
+// Without a reboot, clocks of one machine differ only by corrections of the time of day.
 constexpr std::int64_t kSameClockNs = 2'000'000'000;
 
 std::string fact(const Profile& profile, const std::string& key) {
@@ -29,7 +29,7 @@ bool has_cpu(const Profile& profile) {
       profile.samples, [](const model::Sample& sample) { return sample.metric == model::Metric::kCpu; });
 }
 
-// Content alone tells, as files may be copies of one another.
+// Only the content counts, because files may be copies of each other.
 bool same_recording(const Profile& a, const Profile& b) {
   return a.meta.start_ns == b.meta.start_ns && a.meta.end_ns == b.meta.end_ns &&
          a.meta.start_unix_ns == b.meta.start_unix_ns && a.samples == b.samples && a.waits == b.waits &&
@@ -47,7 +47,7 @@ Result<> refuse_twins(const std::vector<MergeInput>& inputs) {
   return {};
 }
 
-// A number that was counted in one unit everywhere, or can be.
+// Brings CPU samples to one unit, if that is possible.
 class CpuUnit {
  public:
   explicit CpuUnit(std::vector<MergeInput>& inputs) : inputs_(inputs) {}
@@ -66,7 +66,7 @@ class CpuUnit {
       if (const Result<> times = make_times(*first); !times) return times;
       notes.push_back("Samples at different rates were turned into CPU times.");
     }
-    // Facts are joined, and the first one wins: also that of a recording without CPU samples.
+    // Facts are joined, and the first one wins, even if it is from a recording without CPU samples.
     const std::string one = unit(first->profile);
     const std::uint32_t rate = first->profile.meta.frequency_hz;
     for (MergeInput& input : inputs_) {
@@ -82,7 +82,7 @@ class CpuUnit {
     const std::string counted = fact(profile, "unit");
     return counted.empty() ? "samples" : counted;
   }
-  // What one of them is worth; 0: not known.
+  // ns per sample; 0: unknown.
   static double period_ns(const Profile& profile) {
     if (unit(profile) == "ns") return 1;
     return unit(profile) != "samples" || profile.meta.frequency_hz == 0 ? 0 : 1e9 / profile.meta.frequency_hz;
@@ -103,7 +103,7 @@ class CpuUnit {
       std::int64_t written = 0;
       for (model::Sample& sample : input.profile.samples) {
         if (sample.metric != model::Metric::kCpu || period == 1) continue;
-        // Rounding the running sum and not each sample keeps the total right.
+        // Rounding the running sum instead of each sample keeps the total right.
         sum += static_cast<double>(sample.value) * period;
         const std::int64_t whole = std::llround(std::clamp(sum, -4e18, 4e18));
         sample.value = whole - written;
@@ -136,7 +136,7 @@ Result<> check_heaps(const std::vector<MergeInput>& inputs) {
   return {};
 }
 
-// Moves all times of a profile. What is no time (0) stays.
+// Moves all times of a profile. 0 means no time and stays.
 class Shift {
  public:
   explicit Shift(std::int64_t by) : by_(by) {}
@@ -177,7 +177,7 @@ class Shift {
   std::int64_t by_;
 };
 
-// What the clock of a recording lies behind the time of day.
+// The offset from a recording's clock to the time of day.
 std::optional<std::int64_t> clock_of(const Profile& profile) {
   const model::Meta& meta = profile.meta;
   if (meta.start_unix_ns == 0 || meta.start_ns == 0 || meta.start_unix_ns > std::uint64_t{1} << 62 ||
@@ -221,7 +221,7 @@ void bring_to_one_clock(std::vector<MergeInput>& inputs, std::vector<std::string
                     fmt::join(beside, ", ")));
 }
 
-// Two recordings of one program at one time hold the same time twice.
+// Two recordings of one program at the same time contain that time twice.
 void note_overlaps(const std::vector<MergeInput>& inputs, std::vector<std::string>& notes) {
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     for (std::size_t k = 0; k < i; ++k) {
@@ -263,7 +263,7 @@ void sort_by_time(Profile& profile) {
     std::ranges::stable_sort(series.points, {}, &model::Point::time_ns);
 }
 
-// What lies between the recordings is no time of the merged one.
+// Time between the recordings is not recorded time of the merged one.
 std::uint64_t unrecorded_between(const std::vector<MergeInput>& inputs) {
   std::vector<std::pair<std::uint64_t, std::uint64_t>> intervals;
   std::uint64_t inside = 0;
@@ -293,7 +293,7 @@ Result<Merged> merge_profiles(std::vector<MergeInput> inputs) {
   for (MergeInput& input : inputs) {
     for (model::Heap& heap : input.profile.heap.heaps) {
       lives = lives || heap.each_block;
-      heap.each_block = false;  // sums are kept, and the life of each block is not
+      heap.each_block = false;  // sums are kept, but not the lifetime of each block
     }
     if (engine.empty() || engine == "import") engine = input.profile.meta.engine;
     model::merge(merged.profile, input.profile);

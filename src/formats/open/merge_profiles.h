@@ -1,6 +1,6 @@
-// Several profiles as one, where their numbers may be added up: what model::merge() joins is brought to one clock and one unit
-// first, and what has no sum is refused. Heap dumps of one process are no such thing (formats/dumps/merge.h): they are one profile
-// already when they come here.
+// Merges several profiles if their numbers can be added up: first brings the inputs of model::merge() to one
+// clock and one unit, and rejects values without a sum. Heap dumps of one process are handled elsewhere
+// (formats/dumps/merge.h): they arrive here as one profile.
 #pragma once
 
 #include <string>
@@ -18,14 +18,14 @@ struct MergeInput {
 
 struct Merged {
   model::Profile profile;
-  std::vector<std::string>
-      notes;  // sentences: what the sums mean; they stand in the profile's own notes, too
+  std::vector<std::string> notes;  // sentences: what the sums mean; also in the profile's own notes
 };
 
-// Times stay what they are where all were recorded by one clock, and are brought to one by the time of day where the
-// recordings know theirs; an input without begins where the first one does, beside it. Samples at different rates become
-// times. kUsage, with the reason, for what cannot be added up: a recording given twice, samples at an unknown rate beside
-// others, a heap of one moment beside a recorded one. At least one input; all pass check(), and so does the result.
+// Times stay unchanged if all inputs were recorded by one clock; otherwise the time of day aligns the
+// recordings that know theirs, and an input without it starts when the first one does. Samples at different
+// rates become times. kUsage, with the reason, for inputs that cannot be added up: a recording given twice,
+// samples at an unknown rate together with others, a heap of one moment together with a recorded one. At
+// least one input; all have passed check(), and so does the result.
 Result<Merged> merge_profiles(std::vector<MergeInput> inputs);
 
 }  // namespace fathom::open

@@ -35,7 +35,7 @@ std::string refusal(std::vector<model::Profile> profiles) {
   return merged ? "merged" : merged.error().message;
 }
 
-// The small server, an hour later on a clock that began `clock_s` after the first one's.
+// The small server an hour later, on a clock that began `clock_s` after the first one's.
 model::Profile later(double hours, double clock_s = 0) {
   model::Profile profile = analysis::small_server();
   const auto by = static_cast<std::uint64_t>(hours * 3600e9);
@@ -48,7 +48,7 @@ model::Profile later(double hours, double clock_s = 0) {
   return profile;
 }
 
-TEST(MergeProfiles, SumsAreThoseOfTheParts) {
+TEST(MergeProfiles, SumsEqualThoseOfTheParts) {
   for (std::uint64_t seed = 1; seed <= 60; seed += 2) {
     SCOPED_TRACE(seed);
     model::Profile a = model::random_profile(seed), b = model::random_profile(seed + 1);
@@ -81,26 +81,27 @@ TEST(MergeProfiles, OneClockIsKept) {
   EXPECT_TRUE(std::ranges::is_sorted(merged.profile.samples, {}, &model::Sample::time_ns));
 }
 
-// Two recordings with an hour between them showed an idle program: what they used was divided by the hour, too.
-TEST(MergeProfiles, TheTimeBetweenThemIsNotRecorded) {
+// Two recordings an hour apart showed an idle program, because fathom also divided its use by the hour in
+// between.
+TEST(MergeProfiles, TheTimeBetweenRecordingsDoesNotCount) {
   const double one_s = later(0).duration_s();
   EXPECT_NEAR(model::recorded_s(merge({later(0), later(1)}).profile), 2 * one_s, 1e-6);
   EXPECT_NEAR(model::recorded_s(merge({later(0), later(1), later(3)}).profile), 3 * one_s, 1e-6);
-  // What was merged before keeps its gap.
+  // A merged recording keeps its gap when it is merged again.
   EXPECT_NEAR(model::recorded_s(merge({merge({later(0), later(1)}).profile, later(3)}).profile), 3 * one_s,
               1e-6);
   EXPECT_FALSE(merge({later(0)}).profile.meta.facts.contains(model::kUnrecordedFact));
 }
 
-TEST(MergeProfiles, OtherClocksMeetAtTheTimeOfDay) {
-  // Recorded an hour later, on a machine that had started 2,000 s after the first.
+TEST(MergeProfiles, DifferentClocksAreAlignedByTheTimeOfDay) {
+  // Recorded an hour later, on a machine that booted 2,000 s after the first.
   const Merged merged = merge({later(1, 2000), later(0)});
   EXPECT_THAT(merged.notes, ElementsAre(HasSubstr("different clocks")));
   EXPECT_EQ(merged.profile.meta.end_ns - merged.profile.meta.start_ns, 3610'000'000'000u);
   EXPECT_EQ(merged.profile.series[0].points.back().time_ns, merged.profile.meta.end_ns);
 }
 
-TEST(MergeProfiles, WithoutATimeOfDayItBeginsBesideTheFirst) {
+TEST(MergeProfiles, WithoutATimeOfDayARecordingStartsWithTheFirst) {
   model::Profile timeless = analysis::small_server();
   timeless.samples.resize(10);
   timeless.meta.start_unix_ns = 0;
@@ -119,7 +120,7 @@ TEST(MergeProfiles, SamplesAtTwoRatesBecomeTimes) {
   EXPECT_THAT(merged.notes, ElementsAre(HasSubstr("different rates")));
 }
 
-TEST(MergeProfiles, TheUnitIsThatOfTheSamples) {
+TEST(MergeProfiles, TheUnitComesFromTheSamples) {
   model::Profile waits = later(1);
   waits.samples.clear();
   waits.meta.facts["unit"] = "ns";
@@ -129,7 +130,7 @@ TEST(MergeProfiles, TheUnitIsThatOfTheSamples) {
   EXPECT_EQ(merged.profile.meta.frequency_hz, 100u);
 }
 
-TEST(MergeProfiles, WhatHasNoSumIsRefused) {
+TEST(MergeProfiles, InputsWithoutASumAreRejected) {
   EXPECT_THAT(refusal({later(0), later(1), later(0)}), HasSubstr("a and c are the same recording"));
   model::Profile unknown = later(1);
   unknown.meta.frequency_hz = 0;
@@ -140,7 +141,7 @@ TEST(MergeProfiles, WhatHasNoSumIsRefused) {
   EXPECT_THAT(refusal({traced, dump}), HasSubstr("the heap of b is that of a dump and the one of a is not"));
 }
 
-TEST(MergeProfiles, TwoRecordingsOfOneTimeAreTold) {
+TEST(MergeProfiles, OverlappingRecordingsAreReported) {
   model::Profile second = later(0);
   second.samples.pop_back();
   EXPECT_THAT(merge({later(0), second}).notes,

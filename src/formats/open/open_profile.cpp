@@ -36,16 +36,17 @@ namespace fathom::open {
 namespace {
 
 constexpr std::size_t kMostText = std::size_t{4} << 30;
-// Of a packed file that is read piece by piece: a few bytes can hold any number, and nobody sees that before they are unpacked.
+// For a packed file that is read piece by piece: a few bytes can expand to any size, and that is unknown
+// until they are unpacked.
 constexpr std::uint64_t kMostUnpacked = std::uint64_t{64} << 30;
 
 std::span<const std::byte> bytes_of(std::string_view text) {
   return std::as_bytes(std::span(text.data(), text.size()));
 }
 
-// `content`: what was read of it already.
+// `content`: the part already read.
 Result<std::string> read_all(int fd, std::size_t expected, const std::string& name, std::string content) {
-  content.reserve(std::min(expected, kMostText));  // or the largest text would be copied as it grows
+  content.reserve(std::min(expected, kMostText));  // otherwise the largest text would be copied as it grows
   std::array<char, 1 << 16> buffer;
   for (;;) {
     const ssize_t count = ::read(fd, buffer.data(), buffer.size());
@@ -60,7 +61,7 @@ Result<std::string> read_all(int fd, std::size_t expected, const std::string& na
   }
 }
 
-// Whoever does not say what it is of is called after its file.
+// A profile without a target name is named after its file.
 Result<model::Profile> called_after(Result<model::Profile> profile, const std::string& name) {
   if (profile && profile->meta.target.empty()) {
     const std::size_t slash = name.rfind('/');
@@ -118,10 +119,10 @@ Result<model::Profile> completed(Result<model::Profile> recording, const NameOpt
   return recording;
 }
 
-// A file that is read whole.
+// A file that is read as a whole.
 struct Content {
   std::string text;
-  std::uint64_t modified_unix_ns = 0;  // 0: not known
+  std::uint64_t modified_unix_ns = 0;  // 0: unknown
 };
 
 Result<Content> read_content(const Fd& fd, const std::string& name, std::string begun = {}) {
@@ -150,10 +151,10 @@ std::string spoken(const std::string& path) {
   return path == "-" ? "standard input" : path;
 }
 
-// Text is read piece by piece where its reader can: it is many times as large as what is in it.
+// Text is read piece by piece if its reader can: it is many times as large as the profile in it.
 constexpr std::size_t kBeginning = 64 * 1024;
 
-// Null: what begins so is read as a whole.
+// Null: text that begins like this is read as a whole.
 std::unique_ptr<formats::StreamReader> stream_of(std::string_view beginning, const std::string& name) {
   const formats::Reader* reader = formats::reader_of(beginning);
   if (reader == nullptr || reader->stream == nullptr || formats::is_heap_dump(beginning)) return nullptr;
@@ -162,7 +163,7 @@ std::unique_ptr<formats::StreamReader> stream_of(std::string_view beginning, con
   return reader->stream(name);
 }
 
-// nullopt: it is something else, and nothing of it was read.
+// nullopt: it is something else, and nothing was read from it.
 std::optional<Result<model::Profile>> streamed_file(const Fd& fd, const std::string& name) {
   constexpr std::size_t kPiece = std::size_t{1} << 20;
   if (::lseek(fd.get(), 0, SEEK_CUR) != 0) return std::nullopt;
@@ -189,7 +190,7 @@ std::optional<Result<model::Profile>> streamed_file(const Fd& fd, const std::str
   return reader->finish();
 }
 
-// Of a pipe. nullopt: it is something else, and begins with `begun`.
+// From a pipe. nullopt: it is something else, and begins with `begun`.
 std::optional<Result<model::Profile>> streamed_pipe(const Fd& fd, const std::string& name,
                                                     std::string& begun) {
   std::string piece(kBeginning, '\0');
@@ -233,7 +234,7 @@ Result<model::Profile> profile_of_dumps(const std::vector<dumps::DumpFile>& file
   return profile;
 }
 
-// `release`: lets go of what was looked at, where that can be had again.
+// `release`: drops pages that were already read, if they can be read again.
 Result<model::Profile> profile_of_perf_data(std::string_view bytes, const std::string& name,
                                             const NameOptions& names, std::function<void()> release) {
   Result<dumps::FilesByName> binaries = dumps::FilesByName::scan(names.symbol_directory);
@@ -245,7 +246,7 @@ Result<model::Profile> profile_of_perf_data(std::string_view bytes, const std::s
   return completed(called_after(formats::read_perf_data(bytes, name, options), name), names);
 }
 
-// Copies of stacks make large files, of which little is looked at: never all of it is in memory.
+// Copies of stacks make files large, and little of them is used: never keep the whole file in memory.
 Result<model::Profile> profile_of_perf_data(const Fd& fd, const std::string& name, const NameOptions& names) {
   const Result<Mapping> mapping = Mapping::of_fd(fd.get(), name);
   if (!mapping) return tl::unexpected(mapping.error());
@@ -259,7 +260,8 @@ Result<model::Profile> with_choice(Result<model::Profile> profile, const store::
   return profile;
 }
 
-// Only recordings keep the life of every block. Who asks for blocks "if recorded", as the page does, does without.
+// Only recordings keep the lifetime of every block. Callers that ask for blocks "if recorded", such as the
+// page, do without.
 bool needs_blocks(const store::ReadOptions& options) {
   return options.blocks && !options.blocks->if_recorded;
 }
@@ -286,8 +288,7 @@ Result<model::Profile> open_one(const std::string& path, const store::ReadOption
     return fail(ErrorKind::kUsage, fmt::format("{}: this is a folder", name),
                 "a file of it, such as the newest *.fathom");
   }
-  // A recording in a file is read in parts. What comes through a pipe can be read once only, so it is taken
-  // whole.
+  // A recording in a file is read in parts. A pipe can be read only once, so it is read whole.
   if (!is_stdin && S_ISREG(status.st_mode)) {
     std::array<std::byte, 8> first{};
     const ssize_t count = ::pread(fd->get(), first.data(), first.size(), 0);
@@ -321,7 +322,8 @@ Result<model::Profile> open_one(const std::string& path, const store::ReadOption
   }
   Result<model::Profile> profile = read_text(content->text, path, name, names.statistics);
   if (!profile) return profile;
-  // Some tools leave names for later. Where no frame has an address nothing can be named, whatever a folder holds.
+  // Some tools leave symbolization for later. If no frame has an address, nothing can be named, whatever a
+  // folder contains.
   const bool has_addresses = std::ranges::any_of(profile->frames, [&](const model::Frame& frame) {
     return profile->modules[frame.module.value].kind == model::ModuleKind::kFile && frame.address.value != 0;
   });

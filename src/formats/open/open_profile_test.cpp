@@ -19,7 +19,8 @@ namespace {
 
 using testing::HasSubstr;
 
-// A caller that says nothing about who reads the files of the target does not compile: this process may be root's.
+// A caller that does not say which process reads the target's files does not compile: this process may run as
+// root.
 template <class Path>
 concept OpensWithoutAReader = requires(const Path& path) {
   open_profile(path);
@@ -43,7 +44,7 @@ class OpenProfile : public testing::Test {
   std::string folder_ = testing::TempDir() + "fathom-input-" + std::to_string(::getpid());
 };
 
-TEST_F(OpenProfile, KnowsARecordingByItsContent) {
+TEST_F(OpenProfile, RecognizesARecordingByItsContent) {
   const std::string path = folder_ + "/misleading.folded";
   const model::Profile profile = analysis::small_server();
   ASSERT_TRUE(store::Writer::create(path).value().finish(profile));
@@ -52,7 +53,7 @@ TEST_F(OpenProfile, KnowsARecordingByItsContent) {
   EXPECT_EQ(read->samples.size(), profile.samples.size());
 }
 
-TEST_F(OpenProfile, DumpsThatAreTooMuchTogetherAreRefused) {
+TEST_F(OpenProfile, DumpsThatAreTooLargeTogetherAreRejected) {
   std::vector<std::string> dumps;
   const std::string text =
       "heap_v2/1024\n  t*: 1: 1024 [0: 0]\n@ 0x10\n  t*: 1: 1024 [0: 0]\n\nMAPPED_LIBRARIES:\n";
@@ -69,8 +70,8 @@ TEST_F(OpenProfile, DumpsThatAreTooMuchTogetherAreRefused) {
   EXPECT_THAT(refused.error().message, HasSubstr("these 3 files"));
 }
 
-// A file of bytehound has no mark: its first block unpacks to a header.
-TEST_F(OpenProfile, AFileOfBytehoundIsKnownByItsHeader) {
+// A bytehound file has no magic number: its first block unpacks to a header.
+TEST_F(OpenProfile, ABytehoundFileIsRecognizedByItsHeader) {
   std::string event(52, '\0');
   event += std::string("\x2a\0\0\0", 4) + std::string(12, '\0') + std::string(8, '\0') + '\x08';
   const std::string head("\x02\x4d\0\0\0", 5);
@@ -83,20 +84,20 @@ TEST_F(OpenProfile, AFileOfBytehoundIsKnownByItsHeader) {
   EXPECT_THAT(refused.error().message, testing::Not(HasSubstr("bytehound")));
 }
 
-TEST_F(OpenProfile, KnowsFoldedStacksAndNamesThemAfterTheFile) {
+TEST_F(OpenProfile, RecognizesFoldedStacksAndNamesThemAfterTheFile) {
   const Result<model::Profile> read = opened(file("main;f 3\n", "stacks.txt"));
   ASSERT_TRUE(read) << read.error().message;
   EXPECT_EQ(read->meta.target, "stacks.txt");
   EXPECT_EQ(read->meta.facts.at("format"), "folded");
 }
 
-TEST_F(OpenProfile, KnowsPerfScript) {
+TEST_F(OpenProfile, RecognizesPerfScript) {
   const Result<model::Profile> read = opened(file("a 1 1.0: 5 cycles:\n\t1 f (m)\n\n"));
   ASSERT_TRUE(read) << read.error().message;
   EXPECT_EQ(read->meta.facts.at("format"), "perf script");
 }
 
-TEST_F(OpenProfile, PackedFilesAreWhatIsInThem) {
+TEST_F(OpenProfile, PackedFilesAreTreatedAsTheirContent) {
   for (const formats::Packing packing : {formats::Packing::kGzip, formats::Packing::kZstd}) {
     formats::Packer packer(packing);
     packer.add("main;f 3\n");
@@ -107,7 +108,7 @@ TEST_F(OpenProfile, PackedFilesAreWhatIsInThem) {
   }
 }
 
-TEST_F(OpenProfile, WhatItCannotReadItNamesWithTheWayOut) {
+TEST_F(OpenProfile, AnUnreadableFormatIsNamedWithARemedy) {
   const auto refusal = [&](std::string_view content) {
     const Result<model::Profile> read = opened(file(content));
     EXPECT_FALSE(read);
@@ -136,8 +137,8 @@ TEST_F(OpenProfile, WhatItCannotReadItNamesWithTheWayOut) {
       HasSubstr("not a fathom recording, and not a format fathom can read | a file of fathom record"));
 }
 
-// Whatever comes, nobody is told of folded text who has none.
-TEST_F(OpenProfile, ARefusalNamesTheNearestFormat) {
+// For any input, an error only mentions folded text if the input is folded text.
+TEST_F(OpenProfile, AnErrorNamesTheNearestFormat) {
   const std::vector<std::pair<std::string_view, std::string_view>> files = {
       {"[{\"pid\":1,\"tid\":1,\"ph\":\"X\",\"name\":\"work\",\"ts\":0,\"dur\":100}]",
        "a trace of Chrome's format"},
@@ -186,7 +187,7 @@ TEST_F(OpenProfile, ARefusalNamesTheNearestFormat) {
   }
 }
 
-TEST_F(OpenProfile, WhatTheFormatHasNotIsNoReasonToRefuseIt) {
+TEST_F(OpenProfile, DataThatAFormatLacksIsNoReasonToRejectIt) {
   store::ReadOptions options;
   options.blocks.emplace();
   options.blocks->keep = 10;
@@ -212,7 +213,7 @@ model::Profile recording_without_names() {
   return profile;
 }
 
-TEST_F(OpenProfile, StatisticsOfAnAllocatorGoToWhoAskedForThem) {
+TEST_F(OpenProfile, AllocatorStatisticsGoToTheCallerThatWantsThem) {
   const std::string text = "starting\n___ Begin jemalloc statistics ___\nAllocated: 1, active: 4096\n";
   const std::string path = file(text);
   const Result<model::Profile> profile = opened(path);
@@ -228,7 +229,7 @@ TEST_F(OpenProfile, StatisticsOfAnAllocatorGoToWhoAskedForThem) {
   EXPECT_EQ(statistics, text);
 }
 
-TEST_F(OpenProfile, MissingNamesComeFromTheReaderThatItIsGiven) {
+TEST_F(OpenProfile, MissingNamesComeFromTheGivenReader) {
   const std::string path = folder_ + "/unnamed.fathom";
   ASSERT_TRUE(store::Writer::create(path).value().finish(recording_without_names()));
   const auto lines_of = [&](const std::string& reader) {
@@ -239,7 +240,7 @@ TEST_F(OpenProfile, MissingNamesComeFromTheReaderThatItIsGiven) {
   EXPECT_EQ(lines_of("/bin/false"), 0) << "a reader that never answers, and nobody in its place";
 }
 
-TEST_F(OpenProfile, WhatWasNotLookedAtForNamesIsSaid) {
+TEST_F(OpenProfile, FilesNotSearchedForNamesAreReported) {
   const std::string path = folder_ + "/unnamed.fathom", deep = "/1/2/3/4/5/6/7/8/9/10/11";
   ASSERT_TRUE(store::Writer::create(path).value().finish(recording_without_names()));
   std::filesystem::create_directories(folder_ + "/names" + deep);
@@ -253,7 +254,7 @@ TEST_F(OpenProfile, WhatWasNotLookedAtForNamesIsSaid) {
                                    HasSubstr("no file that was looked at in ")));
 }
 
-TEST_F(OpenProfile, AFolderWithNamesIsRefusedWhereNothingHasAnAddress) {
+TEST_F(OpenProfile, AFolderWithNamesIsRejectedIfNothingHasAnAddress) {
   NameOptions names("");
   names.symbol_directory = folder_;
   const Result<model::Profile> read = open_profile(file("main;f 3\n"), names);
@@ -266,7 +267,7 @@ TEST_F(OpenProfile, AMissingFileAndAFolderAreErrors) {
   EXPECT_THAT(opened(folder_).error().message, HasSubstr("this is a folder"));
 }
 
-TEST_F(OpenProfile, EveryPrefixOfARecordingIsReadOrRefusedInOneLine) {
+TEST_F(OpenProfile, EveryPrefixOfARecordingIsReadOrRejectedInOneLine) {
   const std::string path = folder_ + "/whole";
   ASSERT_TRUE(store::Writer::create(path).value().finish(analysis::small_server()));
   std::ifstream in(path, std::ios::binary);
@@ -279,8 +280,8 @@ TEST_F(OpenProfile, EveryPrefixOfARecordingIsReadOrRefusedInOneLine) {
   }
 }
 
-// More text than what is looked at to know it, so that it comes in pieces that end inside of lines.
-TEST_F(OpenProfile, ATextIsTheSameFromAFileAPipeAndPacked) {
+// More text than is needed to recognize it, so that it arrives in pieces that end in the middle of lines.
+TEST_F(OpenProfile, ATextReadsTheSameFromAFileFromAPipeAndPacked) {
   std::string folded, perf_script;
   for (int i = 0; i < 20'000; ++i) {
     const std::string name = std::to_string(i % 977);

@@ -1,5 +1,5 @@
-// Functions without a name as people read them: "sqlite3@0x16a50" in tables, pictures and exports alike, where the recording
-// has "sqlite3@fde+0x16a50#0123456789abcdef".
+// Readable names for functions without a name: "sqlite3@0x16a50" in tables, pictures and exports, for
+// "sqlite3@fde+0x16a50#0123456789abcdef" in the recording.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@
 
 namespace fathom::open {
 
-// By function: the hash of its code where it has no name, 0 of all others. Empty where no code is known.
+// By function: the hash of its code if it has no name, 0 for all others. Empty if no code is known.
 std::vector<std::uint64_t> shorten_nameless_functions(model::Profile& profile);
 
 }  // namespace fathom::open

@@ -56,7 +56,7 @@ constexpr Beginning kBeginnings[] = {
     {"<html"sv, {"an HTML page", kSource}},
 };
 
-// Words that only files of one kind have among their first ones. `also`: a second one; "": one is enough.
+// Words that occur near the start of one kind of file only. `also`: a second one; "": one is enough.
 struct Words {
   std::string_view word, also;
   Stranger stranger;
@@ -75,7 +75,7 @@ constexpr Words kJsonWords[] = {
     {"\"ct\"", "\"wt\"", {"a profile of XHProf", "xdebug.mode=profile, whose cachegrind.out is read"}},
     {"\"nodes\"", "\"snapshot\"", {"a heap snapshot of V8", "node --heap-prof, whose .heapprofile is read"}},
 };
-// Of text that is no JSON: the beginning of a line, and that of another line.
+// For text that is not JSON: the beginning of one line, and that of another line.
 constexpr Words kLines[] = {
     {"Flat profile:", "", kGprof},
     {"Each sample counts as ", "", kGprof},
@@ -165,7 +165,7 @@ std::optional<Stranger> text_stranger(std::string_view head) {
 }  // namespace
 
 std::optional<Stranger> stranger_of(std::string_view content) {
-  // "go 1.21 trace", 16 bytes with zeros at their end.
+  // "go 1.21 trace", 16 bytes padded with zeros.
   if (content.starts_with("go 1.") && content.substr(0, 16).find(" trace\0"sv) != std::string_view::npos)
     return Stranger{"an execution trace of Go", "/debug/pprof/profile, whose file is read"};
   constexpr std::size_t kTarMagic = 257;
@@ -185,14 +185,14 @@ std::optional<Stranger> stranger_of(std::string_view content) {
   for (const Words& words : kJsonWords)
     if (head.find(words.word) != std::string_view::npos && head.find(words.also) != std::string_view::npos)
       return words.stranger;
-  // Folded stacks have names like "[kernel]", and JSON has a value behind the bracket.
+  // Folded stacks have names like "[kernel]"; JSON has a value after the bracket.
   if (content[first] == '[') {
     const std::size_t next = content.find_first_not_of(" \t\r\n", first + 1);
     const bool is_value = next != std::string_view::npos &&
                           (content[next] == '{' || content[next] == '[' || content[next] == '"');
     if (!is_value) return text_stranger(head);
   }
-  if (formats::is_folded(head)) return std::nullopt;  // a line of a log in front of it
+  if (formats::is_folded(head)) return std::nullopt;  // a log line before it
   return Stranger{"JSON of no format that is read", kSource};
 }
 

@@ -1,4 +1,4 @@
-// Files that people have lying around beside recordings, known by their beginning, which are not read.
+// Recognizes common files that fathom does not read, by their beginning.
 #pragma once
 
 #include <optional>
@@ -11,15 +11,15 @@ namespace fathom::open {
 
 struct Stranger {
   std::string_view what;
-  std::string_view remedy;  // "{}": the file
+  std::string_view remedy;  // "{}" stands for the file
 };
 
 std::optional<Stranger> stranger_of(std::string_view content);
 
-// kUnsupported, in one line that names it.
+// kUnsupported, in one line that names the file.
 tl::unexpected<Error> refused(const Stranger& stranger, const std::string& path, const std::string& name);
 
-// The remedy of whatever nobody knows.
+// The remedy for unknown files.
 inline constexpr std::string_view kFormatsThatAreRead =
     "a file of fathom record, or one of a format of 'Files of other tools' in the README";
 

@@ -1,5 +1,6 @@
-// Keeps a known number of blocks and writes heap dumps of itself on the way, if its allocator can. Arguments: rounds, and
-// blocks that each round keeps. Every round also allocates and frees as many others.
+// Keeps a known number of blocks and writes heap dumps of itself along the way, if its allocator can.
+// Arguments: rounds, and the number of blocks that each round keeps. Every round also allocates and frees as
+// many others.
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <stddef.h>
@@ -9,7 +10,7 @@
 static void** kept;
 
 __attribute__((noinline)) void* keep_small(void) {
-  char* block = malloc(200);  // of the size class 224
+  char* block = malloc(200);  // in the size class 224
   block[0] = 1;
   return block;
 }
@@ -38,7 +39,7 @@ int main(int argc, char** argv) {
     }
     if (control("prof.dump", NULL, NULL, NULL, 0) != 0) return 78;
   }
-  // Nothing of it is there at the exit.
+  // All of these blocks are freed before exit.
   for (int i = 0; i <= rounds * blocks; ++i) free(kept[i]);
   free(kept);
   return 0;
