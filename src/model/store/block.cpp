@@ -14,8 +14,8 @@
 namespace fathom::store {
 namespace {
 
-// Level 3 is zstd's own default: level 1 made blocks of one second 4 % larger, level 9 1 % smaller at four
-// times the cost.
+// Level 3 is zstd's default: level 1 made blocks of one second 4 % larger, level 9 1 % smaller at four times
+// the cost.
 constexpr int kLevel = 3;
 
 template <class T>
@@ -99,7 +99,7 @@ void BlockEncoder::append(Bytes& out, std::uint32_t type, std::uint32_t sequence
   compressed_.resize(ZSTD_compressBound(payload.size()));
   const std::size_t size = ZSTD_compressCCtx(static_cast<ZSTD_CCtx*>(context_.get()), compressed_.data(),
                                              compressed_.size(), payload.data(), payload.size(), kLevel);
-  // The end mark stays plain, so that it has a fixed size and is found from the end of the file.
+  // The end mark stays uncompressed, so that it has a fixed size and can be found from the end of the file.
   const bool helps =
       type != kEnd && ZSTD_isError(size) == 0 && size < payload.size() && payload.size() / size < kMaxRatio;
   const std::span<const std::byte> stored =
@@ -109,8 +109,8 @@ void BlockEncoder::append(Bytes& out, std::uint32_t type, std::uint32_t sequence
   header.reserve(kBlockHeaderSize);
   put(header, kBlockMark);
   put(header, type);
-  // Of the types of this version, the index can be missed; and the waits by those who do not know them:
-  // samples mean the same without.
+  // Of this version's types, readers can do without the index, and old readers can skip the waits: samples
+  // mean the same without them.
   const bool required = type != kIndex && type != kWaits && type != kHeap && type != kLives;
   put(header, (helps ? kFlagZstd : 0) | (required ? kFlagRequired : 0));
   put(header, static_cast<std::uint32_t>(stored.size()));

@@ -11,7 +11,7 @@ namespace {
 
 using testing::HasSubstr;
 
-// `size` zeros, which become as small as anything does.
+// `size` zeros, which compress as well as anything.
 Bytes compressed_zeros(std::size_t size) {
   const Bytes plain(size);
   Bytes stored(ZSTD_compressBound(size));
@@ -29,7 +29,7 @@ BlockHeader header_of(const Bytes& stored, std::size_t payload_size) {
   return header;
 }
 
-TEST(Block, WhatIsCompressedComesOutAgain) {
+TEST(Block, CompressedPayloadsAreRestored) {
   Bytes payload(100'000);
   for (std::size_t i = 0; i < payload.size(); ++i) payload[i] = static_cast<std::byte>(i * i >> 5);
   Bytes file;
@@ -46,8 +46,8 @@ TEST(Block, WhatIsCompressedComesOutAgain) {
   EXPECT_TRUE(std::equal(read->begin(), read->end(), payload.begin(), payload.end()));
 }
 
-// A few bytes that say they are many are work and memory that the file did not pay for.
-TEST(Block, APayloadThatClaimsToBeTooManyTimesLargerIsRefused) {
+// A few bytes that claim to expand to many would cost work and memory out of proportion to the file.
+TEST(Block, APayloadThatClaimsToExpandTooMuchIsRejected) {
   const std::size_t size = kMaxPayload;
   const Bytes stored = compressed_zeros(size);
   ASSERT_GT(size / stored.size(), kMaxRatio) << "the text of this test is not small enough";
@@ -71,7 +71,7 @@ TEST(Block, TheWriterStaysBelowThatRatio) {
   EXPECT_EQ(read->size(), payload.size());
 }
 
-TEST(Block, TwoSizesThatContradictEachOtherAreRefused) {
+TEST(Block, TwoSizesThatContradictEachOtherAreRejected) {
   const Bytes stored = compressed_zeros(10'000);
   BlockDecoder decoder;
   EXPECT_TRUE(decoder.payload(header_of(stored, 10'000), stored));
@@ -82,7 +82,7 @@ TEST(Block, TwoSizesThatContradictEachOtherAreRefused) {
   EXPECT_FALSE(decoder.payload(plain, stored));
 }
 
-TEST(Block, APayloadWithAnotherChecksumIsRefused) {
+TEST(Block, APayloadWithAWrongChecksumIsRejected) {
   Bytes stored = compressed_zeros(10'000);
   const BlockHeader header = header_of(stored, 10'000);
   stored.back() ^= std::byte{1};

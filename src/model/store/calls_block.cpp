@@ -1,5 +1,5 @@
-// CALL: calls of functions that were asked for, twelve columns. Rows come in the order of the recorder's accounts, each time the
-// same, so ids and times are differences to the row before.
+// CALL: calls of the functions that the user chose, twelve columns. Rows are always in the order of the
+// recorder's accounts, so ids and times are differences from the previous row.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -29,7 +29,7 @@ enum Column {
   kColumnCount
 };
 
-// kKind: how the walk ended, and this above it.
+// kKind holds how the stack walk ended, plus this bit.
 constexpr std::uint64_t kNotTimed = 0x100;
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Which rows of tables that change have changed, told by whoever changes them: looking for them would take
+// The changed rows of mutable tables, reported by the code that changes them: a search for them would take
 // longer the longer a recording lasts.
 #pragma once
 
@@ -8,7 +8,7 @@
 namespace fathom::store {
 
 struct ChangedRows {
-  std::vector<std::uint32_t> processes, threads;  // ascending, none twice
+  std::vector<std::uint32_t> processes, threads;  // ascending, without duplicates
 };
 
 }  // namespace fathom::store

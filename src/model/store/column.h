@@ -1,6 +1,6 @@
-// Columns and sections: what payloads are made of. A column is one field of many rows as varints, or as runs
-// where that is smaller; like stands beside like, which is what zstd wants. A section is a number, a length
-// and a body, so that a reader can step over one that it does not know.
+// Columns and sections are the parts of a payload. A column is one field of many rows as varints, or as runs
+// if that is smaller; similar values are next to each other, which suits zstd. A section is a number, a
+// length and a body, so that a reader can skip one that it does not know.
 #pragma once
 
 #include <cstdint>
@@ -14,18 +14,18 @@
 namespace fathom::store {
 
 void put_section(Bytes& out, unsigned number, const Bytes& body);
-void put_text(Bytes& out, std::string_view text);  // length and bytes
+void put_text(Bytes& out, std::string_view text);  // length, then bytes
 std::string_view read_text(Cursor& in);
 
 void put_column(Bytes& out, std::span<const std::uint64_t> values);
 
-// Hands out the values of one column, one by one. Reading more values than were stored gives 0 and makes ok()
+// Returns the values of one column, one by one. Reading more values than were stored gives 0 and makes ok()
 // false.
 class ColumnReader {
  public:
-  // Takes the column off `in`. `rows` is what the file says; of a plain column it is believed only if there
-  // are as many bytes (a run may stand for any number of rows, which is why callers bound them by kMaxRows
-  // and by their budget).
+  // Takes the column off `in`. `rows` is the file's claim: for a plain column it is only believed if there
+  // are as many bytes (a run may stand for any number of rows, so callers limit them by kMaxRows and their
+  // budget).
   ColumnReader(Cursor& in, std::uint64_t rows);
 
   std::uint64_t next() {

@@ -38,8 +38,8 @@ TEST(Column, ManyEqualValuesCostOneRun) {
   EXPECT_EQ(bytes.size(), 5u);  // encoding, size, value, two bytes of count
 }
 
-TEST(Column, ReadingMoreThanWasStoredIsNoticed) {
-  for (const std::uint64_t second : {1, 2}) {  // plain, and one run
+TEST(Column, ReadingMoreThanWasStoredIsDetected) {
+  for (const std::uint64_t second : {1, 2}) {  // plain, then one run
     Bytes bytes;
     put_column(bytes, std::vector<std::uint64_t>{1, second, 1, 1, 1, 1, 1, 1});
     bool ok = true;
@@ -48,14 +48,14 @@ TEST(Column, ReadingMoreThanWasStoredIsNoticed) {
   }
 }
 
-TEST(Column, RowsOfAPlainColumnAreBelievedOnlyIfTheirBytesAreThere) {
+TEST(Column, RowsOfAPlainColumnNeedAsManyBytes) {
   Bytes bytes;
   put_column(bytes, std::vector<std::uint64_t>{1, 2, 3});
   Cursor in(bytes);
   EXPECT_FALSE(ColumnReader(in, 4).ok());
 }
 
-TEST(Column, EveryPrefixIsNoticed) {
+TEST(Column, EveryPrefixIsDetected) {
   Bytes bytes;
   put_column(bytes, std::vector<std::uint64_t>{1, 2, 3, 1000, 100000, 7});
   while (!bytes.empty()) {

@@ -8,7 +8,7 @@
 namespace fathom::store {
 namespace {
 
-// A file name that needs no quoting anywhere and leads nowhere else: no "..", no hidden file, no option.
+// A file name that never needs quoting and stays in its folder: no "..", no hidden file, no option.
 std::string sanitised(std::string_view target) {
   constexpr std::size_t kLongest = 64;
   target = target.substr(0, target.find(' '));

@@ -8,13 +8,13 @@ namespace {
 // 2026-03-01 12:30:05.250 UTC
 constexpr std::uint64_t kTime = 1'772'368'205'250'000'000;
 
-TEST(DefaultPath, NamesProgramAndTime) {
+TEST(DefaultPath, ContainsProgramAndTime) {
   const std::string end = "/2026-03-01T12-30-05.250Z.fathom";
   EXPECT_EQ(default_path("redis-server (pid 12)", kTime), "fathom-profiles/redis-server" + end);
   EXPECT_EQ(default_path("/usr/lib/cc1plus -O2 x.cpp", kTime), "fathom-profiles/cc1plus" + end);
 }
 
-TEST(DefaultPath, LeadsNowhereElseWhateverTheTargetIsCalled) {
+TEST(DefaultPath, StaysInItsFolderForAnyNameOfTheTarget) {
   const auto folder = [](std::string_view target) {
     const std::string path = default_path(target, kTime);
     const auto start = path.find('/') + 1;

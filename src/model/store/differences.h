@@ -1,5 +1,5 @@
-// How rows are told from the rows before them: what is stored is the difference to a guess that writer and
-// reader make alike, and most of these are 0.
+// How rows are encoded relative to earlier rows: stores the difference from a guess that writer and reader
+// compute in the same way, and most differences are 0.
 #pragma once
 
 #include <bit>
@@ -12,7 +12,7 @@
 
 namespace fathom::store {
 
-// A sum is not negative, so its sign bit can say whether it is stored as a whole number or as its bits.
+// A sum is not negative, so its sign bit can mark whether it is stored as a whole number or as its bits.
 inline std::uint64_t sum_code(double value) {
   constexpr double kExact = 9007199254740992;  // 2^53
   if (value <= kExact && value == std::trunc(value) && !std::signbit(value))
@@ -23,7 +23,7 @@ inline double sum_value(std::uint64_t code) {
   return (code & 1) == 0 ? static_cast<double>(code >> 1) : std::bit_cast<double>(code >> 1);
 }
 
-// The next number is written as its difference to the previous one.
+// Writes each number as its difference from the previous one.
 class Differences {
  public:
   std::uint64_t encode(std::uint64_t value) {
@@ -37,7 +37,7 @@ class Differences {
   std::uint64_t previous_ = 0;
 };
 
-// 0 is "the one after the greatest so far": the first use of a row that was just made.
+// 0 means "the one after the greatest so far": the first use of a new row.
 class Newest {
  public:
   explicit Newest(std::uint32_t next) : next_(next) {}
@@ -56,7 +56,7 @@ class Newest {
   std::uint32_t next_;
 };
 
-// Lines of a frame stand right after those of the frame before it.
+// A frame's lines come right after those of the previous frame.
 class LineRanges {
  public:
   std::uint64_t encode(std::uint32_t first, std::uint32_t count) {

@@ -1,5 +1,5 @@
-// FALT: page faults, seven columns. Faults come in runs of the same thread, place and file, and the pages of
-// a file are often touched in order: so each number is the difference to that of the fault before.
+// FALT: page faults, seven columns. Faults come in runs of the same thread, place and file, and pages of a
+// file are often used in order, so each number is the difference from the previous fault.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -15,7 +15,7 @@ using namespace model;
 
 enum Column { kTime, kThread, kStack, kObject, kOffset, kWeight, kKind, kColumnCount };
 
-// kKind: how the walk ended, and this above it.
+// kKind holds how the stack walk ended, plus this bit.
 constexpr std::uint64_t kMajorFault = 0x100;
 
 }  // namespace

@@ -1,5 +1,5 @@
-// Recordings that were written when their version was new: every later one reads them and finds the same in
-// them. Only that of the newest version may be written again, and only until it is released.
+// Recordings written when their version was new: every later version reads them with the same content. Only
+// the file of the newest version may be written again, and only until its release.
 #include <cstdlib>
 
 #include "model/store/testing.h"
@@ -19,7 +19,7 @@ constexpr const char* kVersion16 = "testdata/version_1_6.fathom";
 constexpr const char* kVersion17 = "testdata/version_1_7.fathom";
 constexpr const char* kNewest = "testdata/version_1_8.fathom";
 
-// Something in every table and every field of version 1.0; spelled out, as it must never change.
+// A value in every table and every field of version 1.0; spelled out, because it must never change.
 Profile profile_of_version_1_0() {
   Profile profile;
   Builder builder(profile);
@@ -118,7 +118,7 @@ Profile profile_of_version_1_0() {
   return profile;
 }
 
-// And of 1.1: waits.
+// Adds version 1.1: waits.
 Profile profile_of_version_1_1() {
   Profile profile = profile_of_version_1_0();
   Builder builder(profile);
@@ -163,7 +163,7 @@ Profile profile_of_version_1_1() {
   return profile;
 }
 
-// And of 1.2: results of the calls that waited.
+// Adds version 1.2: results of the calls that waited.
 Profile profile_of_version_1_2() {
   Profile profile = profile_of_version_1_1();
   for (std::size_t i = 0; i < profile.waits.size(); ++i) {
@@ -172,7 +172,7 @@ Profile profile_of_version_1_2() {
   return profile;
 }
 
-// And of 1.3: the heap, exact and sampled.
+// Adds version 1.3: the heap, exact and sampled.
 Profile profile_of_version_1_3() {
   Profile profile = profile_of_version_1_2();
   Builder builder(profile);
@@ -224,7 +224,7 @@ Profile profile_of_version_1_3() {
   return profile;
 }
 
-// And of 1.4: page faults, and waits that a quota is the cause of.
+// Adds version 1.4: page faults, and waits caused by a quota.
 Profile profile_of_version_1_4() {
   Profile profile = profile_of_version_1_3();
   for (std::size_t i = 0; i < profile.waits.size(); ++i) profile.waits[i].throttled = i % 20 == 10;
@@ -243,7 +243,7 @@ Profile profile_of_version_1_4() {
   return profile;
 }
 
-// And of 1.5: how the memory of blocks is used and given back.
+// Adds version 1.5: how the memory of blocks is used and returned.
 Profile profile_of_version_1_5() {
   Profile profile = profile_of_version_1_4();
   profile.heap.heaps[0].invalid_frees = 15;
@@ -251,14 +251,14 @@ Profile profile_of_version_1_5() {
   return profile;
 }
 
-// And of 1.6: what is given back while it stays mapped.
+// Adds version 1.6: memory returned while it stays mapped.
 Profile profile_of_version_1_6() {
   Profile profile = profile_of_version_1_5();
   profile.heap.returns = {{{0}, {3, 12288}}, {{2}, {1, 1 << 30}}};
   return profile;
 }
 
-// And of 1.7: time that was not recorded, and a program that gave way to another one.
+// Adds version 1.7: time that was not recorded, and a program replaced by another one (exec).
 Profile profile_of_version_1_7() {
   Profile profile = profile_of_version_1_6();
   profile.heap.heaps[1].image_ended = true;
@@ -270,7 +270,7 @@ Profile profile_of_version_1_7() {
   return profile;
 }
 
-// And of 1.8: calls of functions that were asked for.
+// Adds version 1.8: calls of chosen functions.
 Profile profile_of_version_1_8() {
   Profile profile = profile_of_version_1_7();
   for (std::uint32_t i = 0; i < 6; ++i) {

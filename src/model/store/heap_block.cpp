@@ -1,5 +1,5 @@
-// HEAP: all of the heap tables, in sections. Rows of slices are most of it: a column per sum, as in one slice
-// most sites have the same columns empty, and whole numbers (every sum of an exact recording is one) take a
+// HEAP: all heap tables, in sections. Rows of slices are the largest part: one column per sum, because within
+// a slice most sites have the same columns empty, and whole numbers (all sums of an exact recording) take a
 // few bytes where a double takes eight.
 #include <fmt/format.h>
 
@@ -31,9 +31,9 @@ enum Section : unsigned {
 };
 
 constexpr std::size_t kFullBlock = kMaxPayload / 4;
-constexpr std::size_t kSectionRows = kMaxRows / 4;  // of 150 bytes at most
+constexpr std::size_t kSectionRows = kMaxRows / 4;  // at most 150 bytes per row
 
-// The fields of a heap, in their order in the file. New ones are only ever added at the end.
+// The fields of a heap, in file order. New ones are only added at the end.
 constexpr std::uint64_t Heap::*kHeapNumbers[] = {
     &Heap::mean_bytes,    &Heap::start_ns,          &Heap::end_ns,
     &Heap::earlier_frees, &Heap::earlier_rss_bytes, &Heap::peak_ns,
@@ -72,7 +72,7 @@ Heap heap_of(const std::array<std::uint64_t, kHeapFields>& fields) {
 }
 
 // A table's columns, described once for both directions: code(row, i) gives column i, and set(row, i, code)
-// takes it back. Differences carry over from row to row, so each column has its own.
+// restores it. Differences carry over from row to row, so each column has its own.
 template <class Row>
 struct Layout;
 
@@ -314,8 +314,7 @@ class Blocks {
     if (blocks_.empty() || blocks_.back().size() + body.size() > kFullBlock) blocks_.emplace_back();
     put_section(blocks_.back(), number, body);
   }
-  // Rows from `first` on, which know by that number where they belong; a section without rows if there are
-  // none.
+  // Rows starting at `first`, which places them in their table; a section without rows if there are none.
   template <class Row>
   void rows(unsigned number, const std::vector<Row>& table, std::size_t first) {
     constexpr std::size_t kColumns = Layout<Row>::kColumns;
@@ -341,10 +340,10 @@ class Blocks {
   std::vector<Bytes> blocks_;
 };
 
-// Where the rows of a section go.
+// Where a section's rows go.
 enum class Place : std::uint8_t {
   kGrowing,   // `first` is the next row of the table
-  kAnew,      // `first` 0 empties the table
+  kAnew,      // `first` = 0 empties the table
   kAppended,  // anywhere: the rows of this table have no ids
 };
 
@@ -399,7 +398,7 @@ Result<> decode_heaps(Cursor& in, Loading& loading) {
     std::array<std::uint64_t, kHeapFields> values{};
     for (std::uint64_t field = 0; field < fields; ++field) {
       const std::uint64_t value = in.read_uleb128();
-      if (field < kHeapFields) values[field] = value;  // more of them: a newer minor version
+      if (field < kHeapFields) values[field] = value;  // further fields: a newer minor version
     }
     heaps.push_back(heap_of(values));
   }
@@ -413,7 +412,7 @@ std::uint64_t mixed(std::uint64_t hash, std::uint64_t word) {
   return hash ^ hash >> 32;
 }
 
-// Tells whether tables that are replaced as a whole have changed, without keeping a copy of them.
+// Detects changes in tables that are replaced as a whole, without keeping a copy of them.
 template <class Row>
 std::uint64_t fingerprint(const std::vector<Row>& rows) {
   std::uint64_t hash = rows.size();
@@ -501,7 +500,7 @@ Result<> decode_heap(Cursor in, Loading& loading) {
         decoded = decode_rows(body, heap.outages, Place::kAnew, loading);
         break;
       default:
-        break;  // of a newer minor version
+        break;  // from a newer minor version
     }
     if (!decoded) return decoded;
   }

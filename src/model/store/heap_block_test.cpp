@@ -5,7 +5,7 @@ namespace {
 
 using namespace model;
 
-// One site that allocates a block each second, and a summary that changes with it.
+// One site that allocates a block each second, with a summary that changes along with it.
 Profile heap_of_one_site() {
   Profile profile = one_thread_profile();
   profile.heap.heaps.push_back({});
@@ -20,7 +20,7 @@ void next_second(Profile& profile, std::uint64_t second) {
   heap.summaries = {{{0}, {static_cast<double>(second), 64}, {}, second}};
 }
 
-TEST(HeapBlock, RowsAddUpAndWhatIsOfTheWholeRecordingIsReplaced) {
+TEST(HeapBlock, RowsAddUpAndTablesOfTheWholeRecordingAreReplaced) {
   TemporaryFile file;
   Profile profile = heap_of_one_site();
   auto writer = Writer::create(file.path());
@@ -35,8 +35,8 @@ TEST(HeapBlock, RowsAddUpAndWhatIsOfTheWholeRecordingIsReplaced) {
   }
 }
 
-// A long recording replaces such tables very often, and only the last of them is in memory when it is opened.
-TEST(HeapBlock, TablesThatAreReplacedGiveTheirMemoryBack) {
+// A long recording replaces such tables very often; when it is opened, only the last one may be in memory.
+TEST(HeapBlock, ReplacedTablesFreeTheirMemory) {
   TemporaryFile file;
   Profile profile = heap_of_one_site();
   auto writer = Writer::create(file.path());
@@ -84,7 +84,7 @@ TEST(HeapBlock, KilledRecordingKeepsTheRowsOfAllWholeSlices) {
   }
 }
 
-TEST(HeapBlock, DamagedBlockCostsItsRowsAndTheOthersKeepTheirMeaning) {
+TEST(HeapBlock, DamagedBlockLosesOnlyItsOwnRows) {
   TemporaryFile file;
   Profile profile = heap_of_one_site();
   auto writer = Writer::create(file.path());
@@ -107,7 +107,7 @@ TEST(HeapBlock, DamagedBlockCostsItsRowsAndTheOthersKeepTheirMeaning) {
   EXPECT_FALSE(rest->quality.notes.empty());
 }
 
-TEST(HeapBlock, FileWithoutThemIsReadByWhoDoesNotKnowThem) {
+TEST(HeapBlock, ReadersThatDoNotKnowHeapBlocksCanReadTheFile) {
   TemporaryFile file;
   Profile profile = heap_of_one_site();
   next_second(profile, 1);
@@ -120,7 +120,7 @@ TEST(HeapBlock, FileWithoutThemIsReadByWhoDoesNotKnowThem) {
   }
 }
 
-TEST(HeapBlock, RowThatLeadsNowhereIsRefusedAndTheFileStaysReadable) {
+TEST(HeapBlock, RowWithAnInvalidIdIsRejectedAndTheFileStaysReadable) {
   TemporaryFile file;
   Profile profile = heap_of_one_site();
   auto writer = Writer::create(file.path());

@@ -1,6 +1,6 @@
-// Which blocks of the heap a reader wants: by size, lifetime, address, thread, or what was live at a time.
-// Recordings that keep the life of every block (record --each-block) can be read through such a filter; all that
-// the heap tables then say is of these blocks.
+// The heap blocks that a reader selects: by size, lifetime, address, thread, or live at a time. Recordings
+// that keep the lifetime of every block (record --each-block) can be read through such a filter; the heap
+// tables then cover only these blocks.
 #pragma once
 
 #include <cstdint>
@@ -11,24 +11,25 @@
 
 namespace fathom::store {
 
-// Times are from the start of the recording. All conditions hold at once.
+// Times are from the start of the recording. All conditions must hold.
 struct HeapBlockFilter {
   std::uint64_t least_size = 0, most_size = UINT64_MAX;
-  // A block that is live at the end has lived at least until then: it passes if that is long enough, and
-  // never where there is a longest lifetime.
+  // The lifetime of a block that is live at the end has a known minimum: it passes if that is long enough,
+  // but never if there is a maximum lifetime.
   std::uint64_t least_lifetime_ns = 0, most_lifetime_ns = UINT64_MAX;
-  // Blocks that start in [first, end); or the block that holds `first`, where `end` is not given.
+  // Blocks that start in [first, end); without `end`, the block that contains `first`.
   std::optional<std::uint64_t> first_address, end_address;
-  std::optional<std::uint64_t> alive_at_ns;     // allocated by then and not freed yet
-  std::optional<std::uint64_t> freed_after_ns;  // freed at this time or later; not what is live at the end
-  bool leaked = false;                          // only what is live at the end
-  std::optional<std::string> freed_by;          // by a thread of this name, or the one of this tid
+  std::optional<std::uint64_t> alive_at_ns;     // allocated by then and not yet freed
+  std::optional<std::uint64_t> freed_after_ns;  // freed at this time or later; excludes blocks live at the
+                                                // end
+  bool leaked = false;                          // only blocks live at the end
+  std::optional<std::string> freed_by;          // by a thread with this name or tid
 
-  // Of those that pass, so many are handed out one by one in HeapTables::blocks: the largest and the oldest,
-  // if they are live (at alive_at_ns, where that is given, else at the end). 0: none.
+  // Number of passing blocks that HeapTables::blocks lists individually: the largest and the oldest ones that
+  // are live (at alive_at_ns if given, otherwise at the end). 0: none.
   std::uint32_t keep = 0;
   bool if_recorded =
-      false;  // where no lives of blocks were recorded, the tables stay as they are, and that is no error
+      false;  // if the recording has no lifetimes of blocks, leave the tables as they are instead of failing
 
   bool selects_all() const {
     HeapBlockFilter all;
@@ -40,7 +41,7 @@ struct HeapBlockFilter {
 };
 
 // For one block, whose heap ended at `end_ns`; `start_ns` is the start of the recording (CLOCK_MONOTONIC).
-// Without freed_by, which needs the names of threads.
+// Ignores freed_by, which needs thread names.
 inline bool passes(const HeapBlockFilter& filter, const model::HeapBlock& block, std::uint64_t start_ns,
                    std::uint64_t end_ns) {
   if (block.size < filter.least_size || block.size > filter.most_size) return false;
@@ -54,7 +55,7 @@ inline bool passes(const HeapBlockFilter& filter, const model::HeapBlock& block,
     if (filter.end_address) {
       if (block.address < *filter.first_address || block.address >= *filter.end_address) return false;
     } else if (block.address != *filter.first_address &&
-               *filter.first_address - block.address >= block.size) {  // wraps for those that start after it
+               *filter.first_address - block.address >= block.size) {  // wraps for blocks that start after it
       return false;
     }
   }

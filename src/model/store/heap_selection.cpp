@@ -12,8 +12,8 @@ namespace {
 using namespace model;
 
 constexpr std::uint32_t kNone = UINT32_MAX;
-constexpr std::size_t kAllPlaces = 1u << 18;  // of all slices together, of 8 bytes each
-constexpr unsigned kBuckets = 49;             // as the collector has them: the last one is 2^47 and more
+constexpr std::size_t kAllPlaces = 1u << 18;  // for all slices together, 8 bytes each
+constexpr unsigned kBuckets = 49;             // as in the collector: the last one is 2^47 and more
 
 unsigned bucket_of(std::uint64_t value) {
   return std::min<unsigned>(static_cast<unsigned>(std::bit_width(value)), kBuckets - 1);
@@ -42,7 +42,7 @@ struct SiteSums {
   std::uint64_t longest_ns = 0;
 };
 
-// The blocks that come first by some order, at most so many.
+// The first blocks in some order, up to a limit.
 template <class Before>
 class Foremost {
  public:
@@ -57,7 +57,7 @@ class Foremost {
   const std::vector<HeapBlock>& rows() const { return rows_; }
 
  private:
-  std::vector<HeapBlock> rows_;  // the last one in front
+  std::vector<HeapBlock> rows_;  // a heap whose front is the last block in that order
 };
 struct Larger {
   bool operator()(const HeapBlock& a, const HeapBlock& b) const {
@@ -73,7 +73,7 @@ struct Older {
 }  // namespace
 
 struct HeapSelection::Sums {
-  // Sites and slices come again and again: a small table in front of the large one finds nearly all of them.
+  // The same sites and slices repeat: a small table in front of the large one finds nearly all of them.
   HeapRow& row(std::uint32_t slice, HeapSiteId site) {
     const std::uint64_t key = std::uint64_t{slice} << 32 | site.value;
     Recent& seen = recent[key * 0x9e3779b97f4a7c15ull >> 52];
@@ -97,8 +97,8 @@ struct HeapSelection::Sums {
   std::unordered_map<std::uint64_t, std::uint32_t> ids;  // slice << 32 | site -> row, from 1
   std::vector<Recent> recent = std::vector<Recent>(1u << 12);
   std::vector<std::unique_ptr<SiteSums>> sites;
-  std::vector<double> changes;    // of live bytes, by place
-  std::vector<double> per_place;  // by slice: places in a nanosecond
+  std::vector<double> changes;    // in live bytes, by place
+  std::vector<double> per_place;  // by slice: places per nanosecond
   struct Peak {
     std::size_t place = SIZE_MAX;
     std::uint64_t time_ns = 0;
@@ -106,7 +106,7 @@ struct HeapSelection::Sums {
     HeapSum sum;
   };
   std::vector<Peak> peaks;                                    // by heap
-  std::vector<std::pair<std::uint64_t, double>> slice_peaks;  // by slice: when, and how many bytes
+  std::vector<std::pair<std::uint64_t, double>> slice_peaks;  // by slice: time and bytes
   Foremost<Larger> largest;
   Foremost<Older> oldest;
 };
@@ -152,11 +152,11 @@ double HeapSelection::filter(std::vector<HeapBlock>& blocks) const {
   const HeapTables& heap = profile_.heap;
   double read = 0;
   std::erase_if(blocks, [&](HeapBlock& block) {
-    if (slice(block.site, block.first_slice) == kNone) return true;  // it was never closed
+    if (slice(block.site, block.first_slice) == kNone) return true;  // its slice was never closed
     if (block.freed_by != kNoThread && block.freed_by.value >= profile_.threads.size())
       block.freed_by = kNoThread;
     if (!block.live() && slice(block.site, block.last_slice) == kNone) {
-      // Freed in a slice that was never closed: live when the last one was.
+      // Freed in a slice that was never closed: it was live at the end of the last closed one.
       block.last_slice = HeapBlock::kLive;
       block.lifetime_ns = 0;
       block.freed_by = kNoThread;
@@ -288,7 +288,7 @@ void HeapSelection::replace(HeapTables& heap) {
   }
   heap.summaries.clear();
   heap.histograms.clear();
-  heap.uses.clear();  // of all blocks, and what some of them have of it is not known
+  heap.uses.clear();  // covers all blocks; the share of the selected ones is unknown
   heap.returns.clear();
   for (std::uint32_t i = 0; i < sums.sites.size(); ++i) {
     if (!sums.sites[i]) continue;

@@ -1,6 +1,5 @@
-// Recordings that were made to take all memory or all time of whoever opens them: a run stands for any number
-// of rows, so a few bytes can ask for very much. Each is read in a process of its own, and what that took is
-// measured.
+// Malicious recordings that try to use up memory or time when opened: a run stands for any number of rows, so
+// a few bytes can ask for very much. Each is read in its own process, and the test measures the cost.
 #include <gmock/gmock.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
@@ -24,7 +23,7 @@ void put_run(Bytes& out, std::uint64_t value, std::uint64_t rows) {
   out.insert(out.end(), run.begin(), run.end());
 }
 
-// Rows from `first` on, whose columns are runs of these values.
+// Rows starting at `first`, with columns that are runs of these values.
 Bytes run_rows(std::uint64_t first, std::uint64_t count, const std::vector<std::uint64_t>& values,
                std::optional<std::uint64_t> newest = {}) {
   Bytes body;
@@ -41,11 +40,12 @@ Bytes section(unsigned number, const Bytes& body) {
   return out;
 }
 
-// Numbers of the format, docs/format.md.
+// Numbers of the format: docs/format.md.
 constexpr unsigned kLineSection = 3, kFrameSection = 4, kStackSection = 5, kLateNameSection = 6,
                    kHeapSlices = 4, kHeapSites = 5, kHeapReturns = 10;
 
-// A section that nobody knows, of noise: what compresses better than 1024 : 1 is stored as it is.
+// A section of unknown type, filled with noise: data that compresses better than 1024 : 1 is stored
+// uncompressed.
 Bytes noise(std::size_t size) {
   std::mt19937 random(1);
   Bytes bytes(size);
@@ -55,7 +55,7 @@ Bytes noise(std::size_t size) {
 
 struct Outcome {
   bool read = false;
-  std::string error;  // its first 200 letters
+  std::string error;  // its first 200 characters
   double cpu_s = 0;
   long peak_mib = 0;
 };
@@ -89,13 +89,13 @@ Outcome outcome_of(const std::string& content, bool blocks = false) {
   return outcome;
 }
 
-// Fast and small enough, whether it is read or refused.
+// Whether the file is read or rejected, the cost stays low.
 Outcome expect_bounded(const std::string& content, bool blocks = false) {
   const Outcome outcome = outcome_of(content, blocks);
   if (std::getenv("FATHOM_SHOW") != nullptr)
     fprintf(stderr, "%zu bytes: %.2f s, %ld MiB, %s\n", content.size(), outcome.cpu_s, outcome.peak_mib,
             outcome.read ? "read" : outcome.error.c_str());
-#if !FATHOM_ADDRESS_SANITIZER  // which keeps what was freed, and takes several times as long
+#if !FATHOM_ADDRESS_SANITIZER  // it keeps freed memory, and takes several times as long
   EXPECT_LT(outcome.peak_mib, 512) << content.size() << " bytes: " << outcome.error;
   EXPECT_LT(outcome.cpu_s, 4) << content.size() << " bytes: " << outcome.error;
 #endif
@@ -105,18 +105,18 @@ Outcome expect_bounded(const std::string& content, bool blocks = false) {
   return outcome;
 }
 
-// The limit that refuses a recording: each one has to be enough by itself, so a test says which it is about.
+// The limit that rejects a recording: each limit must be enough by itself, so a test names the one it covers.
 constexpr const char* kMemoryLimit = "MiB of memory";
 constexpr const char* kRowLimit = "million rows";
 
-// What it asks for is beyond what its size allows: a fast machine that could read it all the same must not.
+// The recording asks for more than its size allows: even a fast machine that could read it must reject it.
 void expect_refused(const std::string& content, const char* limit, bool blocks = false) {
   const Outcome outcome = expect_bounded(content, blocks);
   EXPECT_FALSE(outcome.read) << content.size() << " bytes";
   EXPECT_THAT(outcome.error, HasSubstr(limit));
 }
 
-TEST(Hostile, LostRowsTakeNoMoreMemoryThanTheFileIsWorth) {
+TEST(Hostile, LostRowsTakeMemoryInProportionToTheFile) {
   for (const unsigned table : {kLineSection, kFrameSection, kStackSection}) {
     // Block 0 is missing, so a gap before the rows of block 1 is expected.
     const Bytes rows =
@@ -131,7 +131,7 @@ TEST(Hostile, LostRowsTakeNoMoreMemoryThanTheFileIsWorth) {
                    kMemoryLimit);
 }
 
-TEST(Hostile, RunsOfRowsTakeNoMoreMemoryThanTheFileIsWorth) {
+TEST(Hostile, RunsOfRowsTakeMemoryInProportionToTheFile) {
   Bytes samples;
   for (const std::uint64_t number : {std::uint64_t{kMaxRows}, std::uint64_t{0}, std::uint64_t{0}})
     put_varint(samples, number);
@@ -144,10 +144,10 @@ TEST(Hostile, RunsOfRowsTakeNoMoreMemoryThanTheFileIsWorth) {
   expect_refused(file, kMemoryLimit);
 }
 
-TEST(Hostile, TablesThatAreWrittenAnewTakeNoMoreTimeThanTheFileIsWorth) {
+TEST(Hostile, RewrittenTablesTakeTimeInProportionToTheFile) {
   TemporaryFile one_thread;
   ASSERT_TRUE(Writer::create(one_thread.path())->append(one_thread_profile()));
-  // A section stands for 65,536 rows that replace those of the section before, so memory does not grow.
+  // A section stands for 65,536 rows that replace those of the previous section, so memory does not grow.
   const auto written_anew = [&](std::size_t sections) {
     Bytes payload = noise(kMaxPayload / 800);
     for (std::size_t i = 0; i < sections; ++i) {
@@ -162,7 +162,7 @@ TEST(Hostile, TablesThatAreWrittenAnewTakeNoMoreTimeThanTheFileIsWorth) {
   expect_refused(written_anew(most + most / 2), kRowLimit);
 }
 
-TEST(Hostile, RowsThatAreNotKeptTakeNoMoreTimeThanTheFileIsWorth) {
+TEST(Hostile, DroppedRowsTakeTimeInProportionToTheFile) {
   TemporaryFile one_thread;
   ASSERT_TRUE(Writer::create(one_thread.path())->append(one_thread_profile()));
   Bytes names = noise(kMaxPayload / 800), body;
@@ -175,14 +175,14 @@ TEST(Hostile, RowsThatAreNotKeptTakeNoMoreTimeThanTheFileIsWorth) {
   expect_refused(one_thread.content() + block(kTables, 100, 0, names), kRowLimit);
 }
 
-// A profile with a heap whose blocks have lives, and no site yet.
+// A profile with a heap that has lifetimes of blocks, and no site yet.
 model::Profile profile_with_lives() {
   model::Profile profile = one_thread_profile();
   profile.heap.heaps.emplace_back().each_block = true;
   return profile;
 }
 
-// Lives of as many blocks as one block of the file may have, all of the first site.
+// As many lifetimes as one block of the file may have, all of the first site.
 Bytes many_lives() {
   Bytes lives;
   put_varint(lives, kMaxRows);
@@ -194,24 +194,24 @@ Bytes many_lives() {
   return lives;
 }
 
-TEST(Hostile, SelectingBlocksOfManySitesTakesNoMoreMemoryThanTheFileIsWorth) {
+TEST(Hostile, SelectingBlocksOfManySitesTakesMemoryInProportionToTheFile) {
   TemporaryFile file;
   ASSERT_TRUE(Writer::create(file.path())->append(profile_with_lives()));
   std::string content = file.content();
   std::uint32_t sequence = 100;
   for (std::uint64_t first = 0; first < 2'000'000; first += kMaxRows)
     content += block(kHeap, sequence++, 0, section(kHeapSites, run_rows(first, kMaxRows, {0, 0, 0, 0, 0})));
-  // The rows of the sites are few enough. The sums that each site has while blocks are selected are not.
+  // The rows of the sites are few enough, but not the sums that each site needs while blocks are selected.
   EXPECT_TRUE(expect_bounded(content).read);
   expect_refused(content, kMemoryLimit, true);
 }
 
-TEST(Hostile, LivesOfBlocksTakeNoMoreTimeThanTheFileIsWorth) {
+TEST(Hostile, LivesOfBlocksTakeTimeInProportionToTheFile) {
   model::Profile profile = profile_with_lives();
   profile.heap.sites.push_back({{0}, {1}, {0}, {0}, 1});
   TemporaryFile file;
   ASSERT_TRUE(Writer::create(file.path())->append(profile));
-  // They add up to sums of one site, which take no memory.
+  // They add up to the sums of one site, which need no memory.
   const auto with_lives = [&](std::size_t blocks) {
     std::string content = file.content();
     for (std::uint32_t i = 0; i < blocks; ++i) content += block(kLives, 100 + i, kMaxRows, many_lives());
@@ -224,7 +224,7 @@ TEST(Hostile, LivesOfBlocksTakeNoMoreTimeThanTheFileIsWorth) {
   expect_refused(with_lives(2 * most), kRowLimit, true);
 }
 
-TEST(Hostile, StacksAreNoDeeperThanAnyThatIsRecorded) {
+TEST(Hostile, StacksAreNotDeeperThanARecorderWritesThem) {
   std::string content = file_header();
   std::uint32_t sequence = 0;
   for (std::uint64_t first = 1; first < 3'000'000; first += kMaxRows) {
@@ -245,7 +245,7 @@ TEST(Hostile, StacksAreNoDeeperThanAnyThatIsRecorded) {
   }
 }
 
-TEST(Hostile, FramesDoNotShareLinesWithoutEnd) {
+TEST(Hostile, FramesShareALimitedNumberOfLines) {
   Bytes tables = section(2, run_rows(0, 1, {0, 0}));
   const auto add = [&](const Bytes& more) { tables.insert(tables.end(), more.begin(), more.end()); };
   add(section(kLineSection, run_rows(0, kMaxRows, {1, 0, 0}, 1)));

@@ -1,5 +1,5 @@
-// INDX and END.: written once, by finish(). The index lets a reader of a window step over blocks of samples
-// without touching their payload; everything in it can be found by walking the blocks too.
+// INDX and END.: written once, by finish(). The index lets a reader of a window skip blocks of samples
+// without touching their payload; walking the blocks finds everything in it, too.
 #include <cstring>
 
 #include "model/store/block.h"

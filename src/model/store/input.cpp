@@ -11,7 +11,8 @@
 
 namespace fathom::store {
 
-// By a writer in another process. Where locks are refused (some network file systems) nobody knows, and it counts as not.
+// By a writer in another process. On file systems without locks (some network file systems) this is unknown
+// and counts as false.
 static bool is_locked(int fd) {
   struct flock lock {};
   lock.l_type = F_RDLCK;
@@ -24,7 +25,7 @@ Result<Input> Input::of_file(const std::string& path) {
   input.path_ = path;
   input.fd_ = Fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
   if (!input.fd_) return system_error(path, errno);
-  // Before its size: a writer that finishes in between leaves an end that is seen.
+  // Must come before reading the size: if a writer finishes in between, the reader sees its end mark.
   input.is_being_written_ = is_locked(input.fd_.get());
   struct stat status {};
   if (::fstat(input.fd_.get(), &status) != 0) return system_error(path, errno);
@@ -40,7 +41,7 @@ Input Input::of_bytes(std::span<const std::byte> bytes) {
   return input;
 }
 
-// As many bytes as there are: the file may have been cut back since it was opened.
+// Reads as many bytes as there are: the file may have been truncated since it was opened.
 Result<std::size_t> Input::read_file(std::uint64_t offset, std::span<std::byte> out) const {
   std::size_t filled = 0;
   while (filled < out.size()) {
@@ -73,7 +74,7 @@ Result<std::span<const std::byte>> Input::at(std::uint64_t offset, std::size_t n
   const bool there =
       offset >= start_ && offset - start_ <= in_memory_.size() && in_memory_.size() - (offset - start_) >= n;
   if (!there) {
-    // Whoever jumps over something (large blocks that nobody asked for) may jump on: little is read ahead.
+    // A reader that skips something (large blocks it does not need) may skip again: read little ahead then.
     constexpr std::size_t kPart = 1 << 20, kAfterJump = 1 << 12;
     const bool jump = offset > start_ + in_memory_.size();
     const std::size_t part = std::max(n, jump ? kAfterJump : kPart);

@@ -1,6 +1,5 @@
-// The bytes of a recording, from a file or from memory. Files are read and not mapped: a recording that is
-// still being written may be cut back by its writer (after a full disk), and a mapping would answer that with
-// SIGBUS.
+// The bytes of a recording, from a file or from memory. Files are read, not mapped: the writer of an
+// unfinished recording may truncate it (after a full disk), and accessing a mapping would then raise SIGBUS.
 #pragma once
 
 #include <cstdint>
@@ -19,10 +18,10 @@ class Input {
   static Result<Input> of_file(const std::string& path);
   static Input of_bytes(std::span<const std::byte> bytes);  // `bytes` outlives it
 
-  std::uint64_t size() const { return size_; }  // when it was opened
-  // A writer (writer.h) had not finished the file when it was opened, and lived.
+  std::uint64_t size() const { return size_; }  // at opening
+  // The file was opened while a writer (writer.h) was alive and had not finished it.
   bool is_being_written() const { return is_being_written_; }
-  // n bytes at `offset`, valid until the next call; fewer where the file ends.
+  // n bytes at `offset`, valid until the next call; fewer at the end of the file.
   Result<std::span<const std::byte>> at(std::uint64_t offset, std::size_t n);
   // The same into `out`, from any thread.
   Result<> copy(std::uint64_t offset, std::size_t n, Bytes& out) const;
@@ -33,9 +32,9 @@ class Input {
   Fd fd_;
   std::uint64_t size_ = 0;
   bool is_being_written_ = false;
-  Bytes buffer_;                          // of a file: the part around the last place
+  Bytes buffer_;                          // for a file: the part around the last position
   std::uint64_t start_ = 0;               // of the part in memory
-  std::span<const std::byte> in_memory_;  // all of it, or buffer_
+  std::span<const std::byte> in_memory_;  // everything, or buffer_
 };
 
 }  // namespace fathom::store

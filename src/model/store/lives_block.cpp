@@ -1,10 +1,10 @@
-// HBLK: the lives of single blocks of the heap, by far the most rows that a recording can have. In the order
-// in which they were allocated: then the distances in time are small, sites come in the order in which the
-// program runs through them, which zstd finds, and the slices of both ends are runs. A block of a site most
-// often has the size of the one before it, and stands where that stood or as far from it as that from its
-// own predecessor: so these two are told by site.
+// HBLK: the lifetimes of single heap blocks, by far the largest number of rows in a recording. They are in
+// allocation order: then time differences are small, sites repeat in the order in which the program runs
+// through them, which zstd finds, and the slices of both ends are runs. A block usually has the size of the
+// previous block of its site, and either its address or the same distance from it as before: so these two are
+// encoded per site.
 //
-// Times are where entropy is: they are rounded down, each as far as it does not change what is counted.
+// Times have the most entropy: each is rounded down, but only so far that no count changes.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -30,7 +30,7 @@ enum Section : unsigned {
   kLifetimes = 5,
   kFirstSlices = 6,
   kLastSlices = 7,  // 0: live at the end
-  kThreads = 8,     // that freed it: 0 the one that allocated it, 1 nobody known, else its row and 2
+  kThreads = 8,     // the freeing thread: 0 the allocating one, 1 unknown, otherwise its row plus 2
   kMeans = 9,
   kTemporary = 10,
   kSections,
@@ -38,7 +38,7 @@ enum Section : unsigned {
 
 constexpr std::uint64_t kShortLivedNs = 1'000'000;
 
-// The upper seven bits of a lifetime: less than 1.6 % is lost, and nothing below 128 ns.
+// Keeps the upper seven bits of a lifetime: loses less than 1.6 %, and nothing below 128 ns.
 constexpr unsigned kLifetimeBits = 7;
 constexpr std::uint64_t top_bits(std::uint64_t ns) {
   const unsigned bits = static_cast<unsigned>(std::bit_width(ns));
@@ -52,8 +52,8 @@ constexpr std::uint64_t from_top_bits(std::uint64_t code) {
   const std::uint64_t shift = code / kHalf - 1;
   return shift > 64 - kLifetimeBits ? UINT64_MAX : (kHalf + code % kHalf) << shift;
 }
-// A millisecond, which makes the difference between short-lived and not, stands in the middle of a step: so what is
-// longer is one step further.
+// A millisecond, the limit of short-lived blocks, would be in the middle of a step: so longer lifetimes are
+// one step higher.
 std::uint64_t lifetime_code(std::uint64_t ns) {
   return top_bits(ns) + (ns >= kShortLivedNs ? 1 : 0);
 }
@@ -118,7 +118,7 @@ Result<> decode_lives(Cursor in, std::uint32_t rows, const HeapTables& heap, Liv
   while (!in.at_end()) {
     const std::uint64_t number = in.read_uleb128();
     const Cursor body = in.sub(in.read_uleb128());
-    if (number < kSections) bodies[number] = body;  // others: of a newer minor version
+    if (number < kSections) bodies[number] = body;  // others: from a newer minor version
   }
   if (!in.ok()) return refuse();
   std::vector<ColumnReader> columns;

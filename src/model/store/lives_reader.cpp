@@ -10,7 +10,7 @@
 namespace fathom::store {
 namespace {
 
-// One place after the other goes to whoever is free; what is ready waits in a ring until it is its turn.
+// Idle threads take one place after the other; finished ones wait in a ring for their turn.
 class Workers {
  public:
   using Filter = std::function<double(std::vector<model::HeapBlock>&)>;
@@ -33,7 +33,7 @@ class Workers {
   Workers(const Workers&) = delete;
   Workers& operator=(const Workers&) = delete;
 
-  // The next one in order. The caller gives its vector back to be filled again.
+  // Waits for the next one in order. The caller returns its vector for reuse.
   void next(Lives& lives) {
     std::unique_lock guard(lock_);
     Slot& slot = ring_[taken_ % ring_.size()];

@@ -1,6 +1,5 @@
-// Reads the blocks of type HBLK of a recording one after the other: decoded and filtered by several threads,
-// handed to the caller in their order, so that sums of doubles are the same each time. A few of them are in
-// memory at once.
+// Reads the blocks of type HBLK of a recording: several threads decode and filter them, and the caller gets
+// them in order, so that sums of doubles are reproducible. Only a few of them are in memory at once.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +14,7 @@
 
 namespace fathom::store {
 
-// How many threads read so many places.
+// Number of threads for this number of places.
 std::size_t lives_threads(std::size_t places);
 
 struct LivesPlace {
@@ -24,12 +23,12 @@ struct LivesPlace {
 };
 struct Lives {
   std::vector<model::HeapBlock> blocks;
-  double read = 0;   // what `filter` returned
+  double read = 0;   // the result of `filter`
   Result<> outcome;  // kMalformed: this block is damaged, and `blocks` is empty
 };
 
-// `filter` runs in several threads, `take` in the caller's; an error that it returns ends the reading.
-// `input` and `heap` outlive the call.
+// `filter` runs in several threads, `take` in the caller's; an error from it ends the reading. `input` and
+// `heap` outlive the call.
 Result<> read_lives(const Input& input, std::span<const LivesPlace> places, const model::HeapTables& heap,
                     const std::function<double(std::vector<model::HeapBlock>&)>& filter,
                     const std::function<Result<>(std::size_t place, Lives& lives)>& take);

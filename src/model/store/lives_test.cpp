@@ -1,4 +1,4 @@
-// The lives of single blocks: written, chosen from, added up again.
+// The lifetimes of single blocks: written, selected, added up again.
 #include <cmath>
 
 #include "model/store/payload.h"
@@ -11,8 +11,8 @@ using namespace model;
 
 constexpr std::uint64_t kSliceNs = 50'000'000;
 
-// A heap that lives through `slices` slices, with a block's life for each call, and the rows that a collector
-// would have made of them.
+// A heap with `slices` slices, with one block's life per call, and the rows that a collector would have made
+// of them.
 Profile heap_with_lives(std::uint64_t seed, std::size_t blocks, std::uint32_t slices, bool sampled = false) {
   std::mt19937_64 random(seed);
   Profile profile = one_thread_profile();
@@ -100,7 +100,7 @@ double allocated(const Profile& profile) {
   return blocks;
 }
 
-TEST(Lives, ComeBackAsTheyWereButForALittleOfTheirLifetime) {
+TEST(Lives, AreReadBackExactExceptForRoundedLifetimes) {
   const Profile whole = heap_with_lives(1, 5000, 7);
   const Bytes payload = encode_lives(whole.heap.blocks, whole.heap);
   std::vector<HeapBlock> back;
@@ -122,7 +122,7 @@ TEST(Lives, ComeBackAsTheyWereButForALittleOfTheirLifetime) {
   EXPECT_EQ(back, expected);
 }
 
-TEST(Lives, AMillisecondIsOnTheRightSideToTheNanosecond) {
+TEST(Lives, TheMillisecondLimitIsExactToTheNanosecond) {
   HeapTables heap;
   heap.sites.push_back({});
   for (const std::uint64_t ns : {999'424ull, 999'999ull, 1'000'000ull, 1'000'001ull, 1'007'616ull}) {
@@ -180,7 +180,7 @@ TEST(Lives, AddUpToTheEstimatesOfASampledHeap) {
   }
 }
 
-TEST(Lives, FiltersLeaveWhatAnybodyWouldCount) {
+TEST(Lives, FiltersKeepTheSameBlocksAsASimpleCount) {
   const Profile whole = heap_with_lives(7, 30'000, 9);
   const std::string content = written(whole);
   const auto expect = [&](const HeapBlockFilter& filter, const auto& counts) {
@@ -239,7 +239,7 @@ TEST(Lives, FiltersLeaveWhatAnybodyWouldCount) {
   }
 }
 
-TEST(Lives, TheLargestAndTheOldestAreHandedOut) {
+TEST(Lives, TheLargestAndTheOldestAreListed) {
   const Profile whole = heap_with_lives(9, 20'000, 9);
   HeapBlockFilter filter;
   filter.keep = 10;
@@ -256,7 +256,7 @@ TEST(Lives, TheLargestAndTheOldestAreHandedOut) {
   EXPECT_EQ(allocated(*read), 20'000);
 }
 
-TEST(Lives, WhoDoesNotAskForThemReadsTheRest) {
+TEST(Lives, ReadersWithoutAFilterReadTheRest) {
   Profile whole = heap_with_lives(2, 3000, 4);
   auto read = read_text(written(whole));
   ASSERT_TRUE(read) << read.error().message;
@@ -264,7 +264,7 @@ TEST(Lives, WhoDoesNotAskForThemReadsTheRest) {
   EXPECT_EQ(*read, whole);
 }
 
-TEST(Lives, ARecordingWithoutThemSaysSo) {
+TEST(Lives, ARecordingWithoutThemIsReported) {
   Profile whole = heap_with_lives(2, 3000, 4);
   whole.heap.heaps[0].each_block = false;
   const auto read = read_text(written(whole), with({}));
@@ -273,7 +273,7 @@ TEST(Lives, ARecordingWithoutThemSaysSo) {
   EXPECT_NE(read.error().remedy.find("--each-block"), std::string::npos);
 }
 
-// As a recorder writes them: those that have ended, each second; in the end those that are live.
+// As a recorder writes them: every second those that have ended, at the end those that are live.
 std::string written_in_parts(const Profile& whole) {
   TemporaryFile file;
   auto writer = Writer::create(file.path());
@@ -301,7 +301,7 @@ TEST(Lives, APrefixOfTheFileIsAPrefixOfTheSums) {
   double most = 0;
   for (int i = 0; i < 200; ++i) {
     auto part = read_text(content.substr(0, random() % (content.size() + 1)), with({}));
-    if (!part) continue;  // nothing of the heap is in it yet
+    if (!part) continue;  // no heap in it yet
     for (const HeapRow& row : part->heap.rows) {
       const HeapRow& all = rows.at({row.slice, row.site});
       ASSERT_LE(row.allocated.blocks, all.allocated.blocks);
@@ -317,7 +317,7 @@ TEST(Lives, APrefixOfTheFileIsAPrefixOfTheSums) {
   EXPECT_GT(most, 10'000);
 }
 
-TEST(Lives, ADamagedBlockCostsItsBlocksAndIsSaid) {
+TEST(Lives, ADamagedBlockLosesItsRowsAndIsReported) {
   const Profile whole = heap_with_lives(4, 20'000, 8);
   std::string content = written_in_parts(whole);
   std::size_t seen = 0;
@@ -331,7 +331,7 @@ TEST(Lives, ADamagedBlockCostsItsBlocksAndIsSaid) {
   EXPECT_TRUE(read_text(content)->quality.notes.empty());
 }
 
-TEST(Lives, FlippedBitsOfAPayloadAreRefusedOrRead) {
+TEST(Lives, FlippedBitsInAPayloadAreRejectedOrRead) {
   const Profile whole = heap_with_lives(6, 300, 3);
   const Bytes payload = encode_lives(whole.heap.blocks, whole.heap);
   std::vector<HeapBlock> back;

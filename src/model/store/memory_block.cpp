@@ -1,5 +1,5 @@
-// MEMR: what the memory of processes was made of, sixteen columns. The compositions of a process hold nearly
-// the same rows in the same order, so ids and times are differences to the row before.
+// MEMR: the composition of processes' memory, sixteen columns. The compositions of a process have nearly the
+// same rows in the same order, so ids and times are differences from the previous row.
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -1,7 +1,6 @@
-// The payloads of the kinds of data blocks, each with its encoder and decoder side by side: *_block.cpp.
-// Decoders append to the profile; a block that cannot be decoded may leave rows behind that lead nowhere,
-// which repair() and check() deal with. Their errors: kMalformed costs the block, anything else (no memory
-// left) the file.
+// The payloads of the data blocks, each with its encoder and decoder in one file: *_block.cpp. Decoders
+// append to the profile; a block that cannot be decoded may leave rows with invalid ids, which repair() and
+// check() handle. Their errors: kMalformed costs the block, anything else (out of memory) the file.
 #pragma once
 
 #include <algorithm>
@@ -21,31 +20,31 @@
 
 namespace fathom::store {
 
-// Stands where a row was lost; leads out of every table, so nothing can take it for a row.
+// Replaces a lost row's id; beyond every table, so no code can take it for a row.
 inline constexpr std::uint32_t kLostRow = UINT32_MAX;
-// An id as it came from the file.
+// An id from the file.
 inline std::uint32_t row_id(std::uint64_t value) {
   return static_cast<std::uint32_t>(std::min<std::uint64_t>(value, kLostRow));
 }
 
-// What a file may ask for grows with its size: runs and lost rows stand for any number of rows, so that a few
-// bytes could ask for all memory and all time. No recording that fathom has written was refused in the tests; how near
-// the densest come is not measured.
+// A file's budget grows with its size: runs and lost rows stand for any number of rows, so a few bytes could
+// ask for all memory and all time. In the tests no recording by fathom was rejected; how close the densest
+// ones come was not measured.
 inline constexpr std::uint64_t kLeastMemory = 64 << 20, kMemoryPerByte = 1024;
 inline constexpr std::uint64_t kLeastSteps = 16 << 20,
-                               kStepsPerByte = 256;  // a step: one row that is decoded
-// Of one stack, and of the functions that are inlined at one place. fathom records at most 1,150 frames.
+                               kStepsPerByte = 256;  // a step: decoding one row
+// Of one stack, and of the functions inlined at one place. fathom records at most 1,150 frames.
 inline constexpr std::uint32_t kMostFrames = 4096, kMostLines = 4096;
 
-// What a reader carries from block to block.
+// State that a reader carries from block to block.
 struct Loading {
   Loading(const ReadOptions& read_options, std::uint64_t file_size)
       : options(read_options), file_bytes(file_size) {}
-  // Before anything is allocated on the word of the file.
+  // Must come before any allocation that the file asks for.
   Result<> charge(std::uint64_t bytes);
-  // Once rows that were charged are gone again, as others stand in their place.
+  // For charged rows that were replaced by others.
   void give_back(std::uint64_t bytes) { memory -= std::min(memory, bytes); }
-  // Before rows are decoded, also those that are not kept.
+  // Must come before decoding rows, even those that are not kept.
   Result<> work(std::uint64_t steps);
   bool in_window(std::uint64_t time_ns) const {
     return (!options.from_ns || time_ns >= *options.from_ns) && (!options.to_ns || time_ns < *options.to_ns);
@@ -54,29 +53,29 @@ struct Loading {
   ReadOptions options;
   std::uint64_t file_bytes;
   model::Profile profile;
-  std::uint64_t memory = 0, steps = 0;  // charged so far and not given back; done so far
+  std::uint64_t memory = 0, steps = 0;  // charged and not yet returned; done so far
   std::vector<std::uint16_t> depths;    // by stack: frames down to the root
-  bool damaged = false;                 // blocks are missing: gaps between rows are expected from here on
-  std::uint64_t filtered = 0;           // samples outside of the window
+  bool damaged = false;                 // blocks are missing: from now on gaps between rows are expected
+  std::uint64_t filtered = 0;           // samples outside the window
   std::uint64_t filtered_waits = 0;
 };
 
-// --- tables: rows that are only ever appended ---
+// --- tables: append-only rows ---
 struct TableSizes {
-  std::uint32_t strings = 1, functions = 0, lines = 0, frames = 0, stacks = 1, objects = 1;  // rows 0 are
-                                                                                             // never written
+  // Row 0 is never written.
+  std::uint32_t strings = 1, functions = 0, lines = 0, frames = 0, stacks = 1, objects = 1;
   bool operator==(const TableSizes&) const = default;
 };
 TableSizes sizes_of(const model::Profile& profile);
-// The end of the rows from `from` on that fit into one block.
+// The end of the rows starting at `from` that fit into one block.
 Result<TableSizes> next_slice(const model::Profile& profile, const TableSizes& from, const TableSizes& end);
-// `named`: frames written earlier that have got their lines since, ascending, at most kMaxRows.
+// `named`: frames written earlier that have since got their lines, ascending, at most kMaxRows.
 Bytes encode_tables(const model::Profile& profile, const TableSizes& from, const TableSizes& to,
                     std::span<const std::uint32_t> named);
 Result<> decode_tables(Cursor in, Loading& loading);
 
 // --- state: rows and facts that change ---
-// What has been written of it, so that only changes are written again. Default: nothing but the rows 0.
+// The written state, so that only changes are written again. Default: only the rows 0.
 struct StateCopy {
   struct SeriesHead {
     model::StringId name, unit;
@@ -90,8 +89,8 @@ struct StateCopy {
   std::vector<SeriesHead> series;
   model::Quality quality;
 };
-// The blocks' payloads: none if nothing has changed, several only if there are very many rows. `changed`: the
-// rows of processes and threads to write; null: those that differ from what was written.
+// The payloads of the blocks: none if nothing has changed, several only for very many rows. `changed`: the
+// rows of processes and threads to write; null: those that differ from the written state.
 Result<std::vector<Bytes>> encode_state(const model::Profile& profile, const StateCopy& written,
                                         const ChangedRows* changed = nullptr);
 // With `changed`, processes and threads are not copied.
@@ -99,20 +98,20 @@ void remember_state(const model::Profile& profile, StateCopy& written, bool chan
 Result<> decode_state(Cursor in, Loading& loading);
 
 // --- samples ---
-// Predicts a sample from its predecessors, the same way on both sides. A CPU beats at the sampling period,
-// runs one thread for many samples, and a thread often stands where it stood: what is stored is the
+// Predicts a sample from its predecessors, in the same way for writing and reading. A CPU samples at a fixed
+// period, runs one thread for many samples, and a thread often stays on the same stack: the file contains the
 // difference.
 class SamplePredictor {
  public:
   static constexpr std::uint32_t kMaxThread = 1u << 22;  // PID_MAX_LIMIT of Linux
-  void start(std::uint64_t base_ns);                     // blocks do not depend on each other
+  void start(std::uint64_t base_ns);                     // blocks are independent of each other
 
   struct Lane {
     std::uint64_t time_ns = 0;
     std::uint32_t thread = kLostRow;
     std::uint32_t block = 0;
   };
-  // Of CPU samples, one lane per CPU; of the others, one per metric.
+  // For CPU samples, one lane per CPU; for others, one per metric.
   Lane& lane(model::Metric metric, std::uint16_t cpu);
   std::uint32_t& last_stack(std::uint32_t thread);  // thread < kMaxThread
 
@@ -127,39 +126,39 @@ class SamplePredictor {
   std::array<Lane, 256> metrics_;
   std::vector<Last> threads_;
 };
-// At most kMaxRows samples, of threads below kMaxThread. `frequency_hz`: 0 if there is no beat.
+// At most kMaxRows samples, of threads below kMaxThread. `frequency_hz`: 0 if there is no fixed period.
 Bytes encode_samples(std::span<const model::Sample> samples, std::uint32_t frequency_hz,
                      SamplePredictor& predictor);
 Result<> decode_samples(Cursor in, std::uint32_t rows, SamplePredictor& predictor, Loading& loading);
 
 // --- waits ---
-// When the thread had a CPU again.
+// The time at which the thread had a CPU again.
 std::uint64_t end_of(const model::Wait& wait);
-// At most kMaxRows waits, whose ends fit into 64 bits.
+// At most kMaxRows waits, with ends that fit into 64 bits.
 Bytes encode_waits(std::span<const model::Wait> waits);
-// Those that lie in the window of `loading` with a part are kept with that part.
+// Keeps the part of each wait that lies in the window of `loading`.
 Result<> decode_waits(Cursor in, std::uint32_t rows, Loading& loading);
 
 // --- heap ---
-// What has been written of it. Rows are taken as new every time.
+// The written part of it. Rows count as new every time.
 struct HeapCopy {
   std::vector<model::Heap> heaps;
   std::size_t allocators = 1, hooks = 0, slices = 0, sites = 0;
   std::uint64_t summaries = 0, histograms = 0, uses = 0, returns = 0,
-                outages = 0;  // fingerprints; 0 is that of an empty table
+                outages = 0;  // fingerprints; 0 means an empty table
 };
 HeapCopy copy_of(const model::HeapTables& heap);
 std::vector<Bytes> encode_heap(const model::HeapTables& heap, const HeapCopy& written);
-// All of the heap, whatever the window: what is live at one time follows from all that was before.
+// The whole heap, for any window: live memory at one time depends on everything before it.
 Result<> decode_heap(Cursor in, Loading& loading);
 
-// --- lives of single blocks of the heap ---
-// At most kMaxRows; their sites are in `heap`. They come back in the order in which they were allocated.
+// --- lifetimes of single heap blocks ---
+// At most kMaxRows; their sites are in `heap`. Decoding returns them in allocation order.
 Bytes encode_lives(std::span<const model::HeapBlock> blocks, const model::HeapTables& heap);
-// What is left of one in the file: lifetimes are rounded down by less than 1.6 %.
+// The block after a round trip through the file: lifetimes are rounded down by less than 1.6 %.
 model::HeapBlock as_stored(model::HeapBlock block);
-// What is known of the sites while one block is decoded; kept for the next, as there may be many sites and
-// few rows.
+// State per site while one block is decoded; reused for the next, because there may be many sites and few
+// rows.
 struct LivesOfSites {
   struct Predecessor {
     std::uint64_t size = 0, address = 0;
@@ -167,39 +166,40 @@ struct LivesOfSites {
   std::vector<Predecessor> sites;
   std::vector<std::uint32_t> used;
 };
-// Replaces `out`. Sites are in `heap`; threads and slices are as the file says. May run in several threads,
-// each with a `known` of its own.
+// Replaces `out`. Sites are in `heap`; threads and slices are the file's claim. May run in several threads,
+// each with its own `known`.
 Result<> decode_lives(Cursor in, std::uint32_t rows, const model::HeapTables& heap, LivesOfSites& known,
                       std::vector<model::HeapBlock>& out);
 
 // --- page faults ---
 Bytes encode_faults(std::span<const model::Fault> faults);  // at most kMaxRows
-// Those in the window of `loading` are kept.
+// Keeps those in the window of `loading`.
 Result<> decode_faults(Cursor in, std::uint32_t rows, Loading& loading);
 
-// --- calls of functions that were asked for ---
+// --- calls of chosen functions ---
 Bytes encode_calls(std::span<const model::Calls> calls);  // at most kMaxRows
-// Those in the window of `loading` are kept.
+// Keeps those in the window of `loading`.
 Result<> decode_calls(Cursor in, std::uint32_t rows, Loading& loading);
 
-// --- what memory was made of ---
+// --- composition of memory ---
 Bytes encode_memory(std::span<const model::MemoryRange> ranges);  // at most kMaxRows
-// All of them, whatever the window: the composition at its end may be older than its start.
+// All of them, for any window: the composition at its end may be older than its start.
 Result<> decode_memory(Cursor in, std::uint32_t rows, Loading& loading);
 
 // --- points of series ---
-// Of all series from `from` on (series and point), as many as fit into one block; `from` moves on.
+// As many points of all series starting at `from` (series and point) as fit into one block; advances `from`.
 struct PointPosition {
   std::size_t series = 0, point = 0;
 };
 Bytes encode_points(const model::Profile& profile, PointPosition& from);
 Result<> decode_points(Cursor in, Loading& loading);
 
-// --- index: where each block stands, and the times that blocks of samples and waits span ---
+// --- index: the place of each block, and the time ranges of blocks of samples and waits ---
 struct IndexEntry {
   std::uint32_t type = 0, rows = 0;
   std::uint64_t offset = 0;
-  std::uint64_t first_ns = 0, last_ns = 0;  // least and greatest time, of samples; of waits, start and end
+  std::uint64_t first_ns = 0, last_ns = 0;  // smallest and largest time, of samples; for waits, of starts and
+                                            // ends
 };
 Bytes encode_index(std::span<const IndexEntry> entries);  // at most kMaxRows
 Result<> decode_index(Cursor in, Loading& loading, std::vector<IndexEntry>& out);
@@ -208,10 +208,10 @@ struct EndMark {
   std::uint64_t index_offset = 0, blocks = 0, samples = 0;
 };
 Bytes encode_end(const EndMark& end);
-EndMark decode_end(Cursor in);  // zeros if it is cut short
+EndMark decode_end(Cursor in);  // zeros if it is cut off
 
-// Makes a profile that lacks blocks whole again: what leads to a lost row leads to an empty one afterwards.
-// The result passes check() if the blocks that are there are sound.
+// Repairs a profile that lacks blocks: references to lost rows then refer to empty ones. The result passes
+// check() if the existing blocks are valid.
 void repair(model::Profile& profile);
 
 }  // namespace fathom::store

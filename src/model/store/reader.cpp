@@ -19,7 +19,7 @@ namespace fathom::store {
 using model::Profile;
 
 Result<> Loading::charge(std::uint64_t bytes) {
-  memory += bytes;  // each charge is far below 2^63, so this cannot wrap before it is noticed
+  memory += bytes;  // each charge is far below 2^63, so this cannot wrap before the check
   const std::uint64_t most =
       kLeastMemory + kMemoryPerByte * std::min(file_bytes, UINT64_MAX / kMemoryPerByte / 2);
   if (memory > most && most < options.memory_limit_bytes)
@@ -64,8 +64,7 @@ class Reader {
   }
 
  private:
-  // Looks for the end mark, and for the index if a window was asked for. Without them (killed, damaged) all
-  // blocks are decoded all the same.
+  // Reads the end mark, and for a window the index. Without them (killed, damaged) all blocks are decoded.
   void read_end(bool with_index) {
     if (input_.size() < kFileHeaderSize + kEndSize) return;
     auto mark = read_block(input_.size() - kEndSize, kEnd);
@@ -73,8 +72,8 @@ class Reader {
     const EndMark end = decode_end(Cursor(*mark));
     if (!with_index) {
       if (loading_.options.packed) return;
-      // Saves copying while the table grows. Samples mostly take more than one byte; more are read
-      // nevertheless.
+      // Saves copying while the table grows. Samples mostly take more than one byte; more samples than that
+      // also work.
       loading_.profile.samples.reserve(
           std::min({end.samples, input_.size(), loading_.options.memory_limit_bytes / 32}));
       return;
@@ -124,15 +123,15 @@ class Reader {
       }
       next_sequence_ = header->sequence + 1;
       const std::uint64_t payload = offset + kBlockHeaderSize;
-      if (header->stored_size > input_.size() - payload) return {};  // cut short inside of it
+      if (header->stored_size > input_.size() - payload) return {};  // cut off inside the block
       if (auto done = read_data(offset, *header); !done) return done;
       offset = payload + header->stored_size;
     }
     return {};
   }
 
-  // The next header that is sound and belongs to a later block. Payloads are compressed or checksummed, so a
-  // header in the middle of one is no accident.
+  // The next valid header of a later block. Payloads are compressed or checksummed, so a valid header inside
+  // one is not there by accident.
   Result<std::optional<std::uint64_t>> find_block(std::uint64_t offset) {
     constexpr std::size_t kStep = 64 * 1024;
     while (offset < input_.size()) {
@@ -217,7 +216,7 @@ class Reader {
     profile.heap.packed_rows.take_from(profile.heap.rows);
   }
 
-  // For what changes rows, or drops some.
+  // For code that changes or drops rows.
   void open_all() {
     Profile& profile = loading_.profile;
     profile.packed_samples.give_to(profile.samples);
@@ -279,7 +278,7 @@ class Reader {
     return std::move(profile);
   }
 
-  // All tables are there: the heap's are replaced by those of the blocks that were asked for.
+  // All tables are loaded: replaces the heap's tables with those of the selected blocks.
   Result<> select_blocks(Profile& profile) {
     if (!loading_.options.blocks) return {};
     model::HeapTables& heap = profile.heap;
@@ -294,7 +293,7 @@ class Reader {
     const bool others = std::any_of(heap.rows.begin(), heap.rows.end(), [&](const model::HeapRow& row) {
       return !heap.heaps[heap.sites[row.site.value].heap.value].each_block;
     });
-    // Of the threads that decode: what each knows of the sites.
+    // The decoding threads: each one's state per site.
     if (auto enough = loading_.charge(lives_threads(lives_.size()) * heap.sites.size() *
                                       sizeof(LivesOfSites::Predecessor));
         !enough)
@@ -326,7 +325,7 @@ class Reader {
       });
     };
     std::vector<LivesPlace> at_peak;
-    std::vector<std::pair<std::uint32_t, std::uint32_t>> spans;  // of slices, by place
+    std::vector<std::pair<std::uint32_t, std::uint32_t>> spans;  // slices, by place
     auto done = pass(lives_, 0, [&](std::size_t, const Lives& lives) {
       selection.add(lives.blocks);
       read += lives.read;
@@ -369,7 +368,7 @@ class Reader {
   Loading loading_;
   BlockDecoder decoder_;
   SamplePredictor predictor_;
-  std::map<std::uint64_t, IndexEntry> spans_;  // blocks of samples and waits by offset
+  std::map<std::uint64_t, IndexEntry> spans_;  // blocks of samples and waits, by offset
   std::vector<LivesPlace> lives_;
   std::uint64_t block_size_ = 0;  // of the block that read_block() read last
   std::uint64_t next_sequence_ = 0;

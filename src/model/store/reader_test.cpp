@@ -17,14 +17,14 @@ std::string recorded(const Profile& profile, int slices = 1) {
   return file.content();
 }
 
-TEST(Reader, RecordingIsRecognisedByItsFirstBytes) {
+TEST(Reader, RecordingIsRecognizedByItsFirstBytes) {
   const std::string content = recorded(one_thread_profile());
   EXPECT_TRUE(is_recording(bytes_of(content).first(8)));
   EXPECT_FALSE(is_recording(bytes_of(content).first(7)));
   EXPECT_FALSE(is_recording(bytes_of("main;start 12\n")));
 }
 
-TEST(Reader, WhatIsNoRecordingIsRefusedInOneLineWithItsName) {
+TEST(Reader, OtherFilesAreRejectedInOneLineWithTheirName) {
   EXPECT_EQ(read_text("").error().message, "test: not a fathom recording");
   EXPECT_EQ(read_text("main;start 12\n").error().message, "test: not a fathom recording");
   EXPECT_EQ(read("/nonexistent.fathom").error().kind, ErrorKind::kNotFound);
@@ -37,7 +37,7 @@ ReadOptions packing() {
   return options;
 }
 
-// The rows that a reader has packed, in the place of open ones.
+// Unpacks the rows that a reader has packed.
 Profile opened(Profile profile) {
   profile.packed_samples.give_to(profile.samples);
   profile.packed_waits.give_to(profile.waits);
@@ -45,7 +45,7 @@ Profile opened(Profile profile) {
   return profile;
 }
 
-TEST(Reader, PackedRowsAreThoseOfTheRecording) {
+TEST(Reader, PackedRowsEqualThoseOfTheRecording) {
   std::size_t packed_rows = 0;
   for_each_profile(30,
                    [&](const Profile& profile) {
@@ -60,7 +60,7 @@ TEST(Reader, PackedRowsAreThoseOfTheRecording) {
   EXPECT_GT(packed_rows, 0u);
 }
 
-TEST(Reader, OfADamagedRecordingRowsAreMendedWhetherTheyWereToBePackedOrNot) {
+TEST(Reader, RowsOfADamagedRecordingAreRepairedPackedOrNot) {
   for_each_profile(30,
                    [](const Profile& profile) {
                      std::string content = recorded(profile, 3);
@@ -84,7 +84,7 @@ std::string version_header(std::uint16_t major, std::uint16_t minor) {
   return header;
 }
 
-TEST(Reader, NewerMajorVersionIsRefusedWithARemedy) {
+TEST(Reader, NewerMajorVersionIsRejectedWithARemedy) {
   auto refused = read_text(version_header(2, 3));
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().kind, ErrorKind::kUnsupported);
@@ -96,7 +96,7 @@ TEST(Reader, NewerMinorVersionIsRead) {
   EXPECT_TRUE(read_text(version_header(1, 9)));
 }
 
-TEST(Reader, UnknownBlockIsRefusedByNameIfItIsRequired) {
+TEST(Reader, UnknownBlockIsRejectedByNameIfItIsRequired) {
   const std::string file = file_header() + block(block_type("XTRA"), 0, 0, Bytes(10));
   auto refused = read_text(file);
   ASSERT_FALSE(refused);
@@ -105,7 +105,7 @@ TEST(Reader, UnknownBlockIsRefusedByNameIfItIsRequired) {
   EXPECT_FALSE(refused.error().remedy.empty());
 }
 
-// Changes the flags of a block that stands alone.
+// Changes the flags of a single block.
 std::string with_flags(std::string block, std::uint32_t flags) {
   std::memcpy(&block[8], &flags, 4);
   const auto sum = static_cast<std::uint32_t>(checksum(bytes_of(block).first(36)));
@@ -113,7 +113,7 @@ std::string with_flags(std::string block, std::uint32_t flags) {
   return block;
 }
 
-TEST(Reader, UnknownBlockIsSteppedOverIfItIsOptional) {
+TEST(Reader, UnknownBlockIsSkippedIfItIsOptional) {
   const std::string optional = with_flags(block(block_type("XTRA"), 0, 0, Bytes{std::byte{1}}), 0);
   const std::string end = block(kEnd, 1, 0, encode_end({}));
   auto read_back = read_text(file_header() + optional + end);
@@ -121,12 +121,12 @@ TEST(Reader, UnknownBlockIsSteppedOverIfItIsOptional) {
   EXPECT_EQ(*read_back, Profile());
 }
 
-TEST(Reader, UnknownFlagOfTheLowerHalfIsRefused) {
+TEST(Reader, UnknownFlagOfTheLowerHalfIsRejected) {
   EXPECT_FALSE(read_text(file_header() + with_flags(block(kEnd, 0, 0, encode_end({})), 0x10)));
   EXPECT_TRUE(read_text(file_header() + with_flags(block(kEnd, 0, 0, encode_end({})), 0x10000)));
 }
 
-TEST(Reader, UnknownSectionIsSteppedOver) {
+TEST(Reader, UnknownSectionIsSkipped) {
   Bytes payload;
   put_section(payload, 77, Bytes(5));
   auto read_back = read_text(file_header() + block(kTables, 0, 0, payload) + block(kState, 1, 0, payload) +
@@ -143,7 +143,7 @@ TEST(Reader, WindowShowsItsSamplesAndCountsTheOthers) {
     std::sort(times.begin(), times.end());
     const std::uint64_t from = times[times.size() / 3], to = times[times.size() * 2 / 3];
     const std::string content = recorded(profile, 5);
-    for (const bool index : {true, false}) {  // without: as if it had been killed
+    for (const bool index : {true, false}) {  // without: as if fathom had been killed
       const std::string file = index ? content : content.substr(0, content.size() - kEndSize);
       auto shown = read_text(file, {.from_ns = from, .to_ns = to, .memory_limit_bytes = 1 << 30});
       ASSERT_TRUE(shown) << shown.error().message;
@@ -173,12 +173,13 @@ std::optional<model::Wait> part(model::Wait wait, std::uint64_t from, std::uint6
   wait.queued_ns = overlap(woken, end);
   if (start < from) wait.began_before = true;
   if (end > to) wait.unfinished = true;
-  // One that took no time is in the window in which it began.
+  // A wait without duration is in the window in which it began.
   const bool inside = wait.waited_ns + wait.queued_ns != 0 || (start >= from && start < to);
   return inside ? std::optional(wait) : std::nullopt;
 }
 
-// Of the window [100, 200): what is left of a wait, as "start+waited+queued", with < and > where it was cut.
+// In the window [100, 200): the remaining part of a wait, as "start+waited+queued", with < and > where it was
+// cut.
 std::string in_window(std::uint64_t start, std::uint64_t waited, std::uint64_t queued) {
   Profile profile = one_thread_profile();
   auto& wait = profile.waits.emplace_back();
@@ -212,7 +213,7 @@ TEST(Reader, WindowCutsWaits) {
   EXPECT_EQ(in_window(100, 0, 0), "100+0+0");
   EXPECT_EQ(in_window(200, 0, 0), "filtered");
   EXPECT_EQ(in_window(200, 10, 0), "filtered");
-  EXPECT_EQ(in_window(50, 40, 10), "filtered");  // had a CPU when the window began
+  EXPECT_EQ(in_window(50, 40, 10), "filtered");  // had a CPU at the start of the window
   EXPECT_EQ(in_window(50, 10, 10), "filtered");
 }
 
@@ -236,7 +237,7 @@ TEST(Reader, WindowShowsThePartsOfItsWaitsAndCountsTheOthers) {
     const std::uint64_t from = times[times.size() / 3], to = times[times.size() * 2 / 3];
     if (from == to) return;
     const std::string content = recorded(profile, 5);
-    for (const bool index : {true, false}) {  // without: as if it had been killed
+    for (const bool index : {true, false}) {  // without: as if fathom had been killed
       const std::string file = index ? content : content.substr(0, content.size() - kEndSize);
       auto shown = read_text(file, {.from_ns = from, .to_ns = to, .memory_limit_bytes = 1 << 30});
       ASSERT_TRUE(shown) << shown.error().message;
@@ -251,7 +252,7 @@ TEST(Reader, WindowShowsThePartsOfItsWaitsAndCountsTheOthers) {
   });
 }
 
-TEST(Reader, WindowsSideBySideShareTheTimeOfAllWaits) {
+TEST(Reader, AdjacentWindowsShareTheTimeOfAllWaits) {
   const Profile profile = random_profile(2, {.samples = 500});
   ASSERT_FALSE(profile.waits.empty());
   const std::string content = recorded(profile, 5);
@@ -289,7 +290,7 @@ TEST(Reader, WindowMovesStartAndEndOfTheRecording) {
   EXPECT_EQ(read_text(content, options).error().kind, ErrorKind::kUsage);
 }
 
-TEST(Reader, WindowStepsOverBlocksWithTheIndexAlone) {
+TEST(Reader, WindowSkipsBlocksUsingOnlyTheIndex) {
   Profile profile = one_thread_profile();
   TemporaryFile file;
   auto writer = Writer::create(file.path());
@@ -306,7 +307,7 @@ TEST(Reader, WindowStepsOverBlocksWithTheIndexAlone) {
   profile.quality.waits = 15;
   ASSERT_TRUE(writer->finish(profile));
   std::string content = file.content();
-  // Damage in a block that is stepped over is not even seen.
+  // Damage in a skipped block goes unnoticed.
   for (const std::uint32_t type : {kSamples, kWaits})
     for (const auto& found : blocks_of(content))
       if (found.header.type == type) {
@@ -325,7 +326,7 @@ TEST(Reader, WindowStepsOverBlocksWithTheIndexAlone) {
   EXPECT_EQ(shown->quality.lost_waits, 0u);
 }
 
-TEST(Reader, MemoryBeyondTheLimitIsRefusedWithARemedy) {
+TEST(Reader, MemoryBeyondTheLimitIsRejectedWithARemedy) {
   Profile profile = one_thread_profile();
   profile.samples.assign(200'000, {});  // some hundred bytes in the file
   const std::string content = recorded(profile);
@@ -339,7 +340,7 @@ TEST(Reader, MemoryBeyondTheLimitIsRefusedWithARemedy) {
   EXPECT_TRUE(read_text(content));
 }
 
-TEST(Reader, PayloadThatClaimsToGrowBeyondReasonIsDamaged) {
+TEST(Reader, PayloadThatClaimsToExpandTooMuchCountsAsDamaged) {
   std::string bomb = block(kTables, 0, 0, Bytes(1 << 20));
   for (const std::uint32_t size : {std::uint32_t{2} << 20, kMaxPayload + 1, UINT32_MAX}) {
     std::memcpy(&bomb[16], &size, 4);
@@ -351,8 +352,8 @@ TEST(Reader, PayloadThatClaimsToGrowBeyondReasonIsDamaged) {
   }
 }
 
-TEST(Reader, IdsThatLeadOutOfTheirTableAreRefused) {
-  // One stack whose frame is not there.
+TEST(Reader, IdsOutsideTheirTableAreRejected) {
+  // One stack without its frame.
   Bytes body, payload;
   for (const std::uint64_t number : {1, 1, 0}) put_varint(body, number);  // first row, rows, new frames
   put_column(body, std::vector<std::uint64_t>{0});

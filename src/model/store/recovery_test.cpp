@@ -1,4 +1,4 @@
-// What is left of a recording after the worst has happened to it.
+// What can be read of a recording after any kind of damage.
 #include <sys/wait.h>
 
 #include <csignal>
@@ -23,7 +23,7 @@ std::string recorded_in(const Profile& profile, int slices) {
   return file.content();
 }
 
-TEST(Recovery, EveryPrefixIsRefusedOrGivesAPrefixOfTheSamplesAndWaits) {
+TEST(Recovery, EveryPrefixIsRejectedOrGivesAPrefixOfTheSamplesAndWaits) {
   for (std::uint64_t seed = 1; seed <= 4; ++seed) {
     SCOPED_TRACE(seed);
     const Profile whole = random_profile(seed);
@@ -38,7 +38,7 @@ TEST(Recovery, EveryPrefixIsRefusedOrGivesAPrefixOfTheSamplesAndWaits) {
       most = part->samples.size();
       ASSERT_GE(part->waits.size(), most_waits) << "a longer file gave less";
       most_waits = part->waits.size();
-      // Ids below those of lost rows are those of the whole recording.
+      // Ids below the lost rows are the same as in the whole recording.
       ASSERT_TRUE(is_prefix(part->samples, whole.samples)) << size;
       ASSERT_EQ(part->quality.samples, part->samples.size());
       ASSERT_TRUE(is_prefix(part->waits, whole.waits)) << size;
@@ -49,7 +49,7 @@ TEST(Recovery, EveryPrefixIsRefusedOrGivesAPrefixOfTheSamplesAndWaits) {
   }
 }
 
-TEST(Recovery, RecordedIsShownAndLostWhereverTheFileEnds) {
+TEST(Recovery, RecordedEqualsShownPlusLostWhereverTheFileEnds) {
   Profile profile = one_thread_profile();
   TemporaryFile file;
   auto writer = Writer::create(file.path());
@@ -63,14 +63,14 @@ TEST(Recovery, RecordedIsShownAndLostWhereverTheFileEnds) {
   for (std::size_t size = kFileHeaderSize; size <= content.size(); ++size) {
     auto part = read_text(content.substr(0, size));
     ASSERT_TRUE(part);
-    // What the last state that is there had counted.
+    // The counters of the last state in the file.
     EXPECT_EQ((part->quality.samples + part->quality.lost_disk) % 100, 0u);
     EXPECT_EQ(part->quality.samples, part->samples.size());
     EXPECT_LE(part->quality.lost_disk, 100u);
   }
 }
 
-TEST(Recovery, FlippedBitIsRefusedOrNoticedAndNothingElseChanges) {
+TEST(Recovery, FlippedBitIsRejectedOrReportedAndNothingElseChanges) {
   for (std::uint64_t seed = 1; seed <= 4; ++seed) {
     SCOPED_TRACE(seed);
     const Profile whole = random_profile(seed, {.samples = 100});
@@ -82,7 +82,7 @@ TEST(Recovery, FlippedBitIsRefusedOrNoticedAndNothingElseChanges) {
       ASSERT_EQ(part.has_value(), at >= kFileHeaderSize) << at;
       if (!part) continue;
       const bool noticed = part->quality.truncated || part->quality.notes.size() > whole.quality.notes.size();
-      if (!noticed) {  // the index is not needed to read everything
+      if (!noticed) {  // reading everything does not need the index
         ASSERT_EQ(*part, whole) << at;
       }
       ASSERT_LE(part->samples.size(), whole.samples.size());
@@ -97,7 +97,7 @@ TEST(Recovery, FlippedBitIsRefusedOrNoticedAndNothingElseChanges) {
   }
 }
 
-// Three seconds of ten samples and five waits each, every second with a new stack and a new file.
+// Three seconds of ten samples and five waits each, with a new stack and a new file every second.
 std::string three_seconds() {
   TemporaryFile file;
   Profile profile = one_thread_profile();
@@ -133,7 +133,7 @@ std::vector<FoundBlock> blocks_of_type(const std::string& content, std::uint32_t
   return blocks;
 }
 
-TEST(Recovery, DamagedSamplesCostThatSecondAndAreCounted) {
+TEST(Recovery, DamagedSamplesLoseThatSecondAndAreCounted) {
   std::string content = three_seconds();
   const auto blocks = blocks_of_type(content, kSamples);
   ASSERT_EQ(blocks.size(), 3u);
@@ -148,7 +148,7 @@ TEST(Recovery, DamagedSamplesCostThatSecondAndAreCounted) {
   EXPECT_NE(rest->quality.notes[0].find("SAMP: its checksum differs"), std::string::npos);
 }
 
-TEST(Recovery, DamagedWaitsCostThatSecondAndAreCounted) {
+TEST(Recovery, DamagedWaitsLoseThatSecondAndAreCounted) {
   std::string content = three_seconds();
   const auto blocks = blocks_of_type(content, kWaits);
   ASSERT_EQ(blocks.size(), 3u);
@@ -163,7 +163,7 @@ TEST(Recovery, DamagedWaitsCostThatSecondAndAreCounted) {
   EXPECT_NE(rest->quality.notes[0].find("WAIT: its checksum differs"), std::string::npos);
 }
 
-TEST(Recovery, LostObjectsAndStacksLeaveTheirWaits) {
+TEST(Recovery, WaitsSurviveTheLossOfTheirObjectsAndStacks) {
   std::string content = three_seconds();
   content[blocks_of_type(content, kTables)[1].offset + kBlockHeaderSize] ^= 0x40;
   auto rest = read_text(content);
@@ -181,7 +181,7 @@ TEST(Recovery, LostObjectsAndStacksLeaveTheirWaits) {
   EXPECT_NE(rest->waits[10].stack.value, 0u);
 }
 
-TEST(Recovery, DamagedHeaderIsSteppedOverToTheNextBlock) {
+TEST(Recovery, DamagedHeaderIsSkippedToTheNextBlock) {
   std::string content = three_seconds();
   content[blocks_of_type(content, kSamples)[1].offset + 20] ^= 0x40;
   auto rest = read_text(content);
@@ -191,7 +191,7 @@ TEST(Recovery, DamagedHeaderIsSteppedOverToTheNextBlock) {
   EXPECT_EQ(rest->quality.notes.size(), 1u);
 }
 
-TEST(Recovery, LostStacksLeaveTheirSamplesAndTheStacksOfLaterSeconds) {
+TEST(Recovery, SamplesAndLaterStacksSurviveTheLossOfStacks) {
   std::string content = three_seconds();
   const auto tables = blocks_of_type(content, kTables);
   ASSERT_EQ(tables.size(), 3u);
@@ -206,11 +206,11 @@ TEST(Recovery, LostStacksLeaveTheirSamplesAndTheStacksOfLaterSeconds) {
     return std::string(rest->strings[rest->functions[rest->lines[frame.first_line].function.value].name]);
   };
   EXPECT_EQ(name_of(rest->samples[0]), "f0");
-  EXPECT_EQ(name_of(rest->samples[10]), "");  // its stack is gone
+  EXPECT_EQ(name_of(rest->samples[10]), "");  // its stack is lost
   EXPECT_EQ(name_of(rest->samples[20]), "f2");
 }
 
-TEST(Recovery, LostStateLeavesSamplesOfAThreadThatIsCalledLost) {
+TEST(Recovery, SamplesOfALostThreadGoToAThreadNamedLost) {
   std::string content = three_seconds();
   content[blocks_of_type(content, kState)[0].offset + kBlockHeaderSize] ^= 0x40;
   auto rest = read_text(content);
@@ -221,7 +221,7 @@ TEST(Recovery, LostStateLeavesSamplesOfAThreadThatIsCalledLost) {
   EXPECT_EQ(rest->waits[0].thread, rest->samples[0].thread);
 }
 
-TEST(Recovery, MissingBlocksInTheMiddleAreNoticed) {
+TEST(Recovery, MissingBlocksInTheMiddleAreDetected) {
   const std::string content = three_seconds();
   const auto blocks = blocks_of(content);
   for (std::size_t first = 0; first + 1 < blocks.size(); ++first) {
@@ -235,7 +235,7 @@ TEST(Recovery, MissingBlocksInTheMiddleAreNoticed) {
   }
 }
 
-TEST(Recovery, GarbageAtTheEndIsNoted) {
+TEST(Recovery, GarbageAtTheEndIsReported) {
   std::string content = three_seconds();
   content.resize(content.size() - kEndSize);
   auto rest = read_text(content + std::string(5000, '\0'));

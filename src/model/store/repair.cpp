@@ -11,7 +11,8 @@ void mend(Id<Tag>& id, const Table& table) {
   if (id.value >= table.size()) id = {0};
 }
 
-// Stacks that were lost, or whose way to the root was: what is left of them hangs from the empty stack.
+// Stacks that were lost, or that lost a frame on the way to the root: their remaining frames are attached to
+// the empty stack.
 void repair_stacks(Profile& profile) {
   std::vector<StackId> now(profile.stacks.size());
   for (std::uint32_t i = 1; i < profile.stacks.size(); ++i) {
@@ -21,7 +22,7 @@ void repair_stacks(Profile& profile) {
     now[i] = lost ? row.parent : StackId{i};
     if (!lost) continue;
     if (profile.frames.empty()) profile.frames.emplace_back();
-    row.frame = {0};  // nothing leads here any more
+    row.frame = {0};  // no row refers to it any more
   }
   const auto mend_stack = [&](StackId& id) { id = id.value < now.size() ? now[id.value] : StackId{0}; };
   for (Sample& sample : profile.samples) mend_stack(sample.stack);
@@ -34,7 +35,7 @@ void repair_stacks(Profile& profile) {
   for (Calls& row : profile.calls) mend_stack(row.stack);
 }
 
-// A thread for samples and waits whose own is lost, and a process for it.
+// A thread for samples and waits whose own thread is lost, and a process for it.
 ThreadId lost_thread(Profile& profile) {
   if (profile.processes.empty()) profile.processes.emplace_back();
   Thread thread;
@@ -68,7 +69,7 @@ void repair_threads(Profile& profile) {
   for (Fault& fault : profile.faults) mend_thread(fault.thread);
 }
 
-// Rows whose slice or site is lost, or whose heap is, tell nothing any more.
+// Rows without their slice, site or heap have no meaning.
 void repair_heap(Profile& profile) {
   HeapTables& heap = profile.heap;
   for (Heap& row : heap.heaps) {
@@ -135,7 +136,7 @@ void repair(Profile& profile) {
   for (Wait& row : profile.waits) mend(row.object, profile.objects);
   repair_heap(profile);
   for (Fault& row : profile.faults) mend(row.object, profile.objects);
-  // Without its function a count tells nothing.
+  // A count without its function has no meaning.
   std::erase_if(profile.calls, [&](const Calls& row) {
     return row.function.value >= profile.functions.size() || row.process.value >= profile.processes.size();
   });

@@ -1,6 +1,6 @@
-// SAMP: eight columns. What a sample costs is mostly the jitter of its time: a CPU that samples at a fixed
-// period is asked for the number of periods since its last sample (nearly always 1) and for the rest, some
-// microseconds.
+// SAMP: eight columns. The cost of a sample is mostly the jitter of its time: for a CPU that samples at a
+// fixed period, the file stores the number of periods since its last sample (nearly always 1) and the rest,
+// some microseconds.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -16,7 +16,7 @@ using namespace model;
 
 enum Column { kMetric, kCpuColumn, kWalkEnd, kThread, kStack, kValue, kPeriods, kRest, kColumnCount };
 
-// Differences of 64-bit times wrap around and back: any two times can stand next to each other.
+// Differences of 64-bit times wrap around in both directions: any two times can follow each other.
 struct Beat {
   std::int64_t periods, rest;
 };
@@ -98,7 +98,7 @@ Result<> decode_samples(Cursor in, std::uint32_t rows, SamplePredictor& predicto
   RowColumns columns(in, *count, kColumnCount, "samples");
   if (auto admitted = columns.admit(sizeof(Sample), loading); !admitted) return admitted;
 
-  // All of the block or nothing: a block is counted as a whole when it is lost.
+  // All of the block or nothing: a lost block is counted as a whole.
   auto& samples = loading.profile.samples;
   const std::size_t before = samples.size();
   std::uint64_t filtered = 0;

@@ -1,5 +1,5 @@
-// PNTS: points of series. Most are whole numbers (bytes, counts) that move little, and are stored as
-// differences; a piece of a series with a fraction in it is stored as doubles.
+// PNTS: points of series. Most are whole numbers (bytes, counts) that change little, and are stored as
+// differences; a part of a series with fractions is stored as doubles.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -18,7 +18,7 @@ using namespace model;
 enum SeriesEncoding : std::uint8_t { kWhole = 0, kDoubles = 1 };
 constexpr std::size_t kMaxPoints = 1u << 16;  // of one block
 
-// Exactly representable as an integer and back; -0.0 is not.
+// Survives the conversion to an integer and back; -0.0 does not.
 bool is_whole(double value) {
   constexpr double kExact = 9007199254740992;  // 2^53
   return std::abs(value) <= kExact && value == std::trunc(value) && !(value == 0 && std::signbit(value));

@@ -1,5 +1,5 @@
-// STAT: what changes while recording. Rows are written whole when any of their fields has changed, single
-// facts by number: there are few of them, and a reader needs no more than the last value.
+// STAT: rows and facts that change while recording. A row is written whole if any of its fields has changed;
+// single facts are numbered: there are few of them, and a reader only needs the last value.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -27,14 +27,14 @@ enum Section : unsigned {
   kThreadTimes = 10,
 };
 
-// Sections are cut at about this size, so that a block never comes near kMaxPayload.
+// Sections are cut at about this size, so that a block always stays well below kMaxPayload.
 constexpr std::size_t kFullBlock = kMaxPayload / 4;
 
 struct Counter {
   unsigned number;
   std::uint64_t Quality::*value;
 };
-// Numbers as in docs/format.md. 2 is expected_samples and 18 truncated, which are of other types.
+// Numbers as in docs/format.md. 2 is expected_samples and 18 is truncated, which have other types.
 constexpr Counter kCounterFields[] = {
     {1, &Quality::samples},
     {3, &Quality::lost_ring_full},
@@ -64,7 +64,7 @@ constexpr Counter kCounterFields[] = {
 constexpr unsigned kExpectedSamples = 2;
 constexpr unsigned kTruncated = 18;
 
-// A row that was lost: it leads nowhere, which repair() mends.
+// A lost row: its ids are invalid, which repair() mends.
 template <class Row>
 Row lost_row() {
   return Row{};
@@ -76,7 +76,7 @@ Thread lost_row<Thread>() {
   return row;
 }
 
-// --- rows: steps from one changed row to the next, and the rows ---
+// --- rows: the distance from one changed row to the next, and the rows ---
 class Blocks {
  public:
   void section(unsigned number, const Bytes& body) {
@@ -89,7 +89,7 @@ class Blocks {
   std::vector<Bytes> blocks_;
 };
 
-// Those of `rows` for which same(number) is false; of `among`, where it is not null.
+// The rows of `rows` for which same(number) is false; of `among` unless it is null.
 template <class Row, class Same, class Put>
 void encode_rows(Blocks& out, unsigned number, const std::vector<Row>& rows, const Same& same, const Put& put,
                  const std::vector<std::uint32_t>* among = nullptr) {
@@ -151,7 +151,7 @@ Result<> decode_thread_times(Cursor& in, Loading& loading) {
     for (const auto field : kThreadTimeFields) times.*field = in.read_uleb128();
     if (!in.ok() || step > kLostRow) return fail(ErrorKind::kMalformed, "times are cut short");
     next += step;
-    // Nothing is worth keeping of a thread that was lost, not even its place.
+    // A lost thread is not kept at all, not even its row.
     if (next < rows.size())
       copy_times(times, rows[next]);
     else if (!loading.damaged)
@@ -162,7 +162,7 @@ Result<> decode_thread_times(Cursor& in, Loading& loading) {
 }
 
 // --- single facts ---
-// Without end_ns, which has a section of its own: it changes every second.
+// Ignores end_ns, which has its own section: it changes every second.
 bool same_meta(const Meta& a, const Meta& b) {
   Meta copy = a;
   copy.end_ns = b.end_ns;
@@ -205,7 +205,7 @@ Result<> decode_meta(Cursor& in, Loading& loading) {
   return {};
 }
 
-// All that differ from what was written; a reader starts from 0.
+// All counters that differ from the written ones; a reader starts from 0.
 Bytes encode_counters(const Quality& quality, const Quality& written) {
   Bytes body;
   for (const Counter& counter : kCounterFields)
@@ -379,7 +379,7 @@ Result<> decode_state(Cursor in, Loading& loading) {
         decoded = decode_notes(body, loading);
         break;
       default:
-        break;  // of a newer minor version
+        break;  // from a newer minor version
     }
     if (!decoded) return decoded;
   }

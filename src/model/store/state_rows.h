@@ -1,5 +1,5 @@
 // The rows of STAT, field by field: modules, processes, threads and the heads of series. The number of fields
-// of a row cannot change within a major version, as rows do not tell their length.
+// of a row cannot change within a major version, because rows do not contain their length.
 #pragma once
 
 #include <algorithm>
@@ -29,7 +29,7 @@ inline void put_row(Bytes& out, const model::Module& row) {
   put_varint(out, row.symbols_path.value);
 }
 inline void read_row(Cursor& in, model::Module& row) {
-  // A number that this version does not know becomes one that check() refuses.
+  // A number that this version does not know becomes one that check() rejects.
   const auto enumerator = [&] {
     return static_cast<std::uint8_t>(std::min<std::uint64_t>(in.read_uleb128(), 255));
   };
@@ -75,8 +75,8 @@ inline void read_row(Cursor& in, model::Thread& row) {
   row.cpu_ns = in.read_uleb128();
 }
 
-// What a thread did, which is not part of its row: rows of version 1.0 end with cpu_ns, and most recordings
-// of CPU time alone have none of it.
+// A thread's activity, which is not part of its row: rows of version 1.0 end with cpu_ns, and most recordings
+// of only CPU time have none of it.
 inline constexpr std::uint64_t model::Thread::*kThreadTimeFields[] = {
     &model::Thread::ran_ns,     &model::Thread::waited_ns,   &model::Thread::queued_ns,
     &model::Thread::waits,      &model::Thread::preemptions, &model::Thread::unwalked_waits,

@@ -1,6 +1,6 @@
-// TABL: rows of the tables that only grow. A row refers mostly to rows near it or to the newest one of
-// another table, as capture makes frames and stacks in the order in which it meets them; so most fields are
-// differences, and most differences are 0.
+// TABL: rows of the append-only tables. A row usually refers to rows near it or to the newest one of another
+// table, because capture creates frames and stacks as it meets them; so most fields are differences, and most
+// differences are 0.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -25,7 +25,7 @@ enum Section : unsigned {
   kObjects = 7,
 };
 
-// Roughly what a row occupies in memory; of a string, with its place in the hash table.
+// Approximate memory of a row; for a string, including its slot in the hash table.
 constexpr std::uint64_t kStringCost = 96;
 
 // Collects the columns of one section.
@@ -43,7 +43,7 @@ Bytes begin_section(std::uint32_t first, std::uint32_t end) {
   return body;
 }
 
-// What stands in front of a section's columns, checked against the rows that are there and paid for.
+// The header before a section's columns, checked against the existing rows and charged.
 Result<RowRange> next_rows(Cursor& in, std::size_t there, std::uint64_t row_cost, Loading& loading) {
   const auto range = read_row_range(in, "rows");
   if (!range) return range;
@@ -189,7 +189,7 @@ Result<> decode_frames(Cursor& in, Loading& loading) {
   return modules.ok() && addresses.ok() && counts.ok() && firsts.ok() ? Result<>() : cut_short("frames");
 }
 
-// --- stacks: a row's parent is mostly the row before it, its frame mostly new ---
+// --- stacks: a row's parent is usually the previous row, its frame usually new ---
 Bytes encode_stacks(const Profile& profile, std::uint32_t first, std::uint32_t end,
                     std::uint32_t new_frames) {
   Columns<2> columns;
@@ -260,7 +260,7 @@ Result<> decode_objects(Cursor& in, Loading& loading) {
   return kinds.ok() && names.ok() && addresses.ok() && pids.ok() ? Result<>() : cut_short("objects");
 }
 
-// --- late names: lines of frames that were written without ---
+// --- late names: lines of frames that were written without any ---
 Bytes encode_late_names(const Profile& profile, std::span<const std::uint32_t> named) {
   Columns<3> columns;
   Differences ids;
@@ -312,7 +312,7 @@ TableSizes sizes_of(const Profile& profile) {
 }
 
 Result<TableSizes> next_slice(const Profile& profile, const TableSizes& from, const TableSizes& end) {
-  // A row of the other tables takes at most 4 varints, 30 bytes: kMaxRows of each of them are below 8 MiB.
+  // A row of the other tables takes at most 4 varints, 30 bytes: kMaxRows of each table are less than 8 MiB.
   constexpr std::size_t kStringBytes = kMaxPayload / 2;
   TableSizes to = end;
   to.functions = std::min(end.functions, from.functions + kMaxRows);
@@ -380,7 +380,7 @@ Result<> decode_tables(Cursor in, Loading& loading) {
         decoded = decode_objects(body, loading);
         break;
       default:
-        break;  // of a newer minor version
+        break;  // from a newer minor version
     }
     if (!decoded) return decoded;
   }

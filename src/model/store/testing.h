@@ -1,4 +1,4 @@
-// What the tests of this folder share: a profile that arrives in slices, and files to write it to.
+// Shared by the tests of this folder: a profile that arrives in slices, and files to write it to.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -17,7 +17,7 @@
 
 namespace fathom::store {
 
-// A path in a folder that is gone when the test ends.
+// A path in a folder that is removed at the end of the test.
 class TemporaryFile {
  public:
   TemporaryFile() : folder_(testing::TempDir() + "fathom-store-XXXXXX") {
@@ -43,13 +43,13 @@ inline Result<model::Profile> read_text(const std::string& content, const ReadOp
 }
 
 // Grows a profile towards `whole` as capture does: rows of tables appear, frames get their names later, facts
-// change, samples and points are there once. Row order is that of `whole`, so what is read back in the end is
-// `whole`.
+// change, samples and points appear once. Row order is that of `whole`, so the result of reading everything
+// back is `whole`.
 class Slices {
  public:
   Slices(const model::Profile& whole, std::uint64_t seed) : whole_(whole), random_(seed) {}
 
-  // The next state of the profile, which passes check(); after the last one all of `whole` has been there.
+  // The next state of the profile, which passes check(); the last one completes `whole`.
   const model::Profile& next(bool last) {
     choose_sizes(last);
     for (auto i = static_cast<std::uint32_t>(now_.strings.size()); i < strings_; ++i)
@@ -96,7 +96,7 @@ class Slices {
     return last || from >= end ? end : from + random_() % (end - from + 1);
   }
 
-  // Some more rows of each table, and whatever these refer to.
+  // Some more rows of each table, and all rows that they refer to.
   void choose_sizes(bool last) {
     const auto at_least = [](std::size_t& size, auto id) {
       size = std::max<std::size_t>(size, id.value + 1);
@@ -166,13 +166,13 @@ class Slices {
     for (; wait_ < whole_.waits.size() && (last || random_() % 40 != 0); ++wait_) {
       const auto& wait = whole_.waits[wait_];
       now_.waits.push_back(wait);
-      if (check(now_)) continue;  // something of it is not there yet
+      if (check(now_)) continue;  // something it refers to is not there yet
       now_.waits.pop_back();
       break;
     }
   }
 
-  // Once all that it refers to is there.
+  // Once everything that it refers to is there.
   void add_heap(bool last) {
     const auto& from = whole_.heap;
     auto& to = now_.heap;
@@ -262,7 +262,7 @@ class Slices {
   std::vector<std::size_t> points_;  // per series
 };
 
-// `whole` in `slices` appends.
+// Writes `whole` in `slices` appends.
 inline void write_sliced(const std::string& path, const model::Profile& whole, int slices,
                          bool finish = true) {
   auto writer = Writer::create(path, {.overwrite = true});
@@ -277,7 +277,7 @@ inline void write_sliced(const std::string& path, const model::Profile& whole, i
   ASSERT_TRUE(done) << done.error().message;
 }
 
-// The offsets of all blocks of a sound recording, and their headers.
+// The offsets and headers of all blocks of an undamaged recording.
 struct FoundBlock {
   std::size_t offset;
   BlockHeader header;
@@ -293,7 +293,7 @@ inline std::vector<FoundBlock> blocks_of(const std::string& content) {
   return found;
 }
 
-// One block as the writer would make it.
+// One block as the writer would write it.
 inline std::string block(std::uint32_t type, std::uint32_t sequence, std::uint32_t rows,
                          const Bytes& payload) {
   Bytes out;

@@ -1,6 +1,6 @@
-// WAIT: fifteen columns. Where a thread waits says nearly everything of why: so facts are differences to
-// those of the wait before on the same stack, and times begin where the wait before of the same thread ended.
-// What is left to pay for is how long it ran, waited and queued.
+// WAIT: fifteen columns. The place where a thread waits nearly determines why: so facts are differences from
+// the previous wait on the same stack, and times are relative to the end of the thread's previous wait. What
+// remains is how long it ran, waited and queued.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -37,12 +37,12 @@ constexpr int kColumnsOf11 = kResult;
 
 constexpr std::uint64_t kBeganBefore = 1, kUnfinished = 2, kThrottled = 4;  // of kFlags
 
-// 0: nobody.
+// 0: no thread.
 std::uint64_t waker_code(ThreadId waker) {
   return waker == kNoThread ? 0 : std::uint64_t{waker.value} + 1;
 }
 
-// The waits before it in the block, as far as they tell of the next one.
+// The earlier waits of the block, as far as they predict the next one.
 struct OfThread {
   std::uint64_t end_ns = 0;
   std::uint32_t stack = 0;
@@ -77,7 +77,7 @@ bool ends_in_time(const Wait& wait) {
   return wait.waited_ns <= left && wait.queued_ns <= left - wait.waited_ns;
 }
 
-// Leaves of a wait what lies in the window; false if that is nothing.
+// Cuts a wait to the window; false if nothing remains.
 bool cut(Wait& wait, const ReadOptions& window) {
   const std::uint64_t from = window.from_ns.value_or(0), to = window.to_ns.value_or(UINT64_MAX);
   const std::uint64_t woken = wait.start_ns + wait.waited_ns, end = woken + wait.queued_ns;
@@ -144,7 +144,7 @@ Result<> decode_waits(Cursor in, std::uint32_t rows, Loading& loading) {
   if (has_results) columns.add(in);
   if (auto admitted = columns.admit(sizeof(Wait), loading); !admitted) return admitted;
 
-  // All of the block or nothing: a block is counted as a whole when it is lost.
+  // All of the block or nothing: a lost block is counted as a whole.
   auto& waits = loading.profile.waits;
   const std::size_t there = waits.size();
   const auto refuse = [&](std::string what) {

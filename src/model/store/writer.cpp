@@ -20,7 +20,7 @@ using model::Wait;
 
 namespace {
 
-// A reader would refuse the whole file.
+// A reader would reject the whole file.
 Result<> check_rows(const Profile& profile) {
   const std::size_t threads = profile.threads.size(), stacks = profile.stacks.size();
   for (const Sample& sample : profile.samples)
@@ -56,7 +56,7 @@ Result<> check_rows(const Profile& profile) {
   return {};
 }
 
-// A file system without locks is no obstacle: readers then take the recording for one that was cut short.
+// A file system without locks is acceptable: readers then take the recording for one that ended early.
 void set_lock(int fd, short type) {
   struct flock lock {};
   lock.l_type = type;
@@ -93,7 +93,7 @@ Result<> Writer::append(const Profile& profile, const ChangedRows* changed) {
   if (auto encoded = encode_append(profile, named, changed); !encoded) return within(path(), encoded.error());
   if (auto written = write_pending(); !written) return written;
 
-  // Only now does it count as written.
+  // Only now do they count as written.
   for (std::uint32_t id = tables_.frames; id < profile.frames.size(); ++id)
     if (profile.frames[id].line_count == 0) unnamed.push_back(id);
   unnamed_ = std::move(unnamed);
@@ -193,7 +193,7 @@ Result<> Writer::ensure_there() {
   if (stem.ends_with(kEnding)) stem.resize(stem.size() - kEnding.size());
   for (int number = 2; number < 100; ++number) {
     const std::string beside = fmt::format("{}-{}{}", stem, number, kEnding);
-    // What is there already is somebody's; --force is of the name that was asked for.
+    // An existing file belongs to somebody else; --force only covers the requested name.
     if (!file_.copy_to(beside, {.keep_existing = true})) continue;
     return fail(ErrorKind::kSystem,
                 fmt::format("{}: another file took this name while recording; the recording is in {}", path(),
@@ -233,7 +233,7 @@ void Writer::put_block(std::uint32_t type, const Bytes& payload, const Span& spa
   pending_index_.push_back(entry);
 }
 
-// At size_ and not at the end of the file, so that an attempt that failed half-way is written over.
+// At size_ and not at the end of the file, so that this overwrites the rest of a failed attempt.
 Result<> Writer::write_pending() {
   std::size_t done = 0;
   while (done < pending_.size()) {
@@ -242,7 +242,7 @@ Result<> Writer::write_pending() {
     if (n < 0 && errno == EINTR) continue;
     if (n <= 0) {
       const int error_number = n < 0 ? errno : ENOSPC;
-      // Gives the space back; if even that fails, a reader still sees a file that was cut short.
+      // Frees the space; if even that fails, a reader still sees a file that ends early.
       [[maybe_unused]] const int cut = ::ftruncate(file_.fd(), static_cast<off_t>(size_));
       return system_error(path(), error_number);
     }

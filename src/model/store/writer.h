@@ -1,6 +1,6 @@
-// Writes recording files: append-only, and readable after every append. What was appended is in the page
-// cache when append returns, so killing this process loses nothing of it; a power cut may (nothing waits for
-// the disk here). Format: docs/format.md. One thread at a time.
+// Writes recording files: append-only, and readable after every append. When append returns, the data is in
+// the page cache, so killing this process loses nothing; a power failure may (the writer never waits for the
+// disk). Format: docs/format.md. One thread at a time.
 #pragma once
 
 #include <cstdint>
@@ -17,41 +17,40 @@ namespace fathom::store {
 
 struct WriterOptions {
   bool overwrite = false;  // an earlier recording, or an empty file
-  bool force = false;      // any regular file, in anybody's folder
+  bool force = false;      // any regular file, in any user's folder
 };
 
 class Writer {
  public:
-  // Until finish() the writer's process holds a lock on the file, so that readers know that more will come. The lock goes with
-  // the process, however that ends, and is not inherited by its children.
+  // Until finish() the writer's process holds a lock on the file, so that readers know that more will come.
+  // The lock ends with the process, for any kind of exit, and its children do not inherit it.
   //
-  // A new file, as base/output_file.h makes it, and the folders that lead to it. It gets its name, and an
-  // earlier file is replaced, with the first append that succeeds: a recording that never began leaves
-  // nothing.
+  // Creates a new file, as described in base/output_file.h, and its folders. The first append that succeeds
+  // gives the file its name and replaces an earlier file: a recording that never began leaves nothing.
   static Result<Writer> create(const std::string& path, const WriterOptions& options = {});
 
-  // Appends what `profile` has gained since the last call, in one write(2) as a rule: new rows of all tables,
-  // names of frames that had none, rows and facts that have changed. Samples, waits, rows of the heap and
-  // points of series are taken as new every time: the caller clears them afterwards. Always the same profile,
-  // which only grows; nothing is kept of it.
+  // Appends the changes of `profile` since the last call, usually in one write(2): new rows of all tables,
+  // names of frames that had none, changed rows and facts. Samples, waits, heap rows and points of series
+  // count as new every time: the caller clears them afterwards. Always the same profile, which only grows;
+  // the writer keeps no part of it.
   //
   // On an error (disk full, file size limit with SIGXFSZ ignored) the file is as before, still readable, and
-  // nothing counts as written: a later append tries everything again (but for a name that somebody else has
-  // taken since create(): all is written, and a later append tries the name again). Samples that the caller
-  // gives up belong into quality.lost_disk, waits into quality.lost_waits.
+  // nothing counts as written: a later append tries everything again (except if another process has taken the
+  // name since create(): then everything is written, and a later append tries the name again). The caller
+  // counts dropped samples in quality.lost_disk, waits in quality.lost_waits.
   //
-  // `changed` tells which rows of processes and threads were added or have changed since the last append that
-  // succeeded; without it all rows are compared with what was written. Always with it, or always without.
+  // `changed` lists the rows of processes and threads that were added or changed since the last successful
+  // append; without it all rows are compared with the written ones. Pass it always or never.
   Result<> append(const model::Profile& profile, const ChangedRows* changed = nullptr);
 
-  // append, then index and end mark. Nothing can be appended afterwards.
+  // Appends, then writes index and end mark. Nothing can be appended afterwards.
   Result<> finish(const model::Profile& profile, const ChangedRows* changed = nullptr);
 
-  // For the last word on a recording: that the file is there under its name. Where it was removed meanwhile, also with its
-  // folder, it is written again. Where something else has the name, it is written beside it, as "x-2.fathom", and the error
-  // says so. After finish().
+  // For the last message about a recording: makes sure that the file exists under its name. If it was removed
+  // in the meantime, even with its folder, it is written again. If another file has its name, it is written
+  // next to it, as "x-2.fathom", and the error says so. Call after finish().
   Result<> ensure_there();
-  FileIdentity identity() const { return identity_; }  // of the file that is there, after ensure_there()
+  FileIdentity identity() const { return identity_; }  // of the existing file, after ensure_there()
 
   std::uint64_t bytes_written() const { return size_; }
   const std::string& path() const { return file_.path(); }
@@ -59,7 +58,7 @@ class Writer {
  private:
   explicit Writer(OutputFile file) : file_(std::move(file)) {}
 
-  // Rows and times that the index tells of it, of blocks of samples and waits.
+  // Rows and times for the index, for blocks of samples and waits.
   struct Span {
     std::size_t rows;
     std::uint64_t first_ns, last_ns;
@@ -72,22 +71,22 @@ class Writer {
   Result<> write_pending();
 
   OutputFile file_;
-  bool force_ = false;  // as of WriterOptions
+  bool force_ = false;  // as in WriterOptions
   FileIdentity identity_;
   BlockEncoder encoder_;
   SamplePredictor predictor_;
-  std::uint64_t size_ = 0;  // of whole blocks; an attempt that failed may have left more in the file
+  std::uint64_t size_ = 0;  // of complete blocks; a failed attempt may have left more in the file
   std::uint64_t samples_ = 0;
   bool finished_ = false;
 
-  // What has been written so far.
+  // Written so far.
   TableSizes tables_;
   StateCopy state_;
   HeapCopy heap_;
   std::vector<std::uint32_t> unnamed_;  // frames written without lines
   std::vector<IndexEntry> index_;       // one per block
 
-  // What is being written.
+  // Being written now.
   Bytes pending_;
   std::vector<IndexEntry> pending_index_;
 };

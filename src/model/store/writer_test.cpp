@@ -31,8 +31,8 @@ TEST(Writer, WritingInRandomSlicesThenReadingGivesTheSameProfile) {
   });
 }
 
-// A recorder in another process, as it always is for a reader.
-TEST(Writer, ReadersTellARecorderThatLivesFromOneThatWasKilled) {
+// Uses a recorder in another process, because a reader never runs in the recorder's.
+TEST(Writer, ReadersDistinguishALiveRecorderFromAKilledOne) {
   TemporaryFile file;
   const Profile profile = random_profile(3, {.samples = 2000});
   for (const bool finishes : {false, true}) {
@@ -113,8 +113,8 @@ TEST(Writer, AppendOfNothingNewWritesNothing) {
   EXPECT_EQ(writer->bytes_written(), before);
 }
 
-// A row that is not told to have changed is not even looked at: that is what keeps a long recording cheap.
-TEST(Writer, RowsThatAreToldToHaveChangedAreWrittenAndNoOthers) {
+// The writer does not even look at rows that are not listed as changed: that keeps a long recording cheap.
+TEST(Writer, OnlyRowsListedAsChangedAreWritten) {
   TemporaryFile file;
   Profile profile;
   profile.processes.resize(3);
@@ -201,7 +201,7 @@ TEST(Writer, ManyRowsAreSplitIntoBlocks) {
   EXPECT_EQ(*read_back, profile);
 }
 
-TEST(Writer, FileIsPrivateAndItsFolderIsMade) {
+TEST(Writer, FileIsPrivateAndItsFolderIsCreated) {
   TemporaryFile file;
   const std::string path = file.path() + ".d/target/time.fathom";
   auto writer = Writer::create(path);
@@ -211,7 +211,7 @@ TEST(Writer, FileIsPrivateAndItsFolderIsMade) {
   EXPECT_EQ(status.st_mode & 0777, 0600u);
 }
 
-TEST(Writer, ExistingFileIsRefusedUnlessToldOtherwise) {
+TEST(Writer, ExistingFileIsRejectedWithoutOverwrite) {
   TemporaryFile file;
   ASSERT_TRUE(write_file(file.path(), "precious"));
   auto refused = Writer::create(file.path());
@@ -239,7 +239,7 @@ TEST(Writer, ARecordingThatNeverBeganLeavesNothingAndKeepsTheEarlierOne) {
   EXPECT_FALSE(read(file.path())->quality.truncated);
 }
 
-TEST(Writer, ARecordingThatWasRemovedMeanwhileIsWrittenAgain) {
+TEST(Writer, ARecordingRemovedInTheMeantimeIsWrittenAgain) {
   const Profile profile = random_profile(1);
   const std::string folder = ::testing::TempDir() + "fathom-writer-gone", path = folder + "/x.fathom";
   for (const bool with_folder : {false, true}) {
@@ -254,7 +254,7 @@ TEST(Writer, ARecordingThatWasRemovedMeanwhileIsWrittenAgain) {
   }
 }
 
-TEST(Writer, ARecordingWhoseNameWasTakenIsWrittenBesideAndTheErrorSaysWhere) {
+TEST(Writer, ARecordingWhoseNameWasTakenGetsAnotherNameAndTheErrorSaysSo) {
   const Profile profile = random_profile(2);
   const std::string folder = ::testing::TempDir() + "fathom-writer-taken", path = folder + "/x.fathom";
   auto writer = Writer::create(path);
@@ -282,7 +282,7 @@ TEST(Writer, NothingIsAppendedToAFinishedRecording) {
   EXPECT_FALSE(read(file.path())->quality.truncated);
 }
 
-TEST(Writer, SampleThatLeadsNowhereIsRefusedAndTheFileStaysReadable) {
+TEST(Writer, SampleWithAnInvalidIdIsRejectedAndTheFileStaysReadable) {
   TemporaryFile file;
   Profile profile = one_thread_profile();
   auto writer = Writer::create(file.path());
@@ -294,7 +294,7 @@ TEST(Writer, SampleThatLeadsNowhereIsRefusedAndTheFileStaysReadable) {
   EXPECT_EQ(*read(file.path()), profile);
 }
 
-TEST(Writer, WaitThatLeadsNowhereOrCountsForNothingIsRefused) {
+TEST(Writer, WaitWithAnInvalidIdOrWithoutWeightIsRejected) {
   TemporaryFile file;
   Profile profile = one_thread_profile();
   auto writer = Writer::create(file.path());
@@ -319,7 +319,7 @@ TEST(Writer, WaitThatLeadsNowhereOrCountsForNothingIsRefused) {
   EXPECT_EQ(*read(file.path()), profile);
 }
 
-// Readers of version 1.0 do not know waits, and show the samples all the same.
+// Readers of version 1.0 do not know waits, but show the samples.
 TEST(Writer, WaitsAreNotRequiredOfAReader) {
   TemporaryFile file;
   Profile profile = one_thread_profile();
@@ -335,7 +335,7 @@ TEST(Writer, WaitsAreNotRequiredOfAReader) {
   EXPECT_EQ(waits, 1u);
 }
 
-// A limit on the size of files, as a disk that is full: write(2) gives a part, then EFBIG.
+// A limit on the size of files behaves like a full disk: write(2) writes a part, then fails with EFBIG.
 class SizeLimit {
  public:
   explicit SizeLimit(rlim_t bytes) {
@@ -356,7 +356,7 @@ class SizeLimit {
   void (*handler_)(int) = nullptr;
 };
 
-TEST(Writer, FullDiskIsAnErrorTheFileStaysAsItWasAndALaterAppendMakesUpForIt) {
+TEST(Writer, FullDiskIsAnErrorAndALaterAppendWritesEverything) {
   TemporaryFile file;
   const Profile whole = random_profile(11, {.samples = 3000});
   Profile first = whole;
@@ -401,7 +401,7 @@ TEST(Writer, NoSpaceAtTheStartIsAnErrorAtOnceAndLeavesNothing) {
   EXPECT_FALSE(std::filesystem::exists(file.path()));
 }
 
-TEST(Writer, ADeviceOrAPipeIsRefusedAndStaysWhatItIs) {
+TEST(Writer, ADeviceOrAPipeIsRejectedAndNotReplaced) {
   auto device = Writer::create("/dev/full", {.overwrite = true, .force = true});
   ASSERT_FALSE(device);
   EXPECT_EQ(device.error().message, "/dev/full: this is a device, and no regular file");
@@ -414,7 +414,7 @@ TEST(Writer, ADeviceOrAPipeIsRefusedAndStaysWhatItIs) {
 }
 
 TEST(Writer, RegularSamplesTakeAFewBytes) {
-  // 20 s of 4 threads at 999 Hz on two CPUs, 300 stacks of unequal frequency, some microseconds of jitter.
+  // 20 s of 4 threads at 999 Hz on two CPUs, 300 stacks of different frequency, some microseconds of jitter.
   TemporaryFile file;
   Profile profile;
   model::Builder builder(profile);
@@ -454,8 +454,8 @@ TEST(Writer, RegularSamplesTakeAFewBytes) {
 }
 
 TEST(Writer, WaitsTakeLessThanTwentyBytes) {
-  // 10 s of 16 workers that take from a queue (futex, woken by one another) and write to one of four files.
-  // Nothing of it is regular: it runs, waits and queues for a random time.
+  // 10 s of 16 workers that take from a queue (futex, waking each other) and write to one of four files.
+  // Nothing is regular: each runs, waits and queues for a random time.
   TemporaryFile file;
   Profile profile;
   model::Builder builder(profile);
@@ -496,7 +496,8 @@ TEST(Writer, WaitsTakeLessThanTwentyBytes) {
         wait.end = 1;
       }
     }
-    std::ranges::sort(profile.waits, {}, [](const auto& wait) { return end_of(wait); });  // as they arrive
+    // In order of arrival.
+    std::ranges::sort(profile.waits, {}, [](const auto& wait) { return end_of(wait); });
     waits += profile.waits.size();
     profile.quality.waits = waits;
     ASSERT_TRUE(writer->append(profile));
