@@ -20,14 +20,14 @@
 namespace fathom::inject {
 namespace {
 
-// Of more, the busiest: each takes four descriptors and a ring.
+// If there are more, watches the busiest ones: each takes four descriptors and a ring.
 constexpr std::size_t kMostThreads = 64;
 constexpr std::size_t kRingBytes = 1 << 16;  // 600 hits
 constexpr std::size_t kLeastRingBytes = 1 << 12;
 constexpr std::uint64_t kLeastOfAPoint = 64;
 constexpr int kMostRepeats = 2;
 constexpr auto kPause = std::chrono::microseconds(500);
-// The kernel may give registers back a moment after they were closed: also those of the watch before.
+// The kernel may free registers a moment after they were closed, even those of the previous watch.
 constexpr std::uint64_t kPatienceNs = 200'000'000;
 
 std::string reason_of(int error_number) {
@@ -50,10 +50,11 @@ std::string reason_of(int error_number) {
   }
 }
 
-// One group: what is set first switches the others on and off with it.
+// One perf event group: the first event switches the others on and off.
 struct ThreadWatch {
-  std::vector<Fd> events;                 // as the points are
-  std::optional<sources::PerfRing> ring;  // of all of them; behind them, as they outlive it
+  std::vector<Fd> events;                 // in the order of the points
+  std::optional<sources::PerfRing> ring;  // shared by all of them; declared after them, because they must
+                                          // outlive it
 };
 
 // kNotFound: the thread has ended. kSystem: its registers are in use.
@@ -71,7 +72,7 @@ Result<ThreadWatch> open_thread(int thread, std::span<const WatchedPoint> points
     if (group >= 0 && ::ioctl(event.get(), PERF_EVENT_IOC_SET_OUTPUT, group) != 0)
       return fail(ErrorKind::kUnsupported, reason_of(errno));
     watch.events.push_back(std::move(event));
-    // Users without rights have little memory for rings.
+    // Unprivileged users have little memory for rings.
     for (std::size_t bytes = kRingBytes; !watch.ring; bytes /= 2) {
       auto ring = sources::PerfRing::map(watch.events.front().get(), bytes);
       if (ring)
@@ -116,10 +117,11 @@ Result<Watch> watch_once(int pid, std::span<const WatchedPoint> points, const Wa
   }
   if (threads.empty()) return fail(ErrorKind::kUnsupported, "the process has ended");
 
-  // What the process pays at most while nobody reads: of many threads all of them together.
+  // The most hits that the process pays for if this process stops reading, over all threads.
   const std::uint64_t most_of_a_point =
       std::clamp(limits.hits * 2 / threads.size(), kLeastOfAPoint, std::max(limits.hits / 2, kLeastOfAPoint));
-  // All registers are ours now. The first of each thread comes last: from there on it pays for its calls.
+  // All registers are set. The first event of each thread is enabled last: from then on the thread pays for
+  // its calls.
   bool refreshed = true;
   for (const ThreadWatch& thread : threads)
     for (std::size_t i = thread.events.size(); i-- > 0;)
@@ -139,7 +141,7 @@ Result<Watch> watch_once(int pid, std::span<const WatchedPoint> points, const Wa
     drain();
     if (::syscall(SYS_tgkill, pid, pid, 0) != 0 && errno == ESRCH) break;
   }
-  // Threads go one after the other: from here on what frees a block may not be seen.
+  // Threads are stopped one after the other: from now on some calls of the freeing function may be missed.
   const std::uint64_t end_ns = monotonic_ns();
   for (const ThreadWatch& thread : threads) ::ioctl(thread.events.front().get(), PERF_EVENT_IOC_DISABLE, 0);
   drain();
@@ -161,7 +163,8 @@ Result<Watch> watch_once(int pid, std::span<const WatchedPoint> points, const Wa
 Result<Watch> watch_points(int pid, std::span<const WatchedPoint> points, const WatchLimits& limits) {
   assert(!points.empty() && points.size() <= kBreakpointRegisters);
   auto watch = watch_once(pid, points, limits);
-  // Where other programs had our CPU while the last thread was switched on, the first may have had all of its hits by then.
+  // If other programs had this CPU while the last thread was being switched on, the first thread may already
+  // have used up its hits.
   for (int again = 0; again < kMostRepeats && watch && watch->met != 0 && watch->hits.size() < watch->met / 4;
        ++again) {
     const std::uint64_t met = watch->met, duration_ns = watch->duration_ns;

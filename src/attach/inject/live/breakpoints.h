@@ -1,8 +1,8 @@
-// Watches a few addresses in a running process for some milliseconds, by the processor's own registers for breakpoints, through
-// perf events. No byte of the process changes and no thread of it is stopped; each hit costs the thread that has it some 10 us.
+// Watches a few addresses in a running process for some milliseconds, with hardware breakpoints, through perf
+// events. Changes no byte of the process and stops no thread; each hit costs its thread about 10 us.
 //
-// The kernel ends each breakpoint after a number of hits, and all of them with the descriptors: a profiler that hangs costs the
-// process no more than that, and one that is killed nothing.
+// The kernel disables each breakpoint after a number of hits, and all of them when the descriptors are
+// closed: a hanging profiler costs the process no more than that, and a killed one nothing.
 #pragma once
 
 #include <chrono>
@@ -16,26 +16,27 @@
 
 namespace fathom::inject {
 
-// Registers of the processor, of each thread.
+// Hardware breakpoint registers per thread.
 inline constexpr std::size_t kBreakpointRegisters = 4;
 
 struct WatchLimits {
   std::uint64_t
-      hits;  // all points and threads together; at most 2^30. A point of a thread ends after half of that, or sooner
+      hits;  // all points and threads together; at most 2^30. A point of a thread ends after half of them, or
+             // sooner
   std::chrono::milliseconds time;
 };
 
 struct Watch {
-  std::vector<Hit> hits;  // in the order of time, while all was watched
-  std::uint64_t met = 0;  // hits in all: what the process paid for
+  std::vector<Hit> hits;  // in time order, from the period in which all points were watched
+  std::uint64_t met = 0;  // all hits: those that the process paid for
   std::uint64_t lost = 0;
-  std::uint64_t duration_ns = 0;  // from the first breakpoint that was set to the last that was removed
-  std::size_t threads = 0;        // that were watched
-  bool all_threads = false;       // of the process, from the beginning to the end
+  std::uint64_t duration_ns = 0;  // from setting the first breakpoint to removing the last
+  std::size_t threads = 0;        // watched threads
+  bool all_threads = false;       // all threads of the process, for the whole time
 };
 
-// `points`: at most kBreakpointRegisters. Blocks until one of the limits is reached or the process has ended. kUnsupported: breakpoints
-// are not to be had here, or others have them; why.
+// `points`: at most kBreakpointRegisters. Blocks until one of the limits is reached or the process has ended.
+// kUnsupported, with the reason: breakpoints are not available here, or another program uses them.
 Result<Watch> watch_points(int pid, std::span<const WatchedPoint> points, const WatchLimits& limits);
 
 }  // namespace fathom::inject

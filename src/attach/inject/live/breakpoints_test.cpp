@@ -1,4 +1,4 @@
-// Functions of a child that calls them all the time are watched, and what it wrote down is held against what was seen.
+// Watches functions that a child calls all the time, and compares the child's own records with the hits.
 #include "attach/inject/live/breakpoints.h"
 
 #include <gmock/gmock.h>
@@ -20,7 +20,7 @@ namespace {
 using std::chrono::milliseconds;
 using ::testing::HasSubstr;
 
-// Where the child is, in memory that both see.
+// Shared memory of parent and child: where the child's functions are.
 struct Board {
   std::atomic<int> calling;  // threads
   std::atomic<std::uint64_t> rounds;
@@ -69,7 +69,7 @@ class Breakpoints : public ::testing::Test {
     }
     ::munmap(board_, sizeof(Board));
   }
-  // Of which so many call without end; 0: it waits.
+  // Makes that many threads call without end; 0: the child waits.
   void start(int threads) {
     child_ = ::fork();
     ASSERT_GE(child_, 0);
@@ -96,7 +96,7 @@ class Breakpoints : public ::testing::Test {
   pid_t child_ = -1;
 };
 
-TEST_F(Breakpoints, SeeCallsWithTheirArgumentsInTheirOrder) {
+TEST_F(Breakpoints, SeeCallsWithTheirArgumentsInOrder) {
   start(1);
   const auto watch = watch_points(child_, all_points(), {300, milliseconds(20'000)});
   ASSERT_TRUE(watch) << watch.error().message;
@@ -135,7 +135,7 @@ TEST_F(Breakpoints, SeeCallsWithTheirArgumentsInTheirOrder) {
   EXPECT_EQ(registers(), kBreakpointRegisters);
 }
 
-// The kernel ends it, whether anybody reads or not.
+// The kernel disables it, even if nothing reads the hits.
 TEST_F(Breakpoints, EachEndsAfterHalfOfAllHits) {
   start(1);
   const std::uint64_t before = board_->rounds;
@@ -145,7 +145,7 @@ TEST_F(Breakpoints, EachEndsAfterHalfOfAllHits) {
   EXPECT_GT(board_->rounds, before + 200);
 }
 
-TEST_F(Breakpoints, SeeEachThreadAndSayIfTheySawAll) {
+TEST_F(Breakpoints, SeeEachThreadAndReportIfTheySawAll) {
   start(3);
   const auto watch = watch_points(child_, all_points(), {900, milliseconds(20'000)});
   ASSERT_TRUE(watch) << watch.error().message;
@@ -154,7 +154,7 @@ TEST_F(Breakpoints, SeeEachThreadAndSayIfTheySawAll) {
   EXPECT_TRUE(std::ranges::is_sorted(watch->hits, {}, &Hit::time_ns));
 }
 
-TEST_F(Breakpoints, OfAQuietProcessThereIsNothing) {
+TEST_F(Breakpoints, SeeNothingInAQuietProcess) {
   start(0);
   const auto watch = watch_points(child_, all_points(), {300, milliseconds(30)});
   ASSERT_TRUE(watch) << watch.error().message;
@@ -163,7 +163,7 @@ TEST_F(Breakpoints, OfAQuietProcessThereIsNothing) {
   EXPECT_EQ(registers(), kBreakpointRegisters);
 }
 
-TEST_F(Breakpoints, ThatAnotherHasAreLeftToIt) {
+TEST_F(Breakpoints, UsedByAnotherProgramAreNotTaken) {
   start(1);
   const Fd other = inject::testing::take_register(child_, all_points()[0].address.value);
   ASSERT_TRUE(other);
@@ -180,7 +180,7 @@ TEST_F(Breakpoints, AreGoneWithAKilledProfiler) {
   const pid_t profiler = ::fork();
   if (profiler == 0) {
     ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-    // The test takes registers too, to count them.
+    // The test uses breakpoint registers, too, to count the free ones.
     for (;;) (void)watch_points(child_, all_points(), {1 << 30, milliseconds(600'000)});
   }
   for (int i = 0; i < 10'000 && registers() == kBreakpointRegisters; ++i) ::usleep(1000);
@@ -191,7 +191,7 @@ TEST_F(Breakpoints, AreGoneWithAKilledProfiler) {
   EXPECT_TRUE(goes_on());
 }
 
-TEST_F(Breakpoints, OfAProcessThatEndsEndToo) {
+TEST_F(Breakpoints, EndWithTheProcess) {
   start(0);
   std::thread killer([this] {
     ::usleep(20'000);
@@ -205,7 +205,7 @@ TEST_F(Breakpoints, OfAProcessThatEndsEndToo) {
   EXPECT_TRUE(watch->hits.empty());
 }
 
-TEST_F(Breakpoints, OfNoProcessAreRefused) {
+TEST_F(Breakpoints, NeedAnExistingProcess) {
   start(0);
   ::kill(child_, SIGKILL);
   ::waitpid(child_, nullptr, 0);

@@ -16,9 +16,9 @@ namespace {
 using allocators::nameless::name_of;
 using allocators::nameless::Role;
 
-constexpr std::size_t kMostReturns = 2;  // with a call and a free all registers are taken
+constexpr std::size_t kMostReturns = 2;  // together with a call and a free these use all registers
 
-// jemalloc frees a block by the class that its size belongs to: 8, multiples of 16 up to 128, then four to each doubling.
+// jemalloc rounds a size to its class: 8, multiples of 16 up to 128, then four per doubling.
 std::uint64_t jemalloc_class(std::uint64_t size) {
   if (size <= 8) return 8;
   if (size <= 128) return (size + 15) & ~std::uint64_t{15};
@@ -139,7 +139,7 @@ Result<Confirmation> confirm(int pid, std::uint64_t bias, std::span<const Believ
   std::vector<WatchedPoint> points = plan.points;
   for (WatchedPoint& each : points) each.address.value += bias;
   MemoryPicture memory;
-  // Before and afterwards: the allocator may map and unmap meanwhile.
+  // Before and after the watch: the allocator may map and unmap in the meantime.
   const auto look = [&]() -> Result<> {
     const auto maps = process::read_maps(pid);
     if (!maps) return tl::unexpected<Error>(maps.error());

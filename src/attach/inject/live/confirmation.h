@@ -1,5 +1,5 @@
-// Whether functions that are believed to be an allocator's behave so in the running process: which of them are watched, for how long,
-// and what that says, in words. The process is only read; what it pays is in breakpoints.h.
+// Checks in the running process whether assumed allocator functions behave as such: which ones to watch, for
+// how long, and the result in words. Only reads the process; breakpoints.h describes the cost.
 #pragma once
 
 #include <cstdint>
@@ -23,16 +23,17 @@ struct BelievedEntry {
   std::uint64_t callers = 0;  // places that call it
 };
 
-// What four registers are used for: the calls and returns of one function that gives blocks, of one that frees them, and of one that
-// resizes them if there is room.
+// Uses of the four registers: calls and returns of one function that allocates, calls of one that frees, and
+// of one that resizes if a register is left.
 struct WatchPlan {
-  std::vector<WatchedPoint> points;  // with the addresses of the file
+  std::vector<WatchedPoint> points;  // with ELF addresses
   std::vector<std::size_t>
-      watched;    // of the entries: what gives, what frees, and what resizes if it is there
-  Belief belief;  // all_ends_watched: as far as functions go
+      watched;    // of the entries: the one that allocates, the one that frees, and the one that resizes, if
+                  // any
+  Belief belief;  // all_ends_watched: as far as the choice of functions allows
 };
 
-// Which of the entries.
+// Indexes into the entries.
 struct WatchChoice {
   std::size_t gives = 0;
   std::optional<std::size_t> frees{}, resizes{};
@@ -42,24 +43,24 @@ bool gives_blocks(allocators::nameless::Role role);
 bool frees_blocks(allocators::nameless::Role role);
 bool resizes_blocks(allocators::nameless::Role role);
 
-// Of each kind the one with the most callers, in doubt the plain one, of those that can be watched and are none of `quiet`. kUnsupported: none gives, or none
-// frees; why.
+// For each kind, the entry with the most callers, preferring the plain one, among those that can be watched
+// and are not in `quiet`. kUnsupported, with the reason: none allocates, or none frees.
 Result<WatchChoice> choose_to_watch(const elf::ElfFile& file, std::span<const BelievedEntry> entries,
                                     std::span<const std::size_t> quiet = {});
-// kUnsupported: where what gives returns is not known.
+// kUnsupported: the return instruction of the allocating function is unknown.
 Result<WatchPlan> plan_watch(const elf::ElfFile& file, std::span<const BelievedEntry> entries,
                              const WatchChoice& choice);
 
 struct Confirmation {
   Verdict verdict;
   std::string functions;          // "malloc, sdallocx and realloc"
-  std::vector<bool> met;          // as the entries: it was called
-  std::uint64_t hits = 0;         // that the process paid for
-  std::uint64_t duration_ns = 0;  // that it was watched for
+  std::vector<bool> met;          // by entry: it was called
+  std::uint64_t hits = 0;         // hits that the process paid for
+  std::uint64_t duration_ns = 0;  // time that it was watched
   std::size_t threads = 0;
 };
 
-// `bias`: of the file in the process. kUnsupported: it cannot be watched, why.
+// `bias`: of the file in the process. kUnsupported, with the reason: it cannot be watched.
 Result<Confirmation> confirm(int pid, std::uint64_t bias, std::span<const BelievedEntry> entries,
                              const WatchPlan& plan, const WatchLimits& limits);
 

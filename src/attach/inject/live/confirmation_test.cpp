@@ -1,4 +1,4 @@
-// A jemalloc in a program at work, with its names and with wrong ones.
+// A running program with jemalloc, with correct and with wrong labels.
 #include "attach/inject/live/confirmation.h"
 
 #include <gmock/gmock.h>
@@ -45,7 +45,7 @@ class LiveJemalloc : public ::testing::Test {
       ::waitpid(pid_, nullptr, 0);
     }
   }
-  // What is believed of the functions with these names.
+  // The assumed roles of the functions with these names.
   std::vector<BelievedEntry> entries(const std::map<std::string, Role>& roles) {
     std::vector<BelievedEntry> found;
     for (const elf::Symbol& symbol : twin_->elf().symbols(elf::SymbolTable::kSymtab))
@@ -76,8 +76,8 @@ class LiveJemalloc : public ::testing::Test {
   std::string said_;
 };
 
-TEST_F(LiveJemalloc, IsConfirmed) {
-  // A full machine does not let the reader run in time, and then hits are lost.
+TEST_F(LiveJemalloc, WithCorrectLabelsIsConfirmed) {
+  // On a busy machine the reader gets no CPU in time, and hits are lost.
   Verdict found;
   for (int attempt = 0; attempt < 10; ++attempt) {
     found = verdict({{"malloc", Role::kMalloc}, {"free", Role::kFree}, {"realloc", Role::kRealloc}});
@@ -96,20 +96,20 @@ TEST_F(LiveJemalloc, WithSwappedLabelsIsContradicted) {
   EXPECT_THAT(said_, HasSubstr("blocks freed lie where no heap is"));
 }
 
-TEST_F(LiveJemalloc, WithReallocGivenAsFreeIsNotConfirmed) {
+TEST_F(LiveJemalloc, WithReallocLabelledAsFreeIsNotConfirmed) {
   const Verdict found =
       verdict({{"malloc", Role::kMalloc}, {"free", Role::kRealloc}, {"realloc", Role::kSdallocx}});
   EXPECT_EQ(found.kind, Verdict::Kind::kContradicted) << said_;
   EXPECT_THAT(said_, HasSubstr("blocks were freed with another size"));
 }
 
-TEST_F(LiveJemalloc, IsLeftAsItWas) {
+TEST_F(LiveJemalloc, IsNotChanged) {
   (void)verdict({{"malloc", Role::kMalloc}, {"free", Role::kFree}}, {200, milliseconds(5'000)});
   EXPECT_EQ(inject::testing::free_registers(pid_, bias_ + 0x1000), kBreakpointRegisters);
   EXPECT_EQ(::waitpid(pid_, nullptr, WNOHANG), 0);
 }
 #else
-TEST(LiveJemalloc, IsConfirmed) {
+TEST(LiveJemalloc, WithCorrectLabelsIsConfirmed) {
   GTEST_SKIP() << "needs libjemalloc_pic.a of libjemalloc-dev, which is not installed";
 }
 #endif

@@ -16,7 +16,7 @@ perf_event_attr breakpoint_attributes(ProcessAddress address) {
   attributes.type = PERF_TYPE_BREAKPOINT;
   attributes.bp_type = HW_BREAKPOINT_X;
   attributes.bp_addr = address.value;
-  attributes.bp_len = sizeof(long);  // what the kernel wants for these
+  attributes.bp_len = sizeof(long);  // the kernel requires this value for execution breakpoints
   attributes.sample_period = 1;
   attributes.sample_type |= PERF_SAMPLE_IP | PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER;
   attributes.sample_regs_user = arch::kPerfCallRegisters;
@@ -24,7 +24,7 @@ perf_event_attr breakpoint_attributes(ProcessAddress address) {
   attributes.disabled = 1;
   attributes.exclude_kernel = 1;
   attributes.exclude_hv = 1;
-  attributes.task = 1;  // says who makes threads
+  attributes.task = 1;  // to learn of new threads
   return attributes;
 }
 
@@ -50,11 +50,11 @@ void HitReader::read_hit(std::span<const std::byte> record) {
   Cursor cursor(record);
   cursor.skip(sizeof(perf_event_header));
   const auto address = cursor.read<std::uint64_t>();
-  cursor.skip(sizeof(std::uint32_t));  // the process
+  cursor.skip(sizeof(std::uint32_t));  // pid
   Hit hit;
   hit.thread = static_cast<std::int32_t>(cursor.read<std::uint32_t>());
   hit.time_ns = cursor.read<std::uint64_t>();
-  cursor.skip(sizeof(std::uint64_t));  // the CPU
+  cursor.skip(sizeof(std::uint64_t));  // CPU
   const bool has_registers = cursor.read<std::uint64_t>() == PERF_SAMPLE_REGS_ABI_64;
   std::array<std::uint64_t, arch::kPerfCallCount> registers{};
   if (has_registers)
@@ -62,7 +62,8 @@ void HitReader::read_hit(std::span<const std::byte> record) {
   const auto stack_bytes = cursor.read<std::uint64_t>();
   if (stack_bytes == sizeof(std::uint64_t)) {
     hit.return_to = cursor.read<std::uint64_t>();
-    if (cursor.read<std::uint64_t>() != stack_bytes) hit.return_to = 0;  // what of it could be read
+    // The number of bytes that could be read.
+    if (cursor.read<std::uint64_t>() != stack_bytes) hit.return_to = 0;
   }
   const auto point = std::ranges::find(points_, ProcessAddress{address}, &WatchedPoint::address);
   if (!cursor.ok() || !has_registers || point == points_.end()) {

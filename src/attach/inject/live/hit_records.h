@@ -1,5 +1,5 @@
-// Records of the kernel about breakpoints of execution: what is asked for, and a Hit from each. Pure.
-// Source: perf_event_open(2).
+// The kernel's records about execution breakpoints: the attributes of the request, and a Hit from each
+// record. Pure. Source: perf_event_open(2).
 #pragma once
 
 #include <linux/perf_event.h>
@@ -20,19 +20,19 @@ struct WatchedPoint {
   Point point;
 };
 
-// A breakpoint at an address, of which each hit is a record. It is not on yet.
+// A breakpoint at an address with one record per hit. Not enabled yet.
 perf_event_attr breakpoint_attributes(ProcessAddress address);
 
-// What the records of one process say.
+// Reads the records of one process.
 class HitReader {
  public:
   explicit HitReader(std::span<const WatchedPoint> points) : points_(points.begin(), points.end()) {}
 
-  void read(std::span<const std::byte> record);  // header included
+  void read(std::span<const std::byte> record);  // including the header
 
   std::vector<Hit> hits;
   std::uint64_t lost = 0;
-  bool has_new_thread = false;  // one that was watched has made another
+  bool has_new_thread = false;  // a watched thread has created another one
   std::uint64_t malformed = 0;
 
  private:

@@ -12,24 +12,25 @@
 namespace fathom::inject {
 namespace {
 
-// No program of today asks for a terabyte at once, and no address of a block is that small.
+// No program requests a terabyte at once, and no block has an address that small.
 constexpr std::uint64_t kLargestSize = std::uint64_t{1} << 40;
 constexpr std::uint64_t kSmallestAddress = 0x10000;            // vm.mmap_min_addr
 constexpr std::uint64_t kAddressEnd = std::uint64_t{1} << 56;  // with five levels of page tables
-constexpr std::size_t kMostNested = 64;  // calls of one thread that have not returned here
-// Of what programs do by mistake, and of returns where hits were lost, one in so many may be otherwise.
+constexpr std::size_t kMostNested = 64;  // calls of one thread that have not returned yet
+// Tolerated exceptions: one in kMistaken for mistakes of the program, one in kLostShare returns if hits were
+// lost.
 constexpr std::uint64_t kMistaken = 50, kLostShare = 20;
 
 struct Call {
   std::uint64_t stack, return_to;
-  std::optional<std::uint64_t> size;  // none: what was asked for is no size
+  std::optional<std::uint64_t> size;  // none: the requested size is not a valid size
   std::uint64_t alignment;
 };
 
 struct Block {
   std::uint64_t size;
   std::uint64_t aligned_size;  // rounded up to a multiple of its alignment
-  std::uint64_t end;           // behind its last byte
+  std::uint64_t end;           // after its last byte
 };
 
 class Judge {
@@ -64,7 +65,8 @@ class Judge {
     against(odd_resizes_, 0, verdict_.resizes, "blocks resized lie where no heap is");
     against(strangers_, lost == 0 ? 0 : returns_ / kLostShare, returns_, "returns belong to no call");
     const std::uint64_t frees = verdict_.known_frees, blocks = verdict_.blocks;
-    // What nobody saw may explain many other sizes, but hardly nine in ten; a hit that was lost explains one.
+    // Calls that were not watched may explain many other sizes, but hardly nine in ten; a lost hit explains
+    // one.
     const std::uint64_t unseen = std::max(frees - frees / 10, kEnoughFrees);
     against(other_sizes_, belief_.all_ends_watched ? std::min(lost, unseen) : unseen, frees,
             "blocks were freed with another size than they were given with");
@@ -98,7 +100,7 @@ class Judge {
   void see_call(const Hit& hit) {
     ++verdict_.calls;
     auto& calls = calls_[hit.thread];
-    // Calls that are not below this one on the stack have returned by another way.
+    // Calls that are not below this one on the stack have returned in another way.
     while (!calls.empty() && calls.back().stack <= hit.stack) calls.pop_back();
     const auto size = size_of(hit);
     if (!size) ++odd_sizes_;
@@ -108,10 +110,10 @@ class Judge {
 
   void see_return(const Hit& hit) {
     const auto known = calls_.find(hit.thread);
-    if (known == calls_.end()) return;  // of a call that was not watched yet
+    if (known == calls_.end()) return;  // of a call from before the watch
     auto& calls = known->second;
     ++returns_;
-    // Signals may have come between a call and its return, and have called too.
+    // Signal handlers may have run between a call and its return, and may have called, too.
     while (!calls.empty() && calls.back().stack < hit.stack) calls.pop_back();
     if (calls.empty() || calls.back().stack != hit.stack || calls.back().return_to != hit.return_to) {
       ++strangers_;
@@ -161,8 +163,8 @@ class Judge {
     blocks_.erase(block);
   }
 
-  // By its own size, or as one that came to the same place after a free that nobody saw: allocators divide memory into places of
-  // one class, and the class of a block is that of its size rounded up to its alignment.
+  // With its own size, or as a block that reused the place after an unwatched free: allocators divide memory
+  // into places of one size class, and the class of a block is its size rounded up to its alignment.
   bool is_size_of(const Block& block, std::uint64_t freed) const {
     if (block.size == freed) return true;
     return belief_.same_size != nullptr &&
@@ -176,16 +178,16 @@ class Judge {
       ++odd_resizes_;
       return;
     }
-    // Where it lies and how large it is from now on is not known.
+    // Its new address and size are unknown.
     verdict_.known_resizes += blocks_.erase(hit.first);
   }
 
   const MemoryPicture& memory_;
   const Belief& belief_;
   Verdict verdict_;
-  // By thread, the innermost last.
+  // By thread, innermost last.
   std::unordered_map<std::int32_t, std::vector<Call>> calls_;
-  std::map<std::uint64_t, Block> blocks_;  // by address; none overlaps another
+  std::map<std::uint64_t, Block> blocks_;  // by address; they do not overlap
   std::uint64_t returns_ = 0, odd_sizes_ = 0, odd_results_ = 0, odd_frees_ = 0, odd_resizes_ = 0,
                 strangers_ = 0, other_sizes_ = 0, given_twice_ = 0;
 };
@@ -195,7 +197,7 @@ class Judge {
 void MemoryPicture::add(std::span<const process::MapEntry> maps) {
   std::vector<Range> ranges;
   for (const process::MapEntry& each : maps) {
-    // Memory of huge pages has a file of the kernel's own behind it.
+    // Memory with huge pages is backed by a file of the kernel.
     const bool nobodys_file = each.inode == 0 || each.path.starts_with("/anon_hugepage");
     ranges.push_back({each.start.value, each.end.value,
                       each.readable && each.writable && nobodys_file && each.path != "[stack]"});

@@ -1,4 +1,4 @@
-// Streams of hits as processes give them, and as they cannot be if the labels hold.
+// Streams of hits as real processes produce them, and streams that contradict the labels.
 #include "attach/inject/live/judge.h"
 
 #include <gmock/gmock.h>
@@ -34,7 +34,7 @@ std::vector<process::MapEntry> maps() {
           mapped(kStack, 0x100000, true, "[stack]", 0)};
 }
 
-// A program with an allocator that gives out last what was freed last, and writes down each call of it.
+// A program with an allocator that reuses the most recently freed block first, and that logs each call of it.
 class Program {
  public:
   explicit Program(unsigned seed = 1) : random_(seed) {}
@@ -45,7 +45,7 @@ class Program {
     hit(Point::kGave, thread, {5, 6, block});
     return block;
   }
-  // Through the slow path, whose return nobody watches.
+  // Allocates through the slow path, whose return is not watched.
   std::uint64_t allocate_slowly(std::uint64_t size, int thread = 1) {
     hit(Point::kGives, thread, {size, 77, 0});
     return place();
@@ -73,7 +73,7 @@ class Program {
   void hit(Point point, int thread, const Words& words) {
     hits.push_back({++time_, thread, point, stack, kCode + 0x123, words.first, words.second, words.result});
   }
-  // Some of everything, in two threads.
+  // A mix of all operations, in two threads.
   void work(int rounds) {
     std::deque<std::pair<std::uint64_t, std::uint64_t>> live;
     for (int i = 0; i < rounds; ++i) {
@@ -112,7 +112,7 @@ Verdict verdict_of(const std::vector<Hit>& hits, const Belief& belief = kSized, 
   return judge(hits, lost, memory, belief);
 }
 
-TEST(Judge, ProgramThatDoesWhatTheLabelsSayIsConfirmed) {
+TEST(Judge, ProgramThatMatchesTheLabelsIsConfirmed) {
   for (unsigned seed = 1; seed <= 50; ++seed) {
     Program program(seed);
     program.work(200);
@@ -125,7 +125,7 @@ TEST(Judge, ProgramThatDoesWhatTheLabelsSayIsConfirmed) {
   }
 }
 
-TEST(Judge, CountsAreThoseOfTheProgram) {
+TEST(Judge, CountsEqualThoseOfTheProgram) {
   Program program;
   for (int i = 0; i < 30; ++i) {
     const auto block = program.allocate(100);
@@ -135,7 +135,7 @@ TEST(Judge, CountsAreThoseOfTheProgram) {
       program.release(block, 100);
   }
   program.release(0, 0);
-  program.release(kHeap + 4096 * 40, 5);  // given before anybody looked
+  program.release(kHeap + 4096 * 40, 5);  // allocated before the watch
   const Verdict verdict = verdict_of(program.hits);
   EXPECT_EQ(verdict.kind, Kind::kConfirmed) << verdict.why;
   EXPECT_EQ(verdict.calls, 30u);
@@ -147,7 +147,7 @@ TEST(Judge, CountsAreThoseOfTheProgram) {
   EXPECT_EQ(verdict.describe(), "30 blocks given, 20 of them freed, each with its size, 10 resized");
 }
 
-TEST(Judge, QuietProcessSaysNothing) {
+TEST(Judge, QuietProcessGivesNoVerdict) {
   EXPECT_EQ(verdict_of({}).kind, Kind::kQuiet);
   EXPECT_EQ(verdict_of({}).why, "nothing was called");
   Program program;
@@ -157,7 +157,7 @@ TEST(Judge, QuietProcessSaysNothing) {
   EXPECT_EQ(verdict_of(program.hits).kind, Kind::kConfirmed);
 }
 
-TEST(Judge, WhatIsNeverFreedSaysNothingOfTheFree) {
+TEST(Judge, ProcessThatNeverFreesGivesNoVerdict) {
   Program program;
   for (int i = 0; i < 100; ++i) program.allocate(100);
   for (int i = 0; i < 4; ++i) program.release(program.allocate(100), 100);
@@ -180,7 +180,7 @@ TEST(Judge, SwappedLabelsAreContradicted) {
   EXPECT_THAT(verdict.why, HasSubstr("returns belong to no call"));
 }
 
-TEST(Judge, CallocGivenAsMallocIsContradictedByTheSizesOfFrees) {
+TEST(Judge, CallocLabelledAsMallocIsContradictedByTheSizesOfFrees) {
   std::vector<Hit> hits;
   Program program;
   for (int i = 0; i < 100; ++i) {
@@ -197,7 +197,7 @@ TEST(Judge, CallocGivenAsMallocIsContradictedByTheSizesOfFrees) {
   EXPECT_THAT(verdict_of(program.hits, belief).kind, Kind::kConfirmed);
 }
 
-TEST(Judge, ASizeOfTheSameClassIsTheSame) {
+TEST(Judge, SizesOfTheSameClassCountAsEqual) {
   Program program;
   for (int i = 0; i < 100; ++i) program.release(program.allocate(100), 112);
   EXPECT_EQ(verdict_of(program.hits).kind, Kind::kContradicted);
@@ -208,9 +208,9 @@ TEST(Judge, ASizeOfTheSameClassIsTheSame) {
   EXPECT_EQ(verdict_of(program.hits, belief).kind, Kind::kConfirmed);
 }
 
-// With four registers not all ways to free are watched: rallocx frees a block of 100 bytes at a multiple of 64, which takes 128,
-// and calloc gives the place to one of 120.
-TEST(Judge, BlockThatNobodySawFreedLeavesItsPlaceToOneOfItsClass) {
+// Four registers are not enough to watch every function that frees: rallocx frees a block of 100 bytes
+// aligned to 64, which takes 128, and calloc reuses the place for one of 120.
+TEST(Judge, PlaceOfABlockWithAnUnwatchedFreeGoesToOneOfItsClass) {
   Belief belief = kSized;
   belief.all_ends_watched = false;
   belief.same_size = [](std::uint64_t given, std::uint64_t freed) {
@@ -236,7 +236,7 @@ TEST(Judge, BlockThatNobodySawFreedLeavesItsPlaceToOneOfItsClass) {
     }
 }
 
-TEST(Judge, BlockOutsideOfTheHeapIsContradicted) {
+TEST(Judge, BlockOutsideTheHeapIsAContradiction) {
   for (const std::uint64_t place :
        {kCode + 0x100, kStack + 0x100, std::uint64_t{0x1000}, std::uint64_t{1} << 60}) {
     Program program;
@@ -256,13 +256,13 @@ TEST(Judge, BlockOutsideOfTheHeapIsContradicted) {
   }
 }
 
-// A large block may be mapped and unmapped again while nobody looks at the maps.
-TEST(Judge, MemoryThatIsGoneByNowSpeaksForNothing) {
+// A large block may be mapped and unmapped between two readings of the maps.
+TEST(Judge, UnmappedMemoryIsNoEvidence) {
   Program program;
   program.work(100);
   program.release(0x7e00'0000'0010, 1 << 25);
   EXPECT_EQ(verdict_of(program.hits).kind, Kind::kConfirmed);
-  // What was mapped once counts.
+  // Memory that was mapped in one reading counts.
   MemoryPicture memory;
   memory.add({});
   memory.add(maps());
@@ -272,7 +272,7 @@ TEST(Judge, MemoryThatIsGoneByNowSpeaksForNothing) {
   EXPECT_EQ(memory.kind_of(kCode), MemoryPicture::Kind::kOther);
 }
 
-TEST(Judge, BlockGivenWhileAnotherLiesThereIsContradicted) {
+TEST(Judge, BlockGivenOverALiveOneIsAContradiction) {
   Program program;
   program.work(100);
   const auto block = program.allocate(100);
@@ -282,7 +282,7 @@ TEST(Judge, BlockGivenWhileAnotherLiesThereIsContradicted) {
   EXPECT_THAT(verdict_of(program.hits).why, HasSubstr("1 of "));
   EXPECT_THAT(verdict_of(program.hits).why,
               HasSubstr("blocks were handed out over a block that was not freed"));
-  // Where something else may have freed it, it says nothing.
+  // If another function may have freed it, it is no evidence.
   Belief belief = kSized;
   belief.all_ends_watched = false;
   for (int i = 0; i < 500; ++i) {
@@ -293,7 +293,7 @@ TEST(Judge, BlockGivenWhileAnotherLiesThereIsContradicted) {
   EXPECT_EQ(verdict_of(program.hits).kind, Kind::kContradicted);
 }
 
-TEST(Judge, SizesMayDifferForAsManyAsUnseenCallsExplain) {
+TEST(Judge, SizesMayDifferAsOftenAsUnseenCallsExplain) {
   const auto with = [](int wrong, bool all_ends_watched, std::uint64_t lost = 0) {
     Program program;
     for (int i = 0; i < 100; ++i) program.release(program.allocate(100), i < wrong ? 200 : 100);
@@ -312,7 +312,7 @@ TEST(Judge, SizesMayDifferForAsManyAsUnseenCallsExplain) {
   EXPECT_EQ(with(91, true, 1000), Kind::kContradicted);
 }
 
-TEST(Judge, LostHitsSpeakAgainstNobody) {
+TEST(Judge, LostHitsAreNoContradiction) {
   std::mt19937 random(3);
   for (unsigned seed = 1; seed <= 200; ++seed) {
     Program program(seed);
@@ -331,7 +331,7 @@ TEST(Judge, LostHitsSpeakAgainstNobody) {
   }
 }
 
-TEST(Judge, BlocksThatLieSideBySideAreFine) {
+TEST(Judge, AdjacentBlocksAreNoContradiction) {
   Program program;
   program.work(100);
   for (int i = 0; i < 100; ++i) {
@@ -341,7 +341,7 @@ TEST(Judge, BlocksThatLieSideBySideAreFine) {
   EXPECT_EQ(verdict_of(program.hits).kind, Kind::kConfirmed) << verdict_of(program.hits).why;
 }
 
-TEST(Judge, ReturnThatBelongsToNoCallIsContradicted) {
+TEST(Judge, ReturnWithoutACallIsAContradiction) {
   Program program;
   program.work(100);
   program.hit(Point::kGives, 1, {100, 0, 0});
@@ -350,11 +350,11 @@ TEST(Judge, ReturnThatBelongsToNoCallIsContradicted) {
   EXPECT_EQ(verdict_of(program.hits).kind, Kind::kContradicted);
   EXPECT_THAT(verdict_of(program.hits).why, HasSubstr("1 of "));
   EXPECT_THAT(verdict_of(program.hits).why, HasSubstr("returns belong to no call"));
-  // Where hits were lost, its call may be one of them.
+  // If hits were lost, its call may be one of them.
   EXPECT_EQ(verdict_of(program.hits, kSized, 1).kind, Kind::kConfirmed);
 }
 
-TEST(Judge, ReturnToSomebodyElseIsContradicted) {
+TEST(Judge, ReturnToAnotherCallerIsAContradiction) {
   Program program;
   program.work(100);
   program.allocate(100);
@@ -362,7 +362,7 @@ TEST(Judge, ReturnToSomebodyElseIsContradicted) {
   EXPECT_THAT(verdict_of(program.hits).why, HasSubstr("returns belong to no call"));
 }
 
-TEST(Judge, FirstReturnOfAThreadMayBeOfACallBefore) {
+TEST(Judge, FirstReturnOfAThreadMayBelongToAnEarlierCall) {
   Program program;
   program.hit(Point::kGave, 1, {0, 0, kHeap});
   program.hit(Point::kGave, 2, {0, 0, kHeap});
@@ -377,13 +377,13 @@ TEST(Judge, SignalHandlerMayCallBetweenACallAndItsReturn) {
   program.hit(Point::kGives, 1, {100, 0, 0});
   program.stack = stack - 0x400;
   program.allocate(60);
-  program.allocate_slowly(50);  // whose return nobody sees
+  program.allocate_slowly(50);  // its return is not watched
   program.stack = stack;
   program.hit(Point::kGave, 1, {0, 0, program.place()});
   EXPECT_EQ(verdict_of(program.hits).kind, Kind::kConfirmed) << verdict_of(program.hits).why;
 }
 
-TEST(Judge, SizesThatAreNoneAreForgivenToAFew) {
+TEST(Judge, AFewInvalidSizesAreTolerated) {
   Program program;
   program.work(200);
   program.hit(Point::kGives, 1, {~std::uint64_t{0}, 0, 0});
@@ -393,8 +393,8 @@ TEST(Judge, SizesThatAreNoneAreForgivenToAFew) {
   EXPECT_THAT(verdict_of(program.hits).why, HasSubstr("11 of 211 sizes asked for are none"));
 }
 
-// Whatever a hostile program writes into its registers, in whatever order.
-TEST(Judge, AnyStreamHasAVerdictThatItsCountsBear) {
+// Any register values of a malicious program, in any order.
+TEST(Judge, AnyStreamGetsAVerdictThatItsCountsSupport) {
   std::mt19937_64 random(7);
   for (int round = 0; round < 400; ++round) {
     Program program(static_cast<unsigned>(round));
@@ -446,7 +446,7 @@ TEST(Judge, AnyStreamHasAVerdictThatItsCountsBear) {
   }
 }
 
-TEST(CompleteStretch, IsWhileAllIsWatchedAndEndsWithThePointThatEnds) {
+TEST(CompleteStretch, EndsWithTheFirstPointThatIsDisabled) {
   std::vector<Hit> hits;
   for (std::uint64_t i = 0; i < 20; ++i)
     hits.push_back({.time_ns = 19 - i, .thread = i < 10 ? 1 : 2, .point = Point::kGives});
@@ -457,7 +457,7 @@ TEST(CompleteStretch, IsWhileAllIsWatchedAndEndsWithThePointThatEnds) {
   };
   EXPECT_THAT(times(complete_stretch(hits, 7, 100, 100)),
               ::testing::ElementsAre(7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19));
-  // Thread 2 has the first ten; its eighth is at 7, and what it was met by before counts as well.
+  // Thread 2 has the first ten; its eighth is at 7, and earlier hits count as well.
   EXPECT_THAT(times(complete_stretch(hits, 5, 100, 8)), ::testing::ElementsAre(5, 6, 7));
   EXPECT_THAT(times(complete_stretch(hits, 3, 6, 100)), ::testing::ElementsAre(3, 4, 5));
   EXPECT_THAT(complete_stretch({}, 0, 1, 1), ::testing::IsEmpty());

@@ -1,4 +1,4 @@
-// For tests: what the kernel gives of breakpoint registers, asked of it and not of the code under test.
+// For tests: the breakpoint registers that the kernel has, found without the code under test.
 #pragma once
 
 #include <linux/hw_breakpoint.h>
@@ -14,7 +14,7 @@
 
 namespace fathom::inject::testing {
 
-// -1: errno says why not.
+// -1: see errno.
 inline Fd take_register(int thread, std::uint64_t address) {
   perf_event_attr attributes{};
   attributes.size = sizeof attributes;
@@ -28,7 +28,7 @@ inline Fd take_register(int thread, std::uint64_t address) {
       static_cast<int>(::syscall(SYS_perf_event_open, &attributes, thread, -1, -1, PERF_FLAG_FD_CLOEXEC)));
 }
 
-// How many of its registers a thread has free: they are taken, and given back.
+// The number of free registers of a thread: takes them all, and frees them.
 inline std::size_t free_registers(int thread, std::uint64_t address) {
   std::vector<Fd> taken;
   while (taken.size() < 8) {

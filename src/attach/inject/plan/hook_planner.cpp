@@ -79,7 +79,7 @@ Result<> HookPlanner::plan_start(PlannedHook& planned) {
                   number * arch::kStubRoom};
   auto entry = arch::plan_entry(hook.code, hook.function, planned.trampoline, planned.stub, hook.entered_at);
   if (!entry) return tl::unexpected<Error>(entry.error());
-  // One write of the kernel's then changes all of it or nothing, also if we are killed.
+  // Then one write by the kernel changes all of it or nothing, even if this process is killed.
   const std::uint64_t first = entry->patch_address.value, last = first + entry->after.size() - 1;
   if (first / kPage != last / kPage) return refuse("its start lies across two pages");
   ++(*island)->taken;

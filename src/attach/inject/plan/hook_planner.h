@@ -1,5 +1,5 @@
-// Which kind each hook takes, where its code will stand, and what speaks against it. Reads the target,
-// changes nothing.
+// Decides the kind of each hook, the place of its code, and whether it is possible. Reads the target, changes
+// nothing.
 #pragma once
 
 #include <array>
@@ -15,13 +15,13 @@ namespace fathom::inject {
 
 class HookPlanner {
  public:
-  // `used`: hooks of each shape that are in already.
+  // `used`: existing hooks of each shape.
   HookPlanner(const RemoteMemory& memory, std::vector<process::MapEntry> maps,
               const tracer_image_header& header, ProcessAddress image,
               const std::array<std::uint32_t, TRACER_SHAPES>& used)
       : memory_(memory), maps_(std::move(maps)), header_(header), image_(image), used_(used) {}
 
-  // Fills everything but `hook`.
+  // Fills everything except `hook`.
   void plan(std::vector<PlannedHook>& hooks);
 
  private:
@@ -36,13 +36,13 @@ class HookPlanner {
   Result<Island*> island_of(const Hook& hook);
 
   const RemoteMemory& memory_;
-  std::vector<process::MapEntry> maps_;  // with the islands that are planned
+  std::vector<process::MapEntry> maps_;  // including the planned islands
   const tracer_image_header& header_;
   ProcessAddress image_;
   std::array<std::uint32_t, TRACER_SHAPES> used_;
   std::map<ProcessAddress, std::uint64_t> entries_in_;  // number of entry hooks by module start
   std::map<ProcessAddress, Island> islands_;
-  std::map<ProcessAddress, std::string> taken_;  // function -> name of the hook that has it
+  std::map<ProcessAddress, std::string> taken_;  // function -> name of the hook that uses it
 };
 
 }  // namespace fathom::inject

@@ -8,7 +8,7 @@
 namespace fathom::inject {
 namespace {
 
-// Below, mmap_min_addr.
+// Lower addresses are subject to mmap_min_addr.
 constexpr std::uint64_t kLowest = 0x100000;
 constexpr std::uint64_t kHighest = arch::kUserEnd;
 constexpr std::int64_t kReach = arch::kPatchedJumpReach;
@@ -40,7 +40,7 @@ std::optional<ProcessAddress> find_room(std::span<const process::MapEntry> maps,
 }
 
 AddressRange in_reach(AddressRange module, std::uint64_t bytes) {
-  // A page less on both sides: displacements count from the end of an instruction.
+  // One page less on both sides: displacements count from the end of an instruction.
   const auto reach = static_cast<std::uint64_t>(kReach) - kPage - round_up(bytes);
   const auto start = module.end.value > reach ? module.end.value - reach : 0;
   return {{start}, {module.start.value + reach}};

@@ -1,4 +1,4 @@
-// Where our mappings go: rules without a process.
+// The rules for placing mappings, tested without a process.
 #include "attach/inject/plan/placement.h"
 
 #include <gtest/gtest.h>
@@ -15,19 +15,19 @@ process::MapEntry mapped(std::uint64_t start, std::uint64_t end) {
 
 constexpr AddressRange kAnywhere{{0}, {~std::uint64_t{0}}};
 
-TEST(Placement, TheMiddleOfTheWidestGap) {
+TEST(Placement, IsTheMiddleOfTheWidestGap) {
   const std::vector<process::MapEntry> maps = {mapped(0x400000, 0x500000), mapped(0x600000, 0x700000),
                                                mapped(0x10700000, 0x7fffffff0000)};
   EXPECT_EQ(find_room(maps, 0x100000, kAnywhere), ProcessAddress{0x8680000});
 }
 
-TEST(Placement, NoGapIsLargeEnough) {
+TEST(Placement, FailsIfNoGapIsLargeEnough) {
   const std::vector<process::MapEntry> maps = {mapped(0, 0x500000), mapped(0x502000, 0x7fffffff0000)};
   EXPECT_EQ(find_room(maps, 0x1000, kAnywhere), std::nullopt) << "a page on both sides stays free";
   EXPECT_EQ(find_room({}, 0x1000, {{0x1000}, {0x1000}}), std::nullopt);
 }
 
-TEST(Placement, WithinReachOfTheModule) {
+TEST(Placement, IsWithinReachOfTheModule) {
   const AddressRange module{{0x555500000000}, {0x555503000000}};
   const std::vector<process::MapEntry> maps = {mapped(module.start.value, module.end.value)};
   const auto room = find_room(maps, 0x2000, in_reach(module, 0x2000));
@@ -40,7 +40,7 @@ TEST(Placement, WithinReachOfTheModule) {
   EXPECT_LT(distance(room->value + 0x2000, module.start.value), kReach);
 }
 
-TEST(Placement, AProgramLinkedToTheLowestAddresses) {
+TEST(Placement, WorksForAProgramLinkedToTheLowestAddresses) {
   const AddressRange module{{0x400000}, {0x500000}};
   const std::vector<process::MapEntry> maps = {mapped(0x400000, 0x500000), mapped(0x1000000, 0x1021000)};
   const auto room = find_room(maps, 0x1000, in_reach(module, 0x1000));

@@ -17,7 +17,7 @@ std::optional<std::size_t> find(std::span<const std::byte> text, std::span<const
   return static_cast<std::size_t>(at - text.begin());
 }
 
-// The C library first: it holds all of them near each other, and the vdso a bare `syscall`.
+// The C library first: it contains all of them, close together, and the vdso a bare `syscall`.
 int rank(const process::MapEntry& entry) {
   const auto holds = [&](std::string_view part) { return entry.path.find(part) != std::string::npos; };
   if (holds("/libc.") || holds("/libc-") || holds("/ld-musl")) return 0;
@@ -38,7 +38,7 @@ Result<Gadgets> find_gadgets(std::span<const process::MapEntry> maps, const Remo
   std::vector<std::byte> chunk;
   for (const auto* entry : code) {
     for (std::uint64_t at = entry->start.value; at < entry->end.value; at += kChunk) {
-      // Some bytes more than the step: an instruction may lie across.
+      // Some more bytes than the step: an instruction may cross the boundary.
       chunk.resize(std::min<std::uint64_t>(kChunk + 16, entry->end.value - at));
       const auto read = memory.read_some({at}, chunk);
       const std::span<const std::byte> text(chunk.data(), read);

@@ -1,4 +1,4 @@
-// Where the target's code holds the instructions that system calls are borrowed from.
+// Finds instructions in the target's code for running system calls in its threads.
 #pragma once
 
 #include <optional>
@@ -11,12 +11,12 @@
 
 namespace fathom::inject {
 
-// Instructions of the target that a borrowed thread runs on.
+// Instructions of the target that a borrowed thread executes.
 struct Gadgets {
   ProcessAddress call;                     // makes a system call, and returns if `way_back` is set
   std::optional<ProcessAddress> way_back;  // calls rt_sigreturn
 };
-// kUnsupported if the target holds no `syscall` instruction.
+// kUnsupported if the target contains no `syscall` instruction.
 Result<Gadgets> find_gadgets(std::span<const process::MapEntry> maps, const RemoteMemory& memory);
 
 }  // namespace fathom::inject

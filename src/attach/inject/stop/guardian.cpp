@@ -18,13 +18,14 @@ namespace {
 
 constexpr int kAlive = 0, kTarget = 1;  // its only descriptors
 
-// After a fork among threads: system calls only.
+// After a fork in a multi-threaded process only system calls are safe.
 [[noreturn]] void watch(int alive, int target) {
-  // dup2 may not overwrite what is still needed.
+  // dup2 must not overwrite a descriptor that is still needed.
   const int from = ::fcntl(alive, F_DUPFD, 10), to = ::fcntl(target, F_DUPFD, 10);
   ::dup2(from, kAlive);
   ::dup2(to, kTarget);
-  // Nothing of ours is kept open by it: neither pipes that somebody waits for, nor events.
+  // Keeps none of the parent's descriptors open: neither pipes that other processes wait for, nor perf
+  // events.
   ::syscall(SYS_close_range, 2, ~0u, 0);
   char byte;
   ssize_t got;
@@ -45,7 +46,8 @@ Result<Guardian> Guardian::of(int pid) {
   int ends[2];
   if (::pipe2(ends, O_CLOEXEC) != 0) return system_error("pipe", errno);
   Fd read_end(ends[0]), write_end(ends[1]);
-  // What ends us by a key (SIGINT to the whole group) does not end it: it learns of our end by the pipe.
+  // A keyboard interrupt of the profiler (SIGINT to the whole group) must not end the guardian: it learns
+  // from the pipe that the profiler has exited.
   sigset_t all, before;
   ::sigfillset(&all);
   ::pthread_sigmask(SIG_SETMASK, &all, &before);

@@ -1,5 +1,5 @@
-// A process that lets a stopped target go on if we are killed: SIGKILL asks nobody, and a program that we
-// stopped would stand still for good.
+// A helper process that lets a stopped target continue if the profiler is killed: SIGKILL cannot be handled,
+// and a program that fathom has stopped would stay stopped forever.
 #pragma once
 
 #include <sys/types.h>
@@ -11,19 +11,20 @@ namespace fathom::inject {
 
 class Guardian {
  public:
-  // From now on until dismiss(), our end by any signal sends SIGCONT to this process: the very one, not a
-  // later one of the same number. Costs a fork. May be called in a process of many threads.
+  // From now until dismiss(), if the profiler dies by any signal, the guardian sends SIGCONT to this process:
+  // to this very one, not to a later one with the same pid. Costs a fork. May be called in a multi-threaded
+  // process.
   static Result<Guardian> of(int pid);
   Guardian(Guardian&& other) noexcept;
   Guardian& operator=(Guardian&&) = delete;
   ~Guardian() { dismiss(); }
 
-  void dismiss();  // it ends without doing anything
+  void dismiss();  // it exits without doing anything
 
  private:
   Guardian(pid_t pid, Fd alive) : pid_(pid), alive_(std::move(alive)) {}
   pid_t pid_ = -1;
-  Fd alive_;  // we hold the one end: when the kernel closes it, we are gone
+  Fd alive_;  // our end of the pipe: when the kernel closes it, the profiler is gone
 };
 
 }  // namespace fathom::inject

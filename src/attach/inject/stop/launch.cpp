@@ -36,8 +36,8 @@ Result<ProcessAddress> entry_of(int pid) {
   return fail(ErrorKind::kMalformed, path + ": it does not say where the program starts");
 }
 
-// The program was exec'ed a moment ago, while traced: the kernel then ignores set-uid bits, and the program
-// would run with rights that it does not expect.
+// The program was just exec'ed while traced: the kernel then ignores set-uid bits, and the program would run
+// with rights that it does not expect.
 Result<> check_program(int pid) {
   struct stat status {};
   const std::string path = fmt::format("/proc/{}/exe", pid);
@@ -59,7 +59,7 @@ Result<int> wait_for_stop(int pid) {
   return status;
 }
 
-// Goes on until `event`; signals on the way are delivered.
+// Continues until `event`; signals in between are delivered.
 Result<int> run_until(int pid, int event, int signal) {
   long deliver = 0;
   for (;;) {
@@ -94,7 +94,7 @@ Result<ProcessAddress> run_to_entry(int pid) {
   return entry;
 }
 
-// The signal was sent; the process takes it on its way out of exec.
+// The signal has been sent; the process takes it on its way out of exec.
 Result<> wait_for_group_stop(int pid) {
   for (int round = 0; round < 5000; ++round) {
     const auto stat = process::read_stat(pid);
@@ -128,11 +128,11 @@ Result<Launched> launch_to_entry(int pid, const std::function<Result<>()>& start
   auto guardian = Guardian::of(pid);
   if (!guardian) return tl::unexpected<Error>(guardian.error());
   auto entry = in_tracing_thread([&]() -> Result<ProcessAddress> {
-    // If we are killed before the program has run anything it ends with us: a breakpoint may stand at its
-    // entry.
+    // If the profiler is killed before the program has run, the program ends too: there may be a breakpoint
+    // at its entry.
     if (::ptrace(PTRACE_SEIZE, pid, nullptr, PTRACE_O_TRACEEXEC | PTRACE_O_EXITKILL) != 0)
       return system_error("ptrace", errno);
-    // Returns once the child has become the program, or could not.
+    // Returns when the child has become the program, or failed to.
     if (auto started = start(); !started) return tl::unexpected<Error>(started.error());
     auto status = wait_for_stop(pid);
     while (status && *status >> 16 != PTRACE_EVENT_EXEC) {
@@ -148,8 +148,8 @@ Result<Launched> launch_to_entry(int pid, const std::function<Result<>()>& start
       ::kill(pid, SIGKILL);
       return reached;
     }
-    // From here on it is stopped as by SIGSTOP: others may trace it now, and it stands until somebody says
-    // SIGCONT.
+    // From now on it is stopped as if by SIGSTOP: other processes may trace it, and it stays stopped until it
+    // gets SIGCONT.
     if (::ptrace(PTRACE_DETACH, pid, nullptr, SIGSTOP) != 0) return system_error("PTRACE_DETACH", errno);
     return reached;
   });
@@ -166,7 +166,7 @@ Result<Launched> hold_at_entry(int pid) {
     const auto led = [&]() -> Result<ProcessAddress> {
       if (auto status = wait_for_stop(pid); !status) return tl::unexpected<Error>(status.error());
       if (auto checked = check_machine(pid); !checked) return tl::unexpected<Error>(checked.error());
-      ::kill(pid, SIGCONT);  // ends the group stop; we hold it now
+      ::kill(pid, SIGCONT);  // ends the group stop; ptrace holds it now
       return run_to_entry(pid);
     };
     auto reached = led();

@@ -1,6 +1,5 @@
-// A program stopped at its very first instruction: after the dynamic loader and before its own code
-// (constructors run later; a static program has run nothing at all). The tracer then goes in as into any
-// other process.
+// A program stopped at its first instruction: after the dynamic loader and before its own code (constructors
+// run later; a static program has run nothing at all). The tracer then goes in as in any other process.
 #pragma once
 
 #include <functional>
@@ -11,17 +10,17 @@
 
 namespace fathom::inject {
 
-// A child of ours at its program's entry, stopped as by SIGSTOP and traced by nobody. If we are killed it
-// goes on.
+// A child process at its program's entry, stopped as if by SIGSTOP and not traced. If the profiler is killed,
+// it continues.
 class Launched {
  public:
   Launched(Launched&& other) noexcept;
   Launched& operator=(Launched&&) = delete;
-  ~Launched();  // lets it go
+  ~Launched();  // lets it continue
 
   int pid() const { return pid_; }
   ProcessAddress entry() const { return entry_; }
-  Result<> go();  // SIGCONT; at once if called twice
+  Result<> go();  // SIGCONT; returns at once if called twice
 
  private:
   friend Result<Launched> launch_to_entry(int pid, const std::function<Result<>()>& start);
@@ -33,14 +32,14 @@ class Launched {
   ProcessAddress entry_;
 };
 
-// `pid` is a child that waits before exec; `start` lets it go on to exec (session::LaunchedProcess::release)
-// and is called from another thread. If exec fails, the error is that of `start`. kUnsupported for set-uid
-// and set-gid programs and for those of another architecture: the child then stands at its entry and is
-// killed, having run nothing.
+// `pid` is a child that waits before exec; `start` lets it continue to exec
+// (session::LaunchedProcess::release) and is called from another thread. If exec fails, the error is that of
+// `start`. kUnsupported for set-uid and set-gid programs and for those of another architecture: the child is
+// then killed at its entry, having run nothing.
 Result<Launched> launch_to_entry(int pid, const std::function<Result<>()>& start);
 
-// `pid` was stopped by SIGSTOP when it executed a program, and has run nothing of it: it is led on to its
-// program's entry. An error: it goes on, if it lives.
+// `pid` was stopped by SIGSTOP when it executed a program, and has run none of it: advances it to the
+// program's entry. On an error it continues, if it is alive.
 Result<Launched> hold_at_entry(int pid);
 
 }  // namespace fathom::inject

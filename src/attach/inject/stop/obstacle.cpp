@@ -11,7 +11,7 @@
 namespace fathom::inject {
 namespace {
 
-// The tracer is a thread: ours, while we stop the process.
+// Whether the tracer is a thread of this process, which traces while it stops the target.
 bool is_ours(int tracer) {
   const auto status = process::read_status(tracer);
   return status && status->pid == ::getpid();

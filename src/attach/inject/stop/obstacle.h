@@ -1,5 +1,5 @@
-// Why the threads of a process cannot be stopped now. Asked before each attempt: threads of a frozen control group do
-// not stop, and to wait for each of them takes two seconds.
+// Reasons why the threads of a process cannot be stopped now. Checked before each attempt: threads of a
+// frozen control group do not stop, and waiting for each of them takes two seconds.
 #pragma once
 
 #include <cstdint>
@@ -15,13 +15,13 @@ struct Obstacle {
     kFrozen,    // the freezer of its control group
   };
   Kind kind = Kind::kNone;
-  int by = 0;  // kDebugger: that process
+  int by = 0;  // kDebugger: the pid of that process
   bool operator==(const Obstacle&) const = default;
 };
 
-// kNone also if it cannot be told, or the process is gone.
+// Also kNone if the answer is unknown, or the process is gone.
 Obstacle obstacle_of(int pid);
-// The same, with a look at every thread: a debugger may trace some of them only.
+// The same, checking every thread: a debugger may trace only some of them.
 Obstacle obstacle_of_threads(int pid);
 // obstacle_of() as an error, with the remedy.
 Result<> check_stoppable(int pid);

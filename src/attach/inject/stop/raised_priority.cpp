@@ -15,7 +15,7 @@ namespace fathom::inject {
 namespace {
 
 constexpr int kMark = 13;                          // real-time priority of raised threads
-constexpr int kAboveMark = 14;                     // ours
+constexpr int kAboveMark = 14;                     // the priority of this thread
 constexpr const char* kOrdinarySlack = "50000\n";  // ns, Linux init/init_task.c
 
 // Linux include/uapi/linux/sched/types.h, its first version; glibc has it since 2.41.
@@ -49,7 +49,7 @@ bool may_be_raised(int tid) {
   if (!read_attributes(tid, attributes) || attributes.policy != SCHED_OTHER || attributes.flags != 0 ||
       attributes.nice < 0)
     return false;
-  // Real-time threads have no timer slack, and get the kernel's default back.
+  // Real-time threads have no timer slack, and afterwards get the kernel's default.
   const auto slack = read_file(fmt::format("/proc/{}/timerslack_ns", tid));
   return !slack || *slack == kOrdinarySlack;
 }
@@ -65,7 +65,7 @@ bool put_back_priority(int tid) {
       ::sched_getparam(tid, &parameters) != 0 || parameters.sched_priority != kMark)
     return false;
   const sched_param ordinary{};
-  return ::sched_setscheduler(tid, SCHED_OTHER, &ordinary) == 0;  // its nice value was never lost
+  return ::sched_setscheduler(tid, SCHED_OTHER, &ordinary) == 0;  // its nice value was kept
 }
 
 void put_back_priorities(int pid) {

@@ -1,16 +1,16 @@
-// On a full machine a thread cannot stop before it gets a CPU, and each system call that it makes for us
-// waits for one again: with the slices of all others in between, a stop of 1 ms becomes one of 60 ms. So
-// threads of the target that we stop are in front of all ordinary ones while we wait for them.
+// On a busy machine a thread cannot stop before it gets a CPU, and each system call that it makes for fathom
+// waits for a CPU again: with the time slices of all other threads in between, a stop of 1 ms takes 60 ms. So
+// fathom raises the priority of the threads that it stops above all ordinary threads while it waits for them.
 //
-// What they had is not written down anywhere. Only ordinary threads are raised (SCHED_OTHER, nice 0 or more,
-// nothing else set), and a raised one bears a mark that nobody else has use for: SCHED_FIFO with our own
-// priority, and "reset on fork". Whoever finds the mark knows what it was, so it can be put back after we
-// were killed; a borrowed thread does so by itself (remote_call.h).
+// Their old priority is not stored anywhere. fathom only raises ordinary threads (SCHED_OTHER, nice 0 or
+// more, nothing else set), and marks a raised thread with a combination that no other program uses:
+// SCHED_FIFO with fathom's own priority, and "reset on fork". The mark implies the old priority, so a later
+// fathom can restore it if this one was killed; a borrowed thread restores its own (remote_call.h).
 #pragma once
 
 namespace fathom::inject {
 
-// While it lives, the calling thread is in front of all ordinary and all raised ones, if we may.
+// While it exists, the calling thread has priority over all ordinary and all raised ones, if permitted.
 class InFront {
  public:
   InFront();
@@ -22,13 +22,13 @@ class InFront {
   bool raised_ = false;
 };
 
-// Nothing but a system call, so that it can come directly before the stop.
+// Only a system call, so that it can come directly before the stop.
 bool raise_priority(int tid);
-// It is ordinary in all, so that raising and putting back leaves it as it was.
+// An ordinary thread in every respect, so that raising and restoring leaves it unchanged.
 bool may_be_raised(int tid);
-// false: it does not bear the mark (any more).
+// false: it does not have the mark (any more).
 bool put_back_priority(int tid);
-// Every thread of the process that bears the mark: after a profiler was killed.
+// Restores every thread of the process with the mark: after a profiler was killed.
 void put_back_priorities(int pid);
 
 }  // namespace fathom::inject

@@ -25,11 +25,11 @@ constexpr std::uint64_t kScratch = 64;
 using arch::kSigsetBytes;
 constexpr std::uint64_t kAllBlocked = ~std::uint64_t{0};
 constexpr unsigned kLoweredPolicy = SCHED_OTHER | SCHED_RESET_ON_FORK;
-constexpr std::size_t kEnoughIdle = 256;  // threads that wait, to choose from
-constexpr int kParent = 4;                // rank of a thread that has children: behind the others
+constexpr std::size_t kEnoughIdle = 256;  // waiting threads to choose from
+constexpr int kParent = 4;                // rank of a thread with children: after all others
 
-// `address` may be written by the target and lies in one mapping with its stack pointer. The first thread's
-// stack grows when it is written to, by us too.
+// `address` is writable by the target and lies in the same mapping as its stack pointer. The first thread's
+// stack grows when it is written to, also from another process.
 bool on_stack(std::span<const process::MapEntry> maps, std::uint64_t address, std::uint64_t stack_pointer) {
   constexpr std::uint64_t kGrowth = 64 * 1024;
   return std::any_of(maps.begin(), maps.end(), [&](const process::MapEntry& entry) {
@@ -55,7 +55,7 @@ Result<RemoteCaller> RemoteCaller::borrow(StoppedThread& thread, const RemoteMem
                                           const Gadgets& gadgets, std::span<const process::MapEntry> maps) {
   RemoteCaller caller(thread, memory, gadgets);
   caller.own_ = thread.registers;
-  caller.gone_ = true;  // nothing to give back yet
+  caller.gone_ = true;  // nothing to restore yet
   const auto refuse = [&](std::string_view what) {
     return fail(ErrorKind::kUnsupported, fmt::format("thread {}: {}", thread.tid, what));
   };
@@ -63,9 +63,10 @@ Result<RemoteCaller> RemoteCaller::borrow(StoppedThread& thread, const RemoteMem
     return system_error(fmt::format("thread {}: PTRACE_GETSIGMASK", thread.tid), errno);
   if (!arch::runs_64_bit_code(thread.registers)) return refuse("it runs 32-bit code");
 
-  // From above: red zone, vector registers, a zero for sched_setscheduler, scratch, context, and where to
-  // return to. Below it the same for a raised thread: its way back leads through the call that makes it an
-  // ordinary one again. A thread may lower itself, but not clear the flag, which means nothing then.
+  // From the top: red zone, vector registers, a zero for sched_setscheduler, scratch, context, and the return
+  // address. Below it the same for a raised thread: its way back leads through the call that makes it an
+  // ordinary one again. A thread may lower its own priority but not clear the flag, which has no meaning
+  // then.
   const auto vectors = arch::vector_registers(thread.tid);
   const std::uint64_t stack_pointer = arch::sp(thread.registers);
   const std::uint64_t top = stack_pointer - arch::kRedZone;
@@ -94,8 +95,8 @@ Result<RemoteCaller> RemoteCaller::borrow(StoppedThread& thread, const RemoteMem
             frame.begin() + static_cast<std::ptrdiff_t>(vectors_at - caller.frame_));
   if (auto done = memory.write({caller.frame_}, frame); !done) return tl::unexpected<Error>(done.error());
 
-  // The registers first: once they are these, the way back also restores the mask. getpid does no harm should
-  // the thread go now.
+  // The registers first: once they are set, the way back also restores the mask. getpid is harmless if the
+  // thread continues now.
   arch::UserRegisters borrowed = caller.own_;
   arch::prepare_call(borrowed, gadgets.call.value, caller.frame_, SYS_getpid);
   if (!arch::set_registers(thread.tid, borrowed))
@@ -118,8 +119,8 @@ RemoteCaller::RemoteCaller(RemoteCaller&& other) noexcept
       raised_(std::exchange(other.raised_, false)),
       gone_(std::exchange(other.gone_, true)) {}
 
-// Lets the thread run until the wanted stop; job-control stops on the way are passed over, they take effect
-// again when we detach.
+// Lets the thread run until the requested stop; ignores job-control stops in between, which take effect again
+// when fathom detaches.
 Result<> RemoteCaller::run_to_stop(int request, int wanted_signal, int wanted_event) {
   long signal = 0;
   for (;;) {
@@ -137,8 +138,8 @@ Result<> RemoteCaller::run_to_stop(int request, int wanted_signal, int wanted_ev
     const int event = status >> 16;
     if (event == wanted_event && (wanted_signal == 0 || WSTOPSIG(status) == wanted_signal)) return {};
     if (event != 0) continue;
-    // Unblockable ones come through; one that the thread made itself means that the borrowed code is not what
-    // it was taken for.
+    // Only unblockable signals arrive; one that the thread caused itself means that the borrowed code is not
+    // what it seemed.
     signal = WSTOPSIG(status);
     if (signal == SIGSEGV || signal == SIGILL || signal == SIGBUS || signal == SIGTRAP || signal == SIGSYS) {
       siginfo_t info{};
@@ -180,8 +181,8 @@ Result<std::uint64_t> RemoteCaller::text(std::string_view value) {
 void RemoteCaller::give_back() {
   if (std::exchange(gone_, true)) return;
   gone_ = false;
-  // A system call that was interrupted is restarted only by a thread that comes out of a signal stop: to one
-  // of these first, as this is the stop behind a system call.
+  // The kernel only restarts an interrupted system call when the thread leaves a signal stop: so enter one
+  // first, because this is the stop after a system call.
   if (::ptrace(PTRACE_INTERRUPT, thread_->tid, nullptr, nullptr) == 0)
     (void)run_to_stop(PTRACE_CONT, 0, PTRACE_EVENT_STOP);
   if (std::exchange(raised_, false)) put_back_priority(thread_->tid);
@@ -201,7 +202,7 @@ bool is_borrowed(const StoppedThread& thread, const RemoteMemory& memory, const 
   const std::uint64_t pc = arch::pc(thread.registers), call = gadgets.call.value,
                       back = gadgets.way_back->value;
   if (pc >= back && pc <= back + kWayBackBytes)
-    return true;  // or from a signal handler of its own, for a moment
+    return true;  // or from one of its own signal handlers, briefly
   if (pc < call || pc >= call + kCallBytes) return false;
   const auto return_address = memory.get<std::uint64_t>({arch::sp(thread.registers)});
   return return_address && *return_address == back;

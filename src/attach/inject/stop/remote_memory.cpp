@@ -25,7 +25,7 @@ std::optional<long> peek(int tid, std::uint64_t address) {
   return errno == 0 ? std::optional(word) : std::nullopt;
 }
 
-// A thread of the process that the calling thread has stopped: to all others ptrace answers ESRCH.
+// A thread of the process that the calling thread has stopped: for any other, ptrace fails with ESRCH.
 std::optional<int> stopped_thread(int pid, std::uint64_t address) {
   const auto tids = process::read_thread_ids(pid);
   if (!tids) return std::nullopt;
@@ -62,7 +62,7 @@ std::size_t RemoteMemory::read_some(ProcessAddress address, std::span<std::byte>
 }
 
 Result<> RemoteMemory::read(ProcessAddress address, std::span<std::byte> out) const {
-  errno = ESRCH;  // what an end of file means here: the memory is gone
+  errno = ESRCH;  // the meaning of an end of file here: the memory is gone
   if (read_some(address, out) == out.size()) return {};
   const int error_number = errno;
   return system_error(

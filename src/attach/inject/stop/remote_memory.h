@@ -1,9 +1,10 @@
-// The memory of another process, through /proc/PID/mem: no mapping needs to allow it, so that text and
-// relocated read-only data can be written without ever being writable in the target. The descriptor belongs
-// to the memory, not to the pid: after an exec in the target it reaches nothing any more.
+// The memory of another process, through /proc/PID/mem: works regardless of a mapping's permissions, so text
+// and relocated read-only data can be written without ever being writable in the target. The descriptor
+// belongs to the memory, not to the pid: after an exec in the target it no longer reaches anything.
 //
-// Since Linux 6.12 a kernel may refuse such writes where the mapping forbids them: to everybody but the tracer of the
-// process (proc_mem.force_override=ptrace, Debian's setting), or to everybody (never). ptrace still writes.
+// Since Linux 6.12 a kernel may refuse such writes where the mapping forbids them: to every process except
+// the tracer (proc_mem.force_override=ptrace, Debian's setting), or to every process (never). ptrace can
+// still write.
 #pragma once
 
 #include <cstddef>
@@ -21,11 +22,12 @@ class RemoteMemory {
  public:
   static Result<RemoteMemory> open(int pid);
 
-  // How many bytes could be read, from the start on.
+  // Number of bytes that could be read from the start.
   std::size_t read_some(ProcessAddress address, std::span<std::byte> out) const;
   Result<> read(ProcessAddress address, std::span<std::byte> out) const;
-  // Eight aligned bytes arrive as one store: the kernel copies them with one instruction. What the kernel refuses is
-  // written by ptrace, if the calling thread has stopped a thread of the process (Target::while_writable).
+  // Eight aligned bytes arrive as one store: the kernel copies them with one instruction. If the kernel
+  // refuses a write, ptrace does it, provided that the calling thread has stopped a thread of the process
+  // (Target::while_writable).
   Result<> write(ProcessAddress address, std::span<const std::byte> bytes) const;
 
   template <class T>
@@ -49,7 +51,8 @@ class RemoteMemory {
   Fd fd_;
 };
 
-// The kernel writes through /proc/PID/mem where the mapping forbids it, whoever asks. Tried on our own memory.
+// The kernel lets any process write through /proc/PID/mem against the mapping's permissions. Tested on this
+// process's own memory.
 bool kernel_forces_writes();
 
 }  // namespace fathom::inject

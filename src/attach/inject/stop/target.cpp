@@ -28,7 +28,7 @@ Result<> check_machine(int pid) {
                 "record without --heap");
   const std::string path = fmt::format("/proc/{}/exe", pid);
   const Fd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
-  if (!file) return {};  // not ours to read; the kernel will say what else we may not do
+  if (!file) return {};  // not readable for us; the kernel will report any further restriction
   Elf64_Ehdr header{};
   if (::pread(file.get(), &header, sizeof(header), 0) != sizeof(header)) return {};
   if (header.e_ident[EI_CLASS] != ELFCLASS64 || header.e_machine != arch::kElfMachine)
@@ -105,10 +105,10 @@ Result<> Target::stop_one(unsigned options, const std::function<Result<>(Stopped
       const InFront front;
       auto stopped = StoppedThreads::one(pid, tid, memory, stops, options);
       if (!stopped) return tl::unexpected<Error>(stopped.error());
-      // Now it makes no more of them.
+      // From now on it creates no more children.
       if (!may_be_parent && process::has_children(pid, tid))
         return fail(ErrorKind::kNotFound, fmt::format("thread {} of process {}: it has children", tid, pid));
-      // While it is stopped it executes nothing, and when another thread does, this one ends.
+      // While it is stopped it cannot exec, and if another thread does, this one ends.
       if (program_of(pid) != program) {
         ran = true;
         return fail(ErrorKind::kNotFound, fmt::format("process {}: it runs another program now", pid));
@@ -141,7 +141,7 @@ Result<> Target::while_writable(const std::function<Result<>()>& writes) {
   constexpr timespec kBetweenTries = {.tv_sec = 0, .tv_nsec = 5'000'000};
   Result<> done;
   bool ran = false;
-  // The only thread may wait for a child that has not executed its program yet, and does not stop meanwhile.
+  // The only thread may be waiting for a child that has not exec'ed yet, and cannot stop in the meantime.
   for (int attempt = 0; attempt < kTries && !ran; ++attempt) {
     if (attempt > 0) ::nanosleep(&kBetweenTries, nullptr);
     done = stop_one(0, [&](StoppedThread&, bool& running) {
@@ -150,7 +150,7 @@ Result<> Target::while_writable(const std::function<Result<>()>& writes) {
     });
     if (!ran && (done.error().kind != ErrorKind::kNotFound || program_of(pid) != program)) return done;
   }
-  if (!ran) done.error().kind = ErrorKind::kSystem;  // it is there, and what it has of ours stays for now
+  if (!ran) done.error().kind = ErrorKind::kSystem;  // it exists, and the tracer stays in it for now
   return done;
 }
 

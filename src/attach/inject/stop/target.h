@@ -1,4 +1,4 @@
-// The process that a tracer goes into: who may be traced, and what all steps need of it.
+// The process that the tracer goes into: whether it may be traced, and the data that all steps need.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@
 
 namespace fathom::inject {
 
-// The program that a process runs: another one after exec, perhaps with other rights.
+// The program that a process runs: a different one after exec, perhaps with other rights.
 struct Program {
   std::uint64_t start_ticks = 0;  // of the process
   std::uint64_t device = 0, inode = 0;
@@ -30,24 +30,25 @@ struct Target {
   bool forced_writes;  // see kernel_forces_writes()
   Stops stops;
 
-  // Refuses, with a remedy, what cannot be traced; touches nothing.
+  // Rejects, with a remedy, a process that cannot be traced; changes nothing.
   static Result<Target> open(int pid);
   // Lets `calls` make system calls in an idle thread, the only one that stops. `calls` runs at most once.
-  // kNotFound if the process runs another program by now: what we know about addresses is of the one before,
-  // and a set-uid program must not be told to map and unmap by who started it.
+  // kNotFound if the process now runs another program: the known addresses are those of the old one, and a
+  // user must not make a set-uid program map and unmap memory.
   Result<> borrow_thread(const std::function<Result<>(StoppedThread&, RemoteCaller&)>& calls);
-  // Lets `writes` write where the program itself cannot. Where the kernel allows that to a tracer only, an idle thread
-  // stands still meanwhile. Not while threads are stopped: then memory.write() does. `writes` runs at most once.
+  // Lets `writes` write where the program itself cannot. If the kernel only allows that to a tracer, an idle
+  // thread is stopped in the meantime. Not for use while threads are stopped: memory.write() works then.
+  // `writes` runs at most once.
   Result<> while_writable(const std::function<Result<>()>& writes);
 
  private:
-  // `work` says by `ran` that no other thread shall be tried.
+  // `work` sets `ran` if no other thread shall be tried.
   Result<> stop_one(unsigned options, const std::function<Result<>(StoppedThread&, bool& ran)>& work);
 };
 
-// Its program is for the processor that the tracer is for.
+// Checks that the program is for the tracer's processor architecture.
 Result<> check_machine(int pid);
-// Everything that Target::open() refuses for, but for a tracer that is in already.
+// All reasons for which Target::open() rejects a process, except a tracer that is already in it.
 Result<> check_traceable(int pid);
 
 }  // namespace fathom::inject

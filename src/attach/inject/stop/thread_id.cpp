@@ -10,7 +10,7 @@
 namespace fathom::inject {
 namespace {
 
-// glibc 2.3 to 2.41: struct pthread behind a tcbhead_t of 0x2c0 bytes and a list of two pointers. musl: 0x38
+// glibc 2.3 to 2.41: struct pthread after a tcbhead_t of 0x2c0 bytes and a list of two pointers. musl: 0x38
 // before 1.2.2, 0x30 since.
 constexpr std::uint32_t kKnown[] = {0x2d0, 0x30, 0x38};
 constexpr std::size_t kBlock = 0x400;

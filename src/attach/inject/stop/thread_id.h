@@ -1,5 +1,5 @@
-// Where a thread of the target finds its own number without a system call: in its control block, where
-// the thread pointer points.
+// Where a thread of the target finds its own id without a system call: in its control block, at an offset
+// from the thread pointer.
 #pragma once
 
 #include <cstdint>
@@ -10,12 +10,12 @@
 
 namespace fathom::inject {
 
-// The offset of the u32 thread id from the thread pointer; 0: not found. Known offsets are believed if they hold the id
-// of `thread`, others only if no other word nearby does and the thread is not the first one, whose id is the
-// process's too.
+// The offset of the u32 thread id from the thread pointer; 0: not found. A known offset is used if it holds
+// the id of `thread`; another one only if no other word nearby holds it and the thread is not the first one,
+// whose id is also the pid.
 std::uint32_t find_tid_offset(int pid, const StoppedThread& thread, const RemoteMemory& memory);
 
-// As the thread knows itself, in the innermost pid namespace.
+// The id that the thread itself sees, in the innermost pid namespace.
 std::optional<std::int32_t> own_tid(int pid, int tid);
 
 }  // namespace fathom::inject

@@ -1,4 +1,4 @@
-// Where the threads of a process are, seen from outside.
+// The positions of a process's threads, seen from outside.
 #pragma once
 
 #include <string>
@@ -15,7 +15,7 @@ struct ThreadPlace {
   bool idle = false;
 };
 
-// Where the threads of a process are now, without stopping one.
+// The current positions of a process's threads, without stopping any.
 Result<std::vector<ThreadPlace>> thread_places(int pid);
 
 }  // namespace fathom::inject

@@ -1,4 +1,4 @@
-// The stack of a stopped thread, from its stack pointer to its end: what may hold addresses of code.
+// The stack of a stopped thread, from its stack pointer to its end: it may contain addresses of code.
 #pragma once
 
 #include <cstddef>
@@ -12,10 +12,10 @@
 
 namespace fathom::inject {
 
-// Most that is looked at: the innermost frames of a deeper stack.
+// Upper limit: of a deeper stack, only the innermost frames are read.
 inline constexpr std::uint64_t kStackLimit = std::uint64_t{1} << 20;
 
-// Up to the end of the mapping that it lies in; `maps` may be a little older than the thread.
+// Up to the end of its mapping; `maps` may be slightly older than the thread.
 inline std::vector<std::byte> read_stack(const RemoteMemory& memory, std::span<const process::MapEntry> maps,
                                          std::uint64_t stack_pointer) {
   std::uint64_t end = stack_pointer + 64 * 1024;
@@ -26,7 +26,7 @@ inline std::vector<std::byte> read_stack(const RemoteMemory& memory, std::span<c
   return stack;
 }
 
-// Eight bytes each, aligned as the stack pointer is.
+// Eight bytes each, aligned like the stack pointer.
 inline std::span<const std::uint64_t> words_of(std::span<const std::byte> stack) {
   return {reinterpret_cast<const std::uint64_t*>(stack.data()), stack.size() / sizeof(std::uint64_t)};
 }

@@ -23,9 +23,9 @@ namespace fathom::inject {
 namespace {
 
 constexpr std::uint64_t kPatienceNs = 2'000'000'000;  // for a thread to stop
-// And at least so often looked at: a machine that itself stood still makes any time pass at once.
+// Minimum number of checks: if the machine itself was suspended, any amount of time passes at once.
 constexpr std::uint64_t kPatienceLooks = 1000;
-constexpr std::uint64_t kLookForAbsentNs = 20'000'000;  // after which we ask why one has not
+constexpr std::uint64_t kLookForAbsentNs = 20'000'000;  // after this time, check why a thread has not stopped
 constexpr int kSyscallStop = SIGTRAP | 0x80;            // with PTRACE_O_TRACESYSGOOD
 constexpr timespec kPause = {.tv_sec = 0, .tv_nsec = 20'000};
 
@@ -48,7 +48,7 @@ bool queued(int tid, std::uint32_t flags) {
   return ::ptrace(PTRACE_PEEKSIGINFO, tid, &which, &signal) > 0;
 }
 
-// A handler will run as soon as the thread goes on, and the call fails for its sake.
+// A handler will run as soon as the thread continues, and the call fails because of it.
 bool handler_waits(int pid, int tid) {
   if (!queued(tid, 0) && !queued(tid, PTRACE_PEEKSIGINFO_SHARED)) return false;
   const auto status = read_file(fmt::format("/proc/{}/task/{}/status", pid, tid));
@@ -95,7 +95,7 @@ Result<StoppedThreads> StoppedThreads::all(int pid, const RemoteMemory& memory, 
       if (!seized) return tl::unexpected<Error>(seized.error());
       if (*seized) fresh.push_back(tid);
     }
-    // Whoever could have made a thread stands by now: a list that brings nothing new is complete.
+    // Every thread that could have created another is stopped by now: a list without new entries is complete.
     known = std::move(*tids);
     if (fresh.empty()) break;
     if (auto done = stopped.interrupt_and_wait(fresh); !done) return tl::unexpected<Error>(done.error());
@@ -117,7 +117,7 @@ Result<StoppedThreads> StoppedThreads::one(int pid, int tid, const RemoteMemory&
   return stopped;
 }
 
-// false: the thread has ended meanwhile.
+// false: the thread has ended.
 Result<bool> StoppedThreads::seize(int tid, unsigned options) {
   if (::ptrace(PTRACE_SEIZE, tid, nullptr, options | PTRACE_O_TRACESYSGOOD) == 0) return true;
   const int error_number = errno;
@@ -135,7 +135,7 @@ Result<bool> StoppedThreads::seize(int tid, unsigned options) {
   return system_error(fmt::format("process {}: PTRACE_SEIZE", pid_), error_number);
 }
 
-// A thread runs to its stop, so it needs a CPU for it: directly before, it comes in front of the others.
+// A thread needs a CPU to run to its stop, so its priority is raised right before.
 bool StoppedThreads::interrupt(int tid, bool raise) {
   if (raise && raise_priority(tid)) raised_.insert(tid);
   if (::ptrace(PTRACE_INTERRUPT, tid, nullptr, nullptr) == 0) return true;
@@ -148,7 +148,7 @@ void StoppedThreads::put_back(int tid) {
 }
 
 Result<> StoppedThreads::interrupt_and_wait(const std::vector<int>& tids) {
-  // What takes time comes before the first one stands.
+  // Slow work is done before the first thread is stopped.
   std::vector<bool> ordinary;
   for (const int tid : tids) {
     ordinary.push_back(may_be_raised(tid));
@@ -163,8 +163,8 @@ Result<> StoppedThreads::interrupt_and_wait(const std::vector<int>& tids) {
   std::uint64_t progress_ns = monotonic_ns(), looks = 0;
   while (!waiting.empty()) {
     int status = 0;
-    // Not blocking: a thread that calls exec makes us its last obstacle, and waiting for it alone would be
-    // for ever.
+    // Non-blocking: when a thread calls exec, the kernel waits for the threads that we trace, so waiting only
+    // for that thread would never end.
     const pid_t tid = ::waitpid(-1, &status, __WALL | __WNOTHREAD | WNOHANG);
     if (tid > 0) {
       took_note(tid, status, waiting);
@@ -190,8 +190,8 @@ void StoppedThreads::took_note(int tid, int status, std::vector<int>& waiting) {
     return;
   }
   if (status >> 16 != PTRACE_EVENT_STOP || !expected) {
-    // A signal came first: it is delivered as if we were not there, and our stop follows it. No signal is the
-    // stop behind a system call, which a tracer that died had asked for.
+    // A signal came first: it is delivered normally, and our stop follows. "No signal" is the stop after a
+    // system call that a dead tracer had requested.
     const bool is_signal = status >> 16 == 0 && WSTOPSIG(status) != kSyscallStop;
     const long signal = is_signal ? WSTOPSIG(status) : 0;
     ::ptrace(PTRACE_CONT, tid, nullptr, signal);
@@ -199,7 +199,7 @@ void StoppedThreads::took_note(int tid, int status, std::vector<int>& waiting) {
   }
   waiting.erase(place);
   StoppedThread thread{.tid = tid, .ordinary = raised_.contains(tid)};
-  // Looked at again where children are made at all: from now on it makes no more.
+  // Checked again if the process creates children at all: from now on it creates no more.
   thread.parent = !parents_.empty() && process::has_children(pid_, tid);
   put_back(tid);
   (void)arch::get_registers(tid, thread.registers);
@@ -224,7 +224,7 @@ Result<> StoppedThreads::set_registers_now(const StoppedThread& thread) {
 }
 
 void StoppedThreads::let_go(StoppedThread& thread) {
-  if (thread.away) return;  // by the kernel, when this thread ends
+  if (thread.away) return;  // the kernel detaches it when the tracing thread ends
   if (arch::ended_by_stop(thread.registers)) {
     auto code = arch::kCallInstruction;
     const bool is_call =
@@ -244,7 +244,7 @@ void StoppedThreads::let_go(StoppedThread& thread) {
 void StoppedThreads::resume() {
   bool all_put_back = true;
   for (const int tid : std::exchange(raised_, {})) all_put_back &= put_back_priority(tid);
-  if (!all_put_back) put_back_priorities(pid_);  // it has ended, or exec gave it another number
+  if (!all_put_back) put_back_priorities(pid_);  // it has ended, or exec gave it another tid
   if (began_ns_ == 0) return;
   std::partition(threads_.begin(), threads_.end(), [](const StoppedThread& thread) { return thread.parent; });
   for (StoppedThread& thread : threads_) let_go(thread);

@@ -1,16 +1,16 @@
-// Threads of another process, stopped and let go. Whatever happens, they go on: the destructor detaches, and
-// all of it runs in a tracing thread (in_tracing_thread), whose end makes the kernel detach what we could
-// not. No PTRACE_O_EXITKILL: the target outlives us.
+// Stops the threads of another process and lets them continue. They continue in any case: the destructor
+// detaches, and everything runs in a tracing thread (in_tracing_thread); when it ends, the kernel detaches
+// the rest. No PTRACE_O_EXITKILL: the target outlives us.
 //
-// A stop is not seen by the program. System calls that the kernel restarts are restarted; those that it would
-// end with EINTR, although no signal came, are started again by us (base/arch/restart.h). Signals that come
-// meanwhile stay with the kernel until the thread goes on.
+// The program does not notice a stop. The kernel restarts most system calls; fathom restarts those that would
+// end with EINTR although no signal came (base/arch/restart.h). Signals that arrive in the meantime stay pending
+// until the thread continues.
 //
-// The kernel drops a signal that the program ignores, but not while the thread that it is for is traced (Linux
-// kernel/signal.c, sig_ignored): then it wakes another thread, whose epoll_wait ends with EINTR although no handler runs.
-// SIGCHLD is for the thread that made the child. So a thread with children is borrowed only where no other is there, and
-// of all threads those with children are let go first. A child that is made between a look for it and the stop can still
-// have that effect.
+// The kernel drops a signal that the program ignores, but not while its thread is traced (Linux
+// kernel/signal.c, sig_ignored): then it wakes another thread, whose epoll_wait ends with EINTR although no
+// handler runs. SIGCHLD goes to the thread that created the child. So fathom borrows a thread with children
+// only if there is no other, and releases threads with children first. A child created between the check and
+// the stop can still have that effect.
 #pragma once
 
 #include <cstdint>
@@ -32,24 +32,23 @@ namespace fathom::inject {
 
 struct StoppedThread {
   int tid = 0;
-  arch::UserRegisters registers{};  // at the stop; what the thread goes on with if `changed`
+  arch::UserRegisters registers{};  // at the stop; the thread continues with these if `changed`
   bool changed = false;
-  // In an uninterruptible wait of the kernel: it cannot be asked to stop, and cannot reach user mode either
-  // without stopping first. Only pc and sp are known.
+  // In an uninterruptible wait in the kernel: it cannot stop, but cannot reach user mode without stopping
+  // first either. Only pc and sp are known.
   bool away = false;
-  bool parent = false;    // of processes that are still there
-  bool ordinary = false;  // to the scheduler: it may come in front of the others, and be put back exactly
-  bool borrowed =
-      false;  // its signal mask was changed and put back: interrupted calls are always started again
-  bool mask_lost = false;  // it was changed, and could not be put back
+  bool parent = false;     // of processes that still exist
+  bool ordinary = false;   // to the scheduler: its priority may be raised and exactly restored
+  bool borrowed = false;   // its signal mask was changed and restored: interrupted calls are always restarted
+  bool mask_lost = false;  // it was changed and could not be restored
 };
 
 class StoppedThreads {
  public:
-  // All threads, also those born meanwhile. Only within in_tracing_thread(). `memory` and `stops` outlive the
+  // All threads, including new ones. Only within in_tracing_thread(). `memory` and `stops` outlive the
   // object.
   static Result<StoppedThreads> all(int pid, const RemoteMemory& memory, Stops& stops);
-  // One thread, with PTRACE_O_* `options` beside PTRACE_O_TRACESYSGOOD.
+  // One thread, with PTRACE_O_* `options` in addition to PTRACE_O_TRACESYSGOOD.
   static Result<StoppedThreads> one(int pid, int tid, const RemoteMemory& memory, Stops& stops,
                                     unsigned options);
 
@@ -59,8 +58,8 @@ class StoppedThreads {
 
   std::vector<StoppedThread>& threads() { return threads_; }
   void resume();
-  // Gives a stopped thread its registers before it goes on: for what must hold even if we do not live to let
-  // it go.
+  // Sets a stopped thread's registers immediately: for changes that must last even if this process dies
+  // before it releases the thread.
   Result<> set_registers_now(const StoppedThread& thread);
 
  private:
@@ -80,12 +79,12 @@ class StoppedThreads {
   const RemoteMemory* memory_;
   Stops* stops_;
   std::vector<StoppedThread> threads_;
-  std::unordered_set<int> raised_;   // threads in front of the ordinary ones
-  std::unordered_set<int> parents_;  // threads with children, as seen before they were asked to stop
+  std::unordered_set<int> raised_;   // threads with raised priority
+  std::unordered_set<int> parents_;  // threads with children, as seen before they were stopped
   std::uint64_t began_ns_ = 0;
 };
 
-// Runs `work` in a thread that ends with it, and gives its result back.
+// Runs `work` in a thread of its own, and returns its result.
 template <class Work>
 auto in_tracing_thread(Work work) {
   return std::async(std::launch::async, std::move(work)).get();

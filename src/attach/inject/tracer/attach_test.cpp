@@ -1,4 +1,4 @@
-// The tracer into a living process and out again: that hooks are called, and that nothing is left.
+// Puts the tracer into a living process and takes it out: hooks are called, and nothing is left.
 #include <gtest/gtest.h>
 #include <sys/ptrace.h>
 
@@ -38,7 +38,7 @@ TEST_P(Attach, HooksInSlotsSeeTheCallsThroughThem) {
   EXPECT_EQ(target.end(), 0);
 }
 
-TEST_P(Attach, WhatRemainsIsToldByteByByteUntilNothingDoes) {
+TEST_P(Attach, RemainsAreReportedByteByByteUntilThereAreNone) {
   TestTarget target(GetParam(), {"storm", "2"});
   ASSERT_TRUE(target.ready());
   EXPECT_FALSE(has_remains(target.pid()));
@@ -63,8 +63,8 @@ TEST_P(Attach, WhatRemainsIsToldByteByByteUntilNothingDoes) {
   EXPECT_EQ(target.end(), 0);
 }
 
-// Another process traces the target: nothing can be stopped, and that is said at once.
-TEST_P(Attach, ADebuggerIsNamedAsWhatStandsInTheWay) {
+// Another process traces the target: no thread can be stopped, and fathom reports that at once.
+TEST_P(Attach, ADebuggerIsReportedAsTheObstacle) {
   TestTarget target(GetParam(), {"storm", "2"});
   ASSERT_TRUE(target.ready());
   const CountingOptions counting;

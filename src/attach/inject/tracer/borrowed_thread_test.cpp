@@ -1,4 +1,4 @@
-// A thread that makes system calls for us, and what becomes of it if we die in the middle.
+// A thread that makes system calls for fathom, and what happens to it if the profiler dies in between.
 #include <gtest/gtest.h>
 #include <sched.h>
 #include <sys/resource.h>
@@ -19,7 +19,7 @@ class BorrowedThread : public ::testing::TestWithParam<const char*> {
   }
 };
 
-TEST_P(BorrowedThread, MakesCallsAndIsItselfAgain) {
+TEST_P(BorrowedThread, MakesCallsAndIsRestored) {
   TestTarget target(GetParam(), {"storm", "1"});
   ASSERT_TRUE(target.ready());
   auto process = Target::open(target.pid());
@@ -34,7 +34,7 @@ TEST_P(BorrowedThread, MakesCallsAndIsItselfAgain) {
   EXPECT_EQ(target.end(), 0);
 }
 
-// While we wait for it, it comes in front of the ordinary threads of a full machine.
+// While fathom waits for it, it has priority over the ordinary threads of a busy machine.
 TEST_P(BorrowedThread, KeepsItsPriority) {
   TestTarget target(GetParam(), {"waits", "3"});
   ASSERT_TRUE(target.ready());
@@ -44,7 +44,7 @@ TEST_P(BorrowedThread, KeepsItsPriority) {
   const sched_param none{};
   ASSERT_EQ(::setpriority(PRIO_PROCESS, static_cast<id_t>(tids[0]), 7), 0);
   ASSERT_EQ(::sched_setscheduler(tids[1], SCHED_BATCH, &none), 0);
-  // Whoever runs this test may have chosen a priority for all that it starts.
+  // The test may have been started with another priority, which all its processes inherit.
   ASSERT_EQ(::setpriority(PRIO_PROCESS, static_cast<id_t>(tids[2]), 0), 0);
   const auto maps = process::read_maps(target.pid()).value();
   for (const int tid : tids) {
@@ -76,9 +76,9 @@ TEST_P(BorrowedThread, KeepsItsPriority) {
     EXPECT_EQ(::sched_getscheduler(tid), tid == tids[1] ? SCHED_BATCH : SCHED_OTHER) << tid;
 }
 
-// Every thread of the target in turn, after every number of calls: the kernel lets it go with borrowed
+// Every thread of the target in turn, killed after every number of calls: the kernel resumes it with borrowed
 // registers.
-TEST_P(BorrowedThread, FindsBackWhenWeDie) {
+TEST_P(BorrowedThread, ReturnsToItsCodeIfTheProfilerDies) {
   for (const char* mode : {"waits", "storm"}) {
     TestTarget target(GetParam(), {mode, "3"});
     ASSERT_TRUE(target.ready());
@@ -89,7 +89,7 @@ TEST_P(BorrowedThread, FindsBackWhenWeDie) {
     const auto tids = by_idleness(target.pid());
     for (const int tid : tids)
       for (int calls = 0; calls < 3; ++calls) {
-        // Where others take the CPUs, a thread may not come to its stop in the time that it is given.
+        // If other programs take the CPUs, a thread may not stop in time.
         constexpr int kNotStopped = 1;
         int status = 0;
         for (int attempt = 0; attempt < 5; ++attempt) {
@@ -111,7 +111,7 @@ TEST_P(BorrowedThread, FindsBackWhenWeDie) {
         ASSERT_TRUE(WIFSIGNALED(status)) << "the child came to " << WEXITSTATUS(status);
         ASSERT_TRUE(testing::wait_until(
             [&] { return !target.alive() || process::read_stat(target.pid())->state != 't'; }));
-        // It is an ordinary one again, by itself: else it would keep a CPU for itself.
+        // It has become an ordinary thread again, without help: otherwise it would keep a CPU to itself.
         ASSERT_TRUE(testing::wait_until([&] {
           return (::sched_getscheduler(tid) & ~SCHED_RESET_ON_FORK) == SCHED_OTHER;
         })) << mode

@@ -18,13 +18,14 @@
 namespace fathom::inject {
 namespace {
 
-// The profiler may take a moment to die, and a thread may stay inside of the tracer: first soon again, then
-// seldom, as each try stops the target. A debugger or a freezer costs no try, and may be gone in a moment.
+// The profiler may take a moment to die, and a thread may stay inside the tracer: tries again soon at first,
+// then rarely, because each try stops the target. A debugger or a freezer does not cost a try, and may be
+// gone in a moment.
 constexpr std::uint64_t kFirstPauseNs = 20'000'000, kLongestPauseNs = 600'000'000'000;
 constexpr std::uint64_t kObstaclePauseNs = 250'000'000;
 
 struct Message {
-  std::int32_t pid = 0;  // 0: all is well, end
+  std::int32_t pid = 0;  // 0: everything is restored, exit
   std::uint64_t start_ticks = 0;
 };
 
@@ -36,16 +37,16 @@ bool is_alive(const Message& watched) {
   return is_alive(watched.pid, watched.start_ticks);
 }
 
-// A later profiler traces it: what is there is that one's to take out.
+// A later profiler traces it: that one is responsible for the tracer in it.
 bool is_held_by_another(int pid, int profiler) {
   const auto held = holder(pid);
   return held && *held != 0 && *held != profiler;
 }
 
-// true: nothing of ours is in it any more.
+// true: nothing of fathom is left in it.
 bool take_out(const Message& watched, int profiler) {
   if (!is_alive(watched) || is_held_by_another(watched.pid, profiler)) return true;
-  // Not found is also a thread that ended or did not stop while it was needed: so what is mapped decides.
+  // "Not found" may also mean a thread that ended or did not stop when needed: so the mappings decide.
   const auto done = detach_stale_tracer(watched.pid);
   if (!done && done.error().kind != ErrorKind::kNotFound) return false;
   return !has_remains(watched.pid);
@@ -82,7 +83,7 @@ void take_out_all(std::vector<Message> left, int profiler) {
   try {
     take_out_all(std::move(watched), profiler);
   } catch (const std::exception&) {
-    // Out of memory: `fathom detach` remains.
+    // Out of memory: `fathom detach` remains as a remedy.
   }
   ::_exit(0);
 }

@@ -1,9 +1,9 @@
-// A process next to the profiler that takes the heap tracer out of its targets if the profiler dies without having done
-// so: by SIGKILL, by a signal that nobody handles, or by an error of its own. It also stays when the profiler ends in
-// order and a target is not as it was, and tries until that target is free or gone. It needs nothing of the profiler, as
-// the journal lies in the target.
+// A process next to the profiler that takes the heap tracer out of its targets if the profiler dies first: by
+// SIGKILL, by an unhandled signal, or by an error of its own. It also stays if the profiler exits normally
+// but a target is not fully restored, and tries until that target is restored or gone. It needs nothing from
+// the profiler, because the journal is in the target.
 //
-// If it is killed as well, `fathom detach` remains.
+// If it is killed as well, `fathom detach` remains as a remedy.
 #pragma once
 
 #include <sys/types.h>
@@ -19,18 +19,19 @@ namespace fathom::inject {
 
 class DetachGuardian {
  public:
-  // As process::GuardianProcess::start().
+  // Like process::GuardianProcess::start().
   static Result<DetachGuardian> start();
   DetachGuardian(DetachGuardian&&) noexcept = default;
   DetachGuardian& operator=(DetachGuardian&&) = delete;
   ~DetachGuardian() { dismiss(); }
 
-  // Before a tracer is placed in this process. Until dismiss(), our end takes out what is then in it: in the
-  // very process, not in a later one of the same number. A guardian that is gone is no error.
+  // Call before placing a tracer in this process. Until dismiss(), when the profiler dies, the guardian
+  // removes the tracer: from this very process, not from a later one with the same pid. It is no error if the
+  // guardian is gone.
   void watch(int pid);
-  // It ends without doing anything if all targets are as they were. Else it stays behind and takes out what is left.
+  // It exits without doing anything if all targets are restored. Otherwise it stays and removes what is left.
   void dismiss();
-  // Targets in which something of a tracer is left.
+  // Targets that still contain parts of a tracer.
   std::vector<int> left() const;
 
   pid_t pid() const { return guardian_.pid(); }

@@ -13,12 +13,12 @@ namespace {
 constexpr int kTries = 20;
 constexpr timespec kBetweenTries = {.tv_sec = 0, .tv_nsec = 5'000'000};
 
-// Strictly between: the first instruction may begin there before and after.
+// Strictly inside: an instruction may start at the first byte both before and after the patch.
 bool among(const arch::EntryPlan& entry, std::uint64_t address) {
   return address > entry.patch_address.value && address < entry.patch_address.value + entry.before.size();
 }
 
-// An interrupted thread may come back into the bytes from a signal handler.
+// An interrupted thread may return into the patched bytes from a signal handler.
 bool returns_among(std::span<const PlannedHook* const> hooks, std::span<const std::uint64_t> words) {
   std::uint64_t lowest = ~std::uint64_t{0}, highest = 0;
   for (const auto* hook : hooks) {
@@ -38,7 +38,7 @@ struct Move {
   std::uint64_t to;
 };
 
-// nullopt: a thread is where nobody can be moved from.
+// nullopt: a thread is at a place from which it cannot be moved.
 std::optional<std::vector<Move>> plan_moves(std::span<const PlannedHook* const> hooks,
                                             const RemoteMemory& memory,
                                             std::span<const process::MapEntry> maps,
@@ -93,7 +93,8 @@ Result<> put_entries(Target& target, std::span<const PlannedHook* const> hooks) 
           return tl::unexpected<Error>(same.error());
       const auto moves = plan_moves(hooks, target.memory, *maps, stopped->threads());
       if (!moves) return false;
-      // Threads first: were we to end here, they would run the same instructions elsewhere, and that is all.
+      // Threads first: if the profiler dies here, they run the same instructions in another place, which is
+      // harmless.
       for (const Move& move : *moves) {
         arch::set_pc(move.thread->registers, move.to);
         move.thread->changed = true;

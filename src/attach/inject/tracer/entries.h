@@ -1,4 +1,4 @@
-// Putting jumps at the start of functions, with all threads stopped once.
+// Writes jumps at the start of functions, while all threads are stopped once.
 #pragma once
 
 #include <span>
@@ -9,13 +9,14 @@
 
 namespace fathom::inject {
 
-// Writes `after` of every entry where `before` stands. Nothing is written if one place holds something else,
-// or a thread stays where it must not be: among the bytes, by its instruction pointer or by one saved on its
-// stack. The former is moved into the trampoline; the latter lets all go on and try again.
+// Writes `after` of every entry where the memory holds `before`. Writes nothing if one place holds something
+// else, or a thread stays at a forbidden place: inside the bytes, by its instruction pointer or by a return
+// address on its stack. In the former case the thread is moved into the trampoline; in the latter all threads
+// continue and fathom tries again.
 Result<> put_entries(Target& target, std::span<const PlannedHook* const> hooks);
 
-// What can be said of it without a process: where a thread at `pc` has to go on once `hook` is in. `pc`
-// itself: it can stay. nullopt: between instructions, it has to move on first.
+// The rule without a process: where a thread at `pc` has to continue once `hook` is in. `pc` itself: it can
+// stay. nullopt: between instructions, it has to move on first.
 std::optional<std::uint64_t> goes_on_at(const PlannedHook& hook, std::uint64_t pc);
 
 }  // namespace fathom::inject

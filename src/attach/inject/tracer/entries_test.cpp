@@ -1,4 +1,4 @@
-// Where a thread goes on that stood among the bytes of a patch: a rule without a process.
+// Where a thread continues that was inside the bytes of a patch: tested without a process.
 #include "attach/inject/tracer/entries.h"
 
 #include <gtest/gtest.h>
@@ -6,7 +6,7 @@
 namespace fathom::inject {
 namespace {
 
-TEST(Entries, AThreadAmongTheBytesGoesOnInTheTrampoline) {
+TEST(Entries, AThreadInsideTheBytesContinuesInTheTrampoline) {
   PlannedHook hook;
   hook.hook.function = {0x1000};
   hook.entry.patch_address = {0x1004};

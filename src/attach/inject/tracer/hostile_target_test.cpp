@@ -1,5 +1,5 @@
-// A target that writes what it likes to the memory that it shares with us: nothing there is believed, and
-// what was changed is restored all the same.
+// A target that writes arbitrary values to the shared memory: fathom trusts nothing there, and still restores
+// every change.
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -30,7 +30,7 @@ class HostileTarget : public ::testing::Test {
   void SetUp() override {
     if (!testing::may_trace()) GTEST_SKIP() << "ptrace is not allowed here";
   }
-  // A tracer is in, with one hook of each kind; `damage` is what the target does to the head.
+  // A tracer is in the process, with one hook of each kind; `damage` is what the target does to the head.
   void restores_after(const std::function<void(tracer_shared&)>& damage) {
     TestTarget target(TARGET_DYNAMIC, {"storm", "2"});
     ASSERT_TRUE(target.ready());
@@ -53,7 +53,7 @@ class HostileTarget : public ::testing::Test {
   }
 };
 
-TEST_F(HostileTarget, JournalThatIsLongerThanItsRoomIsNotFollowed) {
+TEST_F(HostileTarget, JournalLongerThanItsRoomIsNotFollowed) {
   restores_after([](tracer_shared& head) { head.journal_count = UINT32_MAX; });
 }
 
@@ -61,13 +61,13 @@ TEST_F(HostileTarget, JournalThatIsEmptiedLosesNothing) {
   restores_after([](tracer_shared& head) { head.journal_count = 0; });
 }
 
-TEST_F(HostileTarget, EntryOfTwoHundredBytesIsNotRead) {
+TEST_F(HostileTarget, EntryLengthOfTwoHundredBytesIsRejected) {
   restores_after([](tracer_shared& head) {
     for (tracer_journal_entry& entry : head.journal) entry.length = 200;
   });
 }
 
-TEST_F(HostileTarget, ListOfOwnMappingsThatRunsOutOfTheHeadIsNotFollowed) {
+TEST_F(HostileTarget, ListOfMappingsBeyondTheHeadIsNotFollowed) {
   restores_after([](tracer_shared& head) { head.own_count = UINT32_MAX; });
 }
 
@@ -80,7 +80,7 @@ TEST_F(HostileTarget, EveryByteOfTheHeadMayBeAnything) {
     });
 }
 
-// A page that is behind the end of the file would end us with SIGBUS when we look at it.
+// Reading a page after the end of the file would kill the profiler with SIGBUS.
 TEST_F(HostileTarget, SizeOfTheSharedMemoryIsSealed) {
   TestTarget target(TARGET_DYNAMIC, {"idle"});
   ASSERT_TRUE(target.ready());
@@ -100,9 +100,9 @@ TEST_F(HostileTarget, SizeOfTheSharedMemoryIsSealed) {
   EXPECT_EQ(errno, EPERM);
 }
 
-// Between memfd_create and our opening its descriptor, another thread puts a file there that the target may
-// only read.
-TEST_F(HostileTarget, FileThatIsPutInThePlaceOfTheSharedMemoryIsNotWritten) {
+// Between memfd_create and the moment when fathom opens the descriptor, another thread replaces it by a file
+// that the target may only read.
+TEST_F(HostileTarget, FileThatReplacesTheSharedMemoryIsNotWritten) {
   const std::string victim = ::testing::TempDir() + fmt::format("victim{}", ::getpid());
   std::ofstream(victim) << "not the target's to write";
   ::chmod(victim.c_str(), 0444);
@@ -118,8 +118,8 @@ TEST_F(HostileTarget, FileThatIsPutInThePlaceOfTheSharedMemoryIsNotWritten) {
   ::unlink(victim.c_str());
 }
 
-// It could start a set-uid program between two looks, and have us map and unmap there.
-TEST_F(HostileTarget, ProgramThatTookThePlaceOfTheOpenedOneIsNotTouched) {
+// It could start a set-uid program between two checks, and make fathom map and unmap there.
+TEST_F(HostileTarget, ProgramThatReplacedTheOpenedOneIsNotTouched) {
   int go[2];
   ASSERT_EQ(::pipe2(go, O_CLOEXEC), 0);
   const pid_t child = ::fork();
@@ -147,7 +147,7 @@ TEST_F(HostileTarget, ProgramThatTookThePlaceOfTheOpenedOneIsNotTouched) {
   ::close(go[0]), ::close(go[1]);
 }
 
-// A profiler in a process of its own, killed while its hooks are in. `damage` is done to the head that it
+// A profiler in a separate process, killed while its hooks are in. `damage` is done to the head that it
 // leaves.
 class HostileLeftover : public ::testing::TestWithParam<const char*> {
  protected:
@@ -187,7 +187,7 @@ class HostileLeftover : public ::testing::TestWithParam<const char*> {
     change(*head);
     ASSERT_OK(memory.put(head_start(), *head));
   }
-  // In the end: a thread may be inside for a moment.
+  // Retries: a thread may be inside for a moment.
   std::string detached() {
     std::string first;
     const bool gone = testing::wait_until([&] {
@@ -211,7 +211,7 @@ class HostileLeftover : public ::testing::TestWithParam<const char*> {
   std::uint64_t slot_ = 0;
 };
 
-TEST_P(HostileLeftover, DamagedHeadIsSaidToBeAndTheFilesTellWhatToRestore) {
+TEST_P(HostileLeftover, DamagedHeadIsReportedAndTheFilesShowWhatToRestore) {
   damage([](tracer_shared& head) { std::memset(&head, 0xa5, sizeof(head)); });
   EXPECT_EQ(holder(target_->pid()), 0);
   const std::string said = detached();
@@ -221,25 +221,25 @@ TEST_P(HostileLeftover, DamagedHeadIsSaidToBeAndTheFilesTellWhatToRestore) {
   expect_restored();
 }
 
-TEST_P(HostileLeftover, HeadOfAnotherVersionIsNoReasonToLeaveTheTracerIn) {
+TEST_P(HostileLeftover, HeadOfAnotherVersionDoesNotKeepTheTracerIn) {
   damage([](tracer_shared& head) { ++head.version; });
   EXPECT_THAT(detached(), ::testing::HasSubstr("another version"));
   expect_restored();
 }
 
-// A head can be well formed and not true.
-TEST_P(HostileLeftover, EmptyJournalDoesNotHideWhatWasChanged) {
+// A head can be well formed and false.
+TEST_P(HostileLeftover, EmptyJournalDoesNotHideChanges) {
   damage([](tracer_shared& head) { head.journal_count = head.own_count = 0; });
   detached();
   expect_restored();
 }
 
-TEST_P(HostileLeftover, NothingIsWrittenWhereOnlyTheJournalSaysSo) {
+TEST_P(HostileLeftover, NothingIsWrittenOnTheJournalsWordAlone) {
   const Function give = target_->function("target_give");
   const std::uint64_t other = target_->board().slot_linger, held = word(other);
   const auto first = word(give.address.value);
   damage([&](tracer_shared& head) {
-    // Text of a function that nobody hooked, and a word of data that nobody changed.
+    // Text of a function that was never hooked, and a word of data that was never changed.
     tracer_journal_entry text{}, data{};
     text.address = give.address.value;
     std::memcpy(text.after, &first, 8);
@@ -261,9 +261,9 @@ TEST_P(HostileLeftover, NothingIsWrittenWhereOnlyTheJournalSaysSo) {
   expect_restored();
 }
 
-TEST_P(HostileLeftover, NothingIsUnmappedThatIsNotTheTracers) {
+TEST_P(HostileLeftover, OnlyTheTracersMappingsAreUnmapped) {
   auto maps = process::read_maps(target_->pid());
-  // A stack or an arena: the largest of those that stay, as others come and go with the program's blocks.
+  // A stack or an arena: the largest permanent one, because others come and go with the program's blocks.
   for (int look = 0; look < 20; ++look) {
     std::this_thread::sleep_for(std::chrono::milliseconds(10));
     const auto now = process::read_maps(target_->pid());
@@ -289,8 +289,8 @@ TEST_P(HostileLeftover, NothingIsUnmappedThatIsNotTheTracers) {
   expect_restored();
 }
 
-// Process 1 lives, and a head that names it would keep every profiler out for ever.
-TEST_P(HostileLeftover, ProfilerThatDoesNotHaveTheMemoryMappedIsNoHolder) {
+// Process 1 is alive, and a head that names it would keep every profiler out forever.
+TEST_P(HostileLeftover, ProcessWithoutTheMemoryMappedIsNotTheHolder) {
   const auto stat = process::read_stat(::getppid());
   ASSERT_OK(stat);
   damage([&](tracer_shared& head) {

@@ -10,7 +10,7 @@ namespace {
 
 enum class Place : std::uint8_t { kBefore, kAfter, kForeign, kGone };
 
-// What stands in the target where the entry says. A write that was cut short by our death leaves a mixture.
+// The content of the entry's place in the target. If the profiler died during a write, it is a mixture.
 Place look(const RemoteMemory& memory, const tracer_journal_entry& entry) {
   std::array<std::byte, sizeof(entry.before)> now{};
   const std::span<std::byte> bytes(now.data(), entry.length);
@@ -76,8 +76,8 @@ Result<TakenBack> take_back(Target& target, std::span<tracer_journal_entry> jour
   }
   if (!any_in(TRACER_HOOK_ENTRY)) return done;
 
-  // A thread cannot stand between the bytes of a jump, and one in a trampoline ends in the function, which is
-  // whole again: nobody has to be moved for the program's sake, and were we to end here nothing would be wrong.
+  // A thread cannot be between the bytes of a jump, and one in a trampoline ends up in the function, which is
+  // whole again: no thread has to be moved for the program's sake, and dying here would leave nothing wrong.
   auto restored = in_tracing_thread([&]() -> Result<> {
     const InFront front;
     auto stopped = StoppedThreads::all(target.pid, target.memory, target.stops);

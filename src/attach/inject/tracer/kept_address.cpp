@@ -16,7 +16,7 @@ constexpr std::size_t kPagesAtOnce = 256;
 constexpr std::uint64_t kPresent = std::uint64_t{1} << 63;  // Documentation/admin-guide/mm/pagemap.rst
 constexpr std::uint64_t kLargestGuard = std::uint64_t{1} << 20;
 
-// A thread's stack stands directly above its guard.
+// A thread's stack is directly above its guard page.
 bool is_stack(std::span<const process::MapEntry> maps, std::size_t index) {
   if (maps[index].path == "[stack]") return true;
   if (index == 0 || maps[index].is_file()) return false;
@@ -25,7 +25,7 @@ bool is_stack(std::span<const process::MapEntry> maps, std::size_t index) {
          below.size() <= kLargestGuard;
 }
 
-// Where a program's variables are: the writable part of a file, and the zeroed rest directly behind.
+// A program's variables: the writable part of a file, and the zeroed rest directly after it.
 bool is_module_data(std::span<const process::MapEntry> maps, std::size_t index) {
   return maps[index].is_file() ||
          (index > 0 && maps[index - 1].is_file() && maps[index - 1].end == maps[index].start);

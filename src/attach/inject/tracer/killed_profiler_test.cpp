@@ -1,4 +1,4 @@
-// The profiler is killed at any moment, and the program lives; what was left in it is taken out afterwards.
+// The profiler is killed at any moment, and the program survives; a later detach removes the remains.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -24,7 +24,7 @@ class KilledProfiler : public ::testing::TestWithParam<const char*> {
   }
 };
 
-// In and out until it is killed. `stay`: in, and there it waits.
+// Attaches and detaches until it is killed. `stay`: attaches once and waits.
 [[noreturn]] void profile(const TestTarget& target, const CountingOptions& counting, bool stay) {
   for (int i = 0;; ++i) {
     auto tracer = Tracer::place(target.pid(), counting.options);
@@ -48,7 +48,7 @@ void kill_and_wait(pid_t pid) {
   ::waitpid(pid, nullptr, 0);
 }
 
-TEST_P(KilledProfiler, AtRandomMoments) {
+TEST_P(KilledProfiler, IsCleanedUpAfterRandomMoments) {
   TestTarget target(GetParam(), {"storm", "3"});
   ASSERT_TRUE(target.ready());
   const auto text = target.text_bytes();
@@ -73,7 +73,7 @@ TEST_P(KilledProfiler, AtRandomMoments) {
     const auto taken = testing::load(target.board().taken);
     ASSERT_TRUE(testing::wait_until([&] { return testing::load(target.board().taken) > taken + 100; }))
         << "round " << i << ": no thread goes on";
-    // A thread that was inside, or the image of one: again until it has left.
+    // A thread was inside, or an image of one: retries until it has left.
     ASSERT_TRUE(testing::wait_until(
         [&] { return !holder(target.pid()) || detach_stale_tracer(target.pid()).has_value(); }));
   }
@@ -84,7 +84,7 @@ TEST_P(KilledProfiler, AtRandomMoments) {
   EXPECT_EQ(target.end(), 0);
 }
 
-TEST_P(KilledProfiler, WhileTheHooksAreIn) {
+TEST_P(KilledProfiler, IsCleanedUpWhileTheHooksAreIn) {
   TestTarget target(GetParam(), {"storm", "2"});
   ASSERT_TRUE(target.ready());
   const auto text = target.text_bytes();
@@ -107,8 +107,8 @@ TEST_P(KilledProfiler, WhileTheHooksAreIn) {
   EXPECT_EQ(target.end(), 0);
 }
 
-// Every thread is busy, and its stack holds return addresses of the tracer from calls that are over. Only its
-// frames tell that nobody is inside.
+// Every thread is busy, and its stack holds return addresses of the tracer from finished calls. Only its
+// frames show that no thread is inside.
 TEST_P(KilledProfiler, OneDetachIsEnoughForBusyThreads) {
   constexpr std::uint64_t kThreads = 4;
   TestTarget target(GetParam(), {"stale", std::to_string(kThreads)});
@@ -132,15 +132,15 @@ TEST_P(KilledProfiler, OneDetachIsEnoughForBusyThreads) {
   EXPECT_EQ(target.end(), 0);
 }
 
-// With a guardian, in a process group of its own that is killed as a whole. The guardian's pid comes through
-// `pids`.
+// With a guardian, in a process group of its own that is killed as a whole. `pids` carries the guardian's
+// pid.
 pid_t start_guarded_profiler(const TestTarget& target, const CountingOptions& counting, bool stay, int pids) {
   const pid_t child = ::fork();
   if (child != 0) return child;
   ::setpgid(0, 0);
   const rlimit no_core{0, 0};
   ::setrlimit(RLIMIT_CORE, &no_core);
-  // A sanitizer catches some of those that are to end this process.
+  // A sanitizer catches some of the signals that shall kill this process.
   for (const int signal : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT}) ::signal(signal, SIG_DFL);
   auto guardian = DetachGuardian::start();
   const pid_t pid = guardian ? guardian->pid() : -1;
@@ -154,7 +154,7 @@ bool ended(pid_t pid) {
   return !stat || stat->state == 'Z' || stat->state == 'X';
 }
 
-// Whatever ends the profiler, at whatever moment: nobody has to call `fathom detach`.
+// However and whenever the profiler ends, `fathom detach` is not needed.
 TEST_P(KilledProfiler, ItsGuardianLeavesNothingInTheTarget) {
   TestTarget target(GetParam(), {"storm", "3"});
   ASSERT_TRUE(target.ready());
@@ -183,7 +183,7 @@ TEST_P(KilledProfiler, ItsGuardianLeavesNothingInTheTarget) {
     int status = 0;
     ::waitpid(profiler, &status, 0);
     ASSERT_TRUE(WIFSIGNALED(status)) << "it came to " << WEXITSTATUS(status);
-    // It tries again and again while a thread stands in the tracer, and on a full machine one may for long.
+    // It tries again and again while a thread is in the tracer, and on a busy machine that may take long.
     ASSERT_TRUE(testing::wait_until([&] { return ended(guardian); }, std::chrono::seconds(60)));
     ASSERT_EQ(holder(target.pid()), std::nullopt);
     ASSERT_EQ(target.text_bytes(), text);
@@ -195,7 +195,7 @@ TEST_P(KilledProfiler, ItsGuardianLeavesNothingInTheTarget) {
   EXPECT_EQ(target.end(), 0);
 }
 
-TEST_P(KilledProfiler, ADismissedGuardianEndsWhereNothingIsLeftAndStaysWhereSomethingIs) {
+TEST_P(KilledProfiler, ADismissedGuardianStaysOnlyIfSomethingIsLeft) {
   TestTarget target(GetParam(), {"storm", "1"});
   ASSERT_TRUE(target.ready());
   auto without_work = DetachGuardian::start();
@@ -215,7 +215,7 @@ TEST_P(KilledProfiler, ADismissedGuardianEndsWhereNothingIsLeftAndStaysWhereSome
   guardian->dismiss();
   EXPECT_FALSE(ended(pid)) << "it takes out what its profiler left";
   EXPECT_EQ(holder(target.pid()), ::getpid()) << "what a living profiler placed stays";
-  // One that was killed is no obstacle.
+  // A killed guardian is no obstacle.
   auto killed = DetachGuardian::start();
   ASSERT_OK(killed);
   ::kill(killed->pid(), SIGKILL);

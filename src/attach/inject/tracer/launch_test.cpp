@@ -1,4 +1,4 @@
-// A program from its first instruction on.
+// A program traced from its first instruction.
 #include "attach/inject/stop/launch.h"
 
 #include <gmock/gmock.h>
@@ -22,7 +22,7 @@ class Launch : public ::testing::Test {
   }
 };
 
-// A child that waits before exec, as capture's does.
+// A child that waits before exec, like that of capture.
 struct Waiting {
   pid_t pid;
   int go, failed;
@@ -61,7 +61,7 @@ struct Waiting {
   }
 };
 
-TEST_F(Launch, StandsAtTheEntryAndRunsToItsEnd) {
+TEST_F(Launch, StopsAtTheEntryAndRunsToItsEnd) {
   Waiting child("/bin/true");
   auto launched = launch_to_entry(child.pid, [&] { return child.start(); });
   ASSERT_OK(launched);
@@ -88,14 +88,14 @@ TEST_F(Launch, TheTracerGoesInBeforeTheProgramRuns) {
   }
 }
 
-TEST_F(Launch, AProgramThatDoesNotExist) {
+TEST_F(Launch, ReportsAProgramThatDoesNotExist) {
   Waiting child("/no/such/program");
   const auto launched = launch_to_entry(child.pid, [&] { return child.start(); });
   ASSERT_FALSE(launched.has_value());
   EXPECT_EQ(launched.error().kind, ErrorKind::kNotFound);
 }
 
-TEST_F(Launch, ASetUidProgramIsRefused) {
+TEST_F(Launch, ASetUidProgramIsRejected) {
   const std::string copy = fmt::format("{}/set-uid-{}", ::testing::TempDir(), ::getpid());
   std::filesystem::copy_file("/bin/true", copy);
   ::chmod(copy.c_str(), 04755);

@@ -35,7 +35,7 @@ bool read_all(int fd, std::uint64_t offset, std::span<T> out) {
   return offset < INT64_MAX && read_at(fd, offset, std::as_writable_bytes(out)) == out.size_bytes();
 }
 
-// One file's segments, and its dynamic section as far as it is asked.
+// One file's segments, and the needed parts of its dynamic section.
 class Image {
  public:
   static std::optional<Image> open(int fd) {
@@ -52,8 +52,7 @@ class Image {
   }
 
   bool fixed() const { return fixed_; }
-  // Two segments may share a page of the file, which is then mapped twice: the one that can be written is
-  // meant.
+  // Two segments may share a page of the file, which is then mapped twice: the writable one counts.
   std::optional<std::uint64_t> data_address_of(std::uint64_t offset) const {
     for (const Elf64_Phdr& segment : segments_)
       if (segment.p_type == PT_LOAD && (segment.p_flags & PF_W) != 0 && offset >= segment.p_offset &&
@@ -80,7 +79,7 @@ class Image {
     }
     return std::nullopt;
   }
-  // The relocation of the word at this address, in the table that two tags tell place and size of.
+  // The relocation of the word at this address, in the table whose place and size two tags give.
   std::optional<Elf64_Rela> relocation(std::uint64_t address, std::int64_t table, std::int64_t bytes) const {
     const auto start = tag(table), size = tag(bytes);
     const auto offset = start ? offset_of(*start) : std::nullopt;
@@ -95,7 +94,7 @@ class Image {
     }
     return std::nullopt;
   }
-  // Its address as linked; nullopt: the symbol is another module's.
+  // Its address as linked; nullopt: the symbol belongs to another module.
   std::optional<std::uint64_t> own_symbol(std::uint64_t number) const {
     const auto table = tag(DT_SYMTAB);
     const auto offset = table ? offset_of(*table) : std::nullopt;
@@ -146,7 +145,7 @@ bool ModuleFiles::is_data(const process::MapEntry& entry) {
 int ModuleFiles::file_of(const process::MapEntry& entry) {
   const auto [known, is_new] = files_.try_emplace({entry.device_major, entry.device_minor, entry.inode});
   if (!is_new) return known->second.get();
-  // A name may lead to anything by now, also to something that blocks when it is opened.
+  // The name may now refer to anything, even to a file that blocks when opened.
   constexpr int kFlags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY;
   Fd fd(::open(process::map_files_path(pid_, entry).c_str(), kFlags));
   if (!fd) fd = Fd(::open(fmt::format("/proc/{}/root{}", pid_, entry.path).c_str(), kFlags));
@@ -179,7 +178,7 @@ std::optional<std::uint64_t> ModuleFiles::word_at_start(std::uint64_t address) {
   for (const auto& [table, bytes] :
        {std::pair<std::int64_t, std::int64_t>(DT_RELA, DT_RELASZ), {DT_JMPREL, DT_PLTRELSZ}})
     if (const auto found = image->relocation(*linked, table, bytes)) return relocated(*image, *found, bias);
-  // Packed relative relocations leave what they add to where it is added.
+  // Packed relative relocations store the addend at the relocated place.
   constexpr std::int64_t kRelr = 36;
   return stored != 0 && image->tag(kRelr) ? std::optional(bias + stored) : std::nullopt;
 }

@@ -1,9 +1,9 @@
-// What the files behind a process's mappings say that its memory should hold: text as it is stored, and words
-// of data as the loader fills them. The witness that a target cannot change: who may write to a mapped
-// program's file owns the program.
+// The expected content of a process's memory, from the files that it maps: text as stored, and data words as
+// the loader fills them. The target cannot forge this evidence: a user who may write to a mapped program's
+// file owns the program.
 //
-// Files are read with pread and never mapped, every offset and count in them is checked, and nothing of them
-// is kept but descriptors.
+// Files are read with pread and never mapped, every offset and count in them is checked, and only their
+// descriptors are kept.
 #pragma once
 
 #include <cstddef>
@@ -25,17 +25,19 @@ class ModuleFiles {
   // `maps` outlives the object.
   ModuleFiles(int pid, std::span<const process::MapEntry> maps) : pid_(pid), maps_(maps) {}
 
-  // The mapping that all of these addresses lie in; null: there is none.
+  // The mapping that contains all of these addresses; null if there is none.
   const process::MapEntry* mapping_of(std::uint64_t address, std::uint64_t bytes = 1) const;
-  // A module's: private, of a file, executable or not. Nothing else is ever changed or restored.
+  // A module's mapping: private, of a file, executable or not. fathom never changes or restores any other.
   static bool is_text(const process::MapEntry& entry);
   static bool is_data(const process::MapEntry& entry);
 
-  // How many bytes the file has for the mapping from `offset` in it on; nullopt: the file cannot be opened.
+  // How many bytes the file has for the mapping, starting at `offset` in it; nullopt: the file cannot be
+  // opened.
   std::optional<std::size_t> read(const process::MapEntry& entry, std::uint64_t offset,
                                   std::span<std::byte> out);
-  // What the loader put at this 8-byte word of a module's data, by a relocation against the module itself, or
-  // by the file's own bytes where the program is linked to a fixed address. nullopt: the file does not say.
+  // The loader's value of this 8-byte word of a module's data: from a relocation against the module itself,
+  // or from the file's own bytes if the program is linked to a fixed address. nullopt: the file does not
+  // determine it.
   std::optional<std::uint64_t> word_at_start(std::uint64_t address);
 
  private:
@@ -43,7 +45,7 @@ class ModuleFiles {
 
   int pid_;
   std::span<const process::MapEntry> maps_;
-  std::map<std::tuple<std::uint32_t, std::uint32_t, std::uint64_t>, Fd> files_;  // device and inode
+  std::map<std::tuple<std::uint32_t, std::uint32_t, std::uint64_t>, Fd> files_;  // by device and inode
 };
 
 }  // namespace fathom::inject

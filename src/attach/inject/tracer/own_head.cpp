@@ -30,7 +30,7 @@ Result<> OwnHead::note_change(tracer_hook_kind kind, ProcessAddress address,
   if (count == TRACER_JOURNAL)
     return fail(ErrorKind::kUnsupported,
                 fmt::format("heap tracer: more than {} places to change", TRACER_JOURNAL));
-  // An earlier change of this place went with the library that stood here before.
+  // An earlier change of this place disappeared with the library that was here before.
   for (u32 i = 0; i < count; ++i)
     if (own_->journal[i].address == address.value) own_->journal[i].in = 0;
   publish_what_is_in();
@@ -46,7 +46,7 @@ Result<> OwnHead::note_change(tracer_hook_kind kind, ProcessAddress address,
   own_->journal_count = count + 1;
   if (shared_ == nullptr) return {};
   shared_->journal[count] = entry;
-  // Whoever reads the journal after our death sees whole entries only.
+  // A process that reads the journal after our death sees complete entries only.
   __atomic_store_n(&shared_->journal_count, count + 1, __ATOMIC_SEQ_CST);
   return {};
 }

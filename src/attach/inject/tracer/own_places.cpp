@@ -9,7 +9,7 @@
 namespace fathom::inject {
 namespace {
 
-// An island for every hook that there can be takes 40 KiB.
+// An island for the maximum number of hooks takes 40 KiB.
 constexpr std::uint64_t kLargestIsland = 1 << 20;
 
 bool contains(const AddressRange& range, std::uint64_t address) {

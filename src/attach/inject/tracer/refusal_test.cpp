@@ -1,4 +1,4 @@
-// Who is not traced: said in one line, with what to do, and nothing is touched.
+// Processes that cannot be traced: fathom explains each in one line with a remedy, and changes nothing.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <linux/filter.h>
@@ -56,7 +56,7 @@ class Refusal : public ::testing::Test {
   }
 };
 
-TEST_F(Refusal, AProcessThatSomebodyTraces) {
+TEST_F(Refusal, AProcessThatIsBeingTraced) {
   const WaitingChild child;
   ASSERT_EQ(::ptrace(PTRACE_SEIZE, child.pid(), nullptr, nullptr), 0);
   EXPECT_THAT(refused(child.pid()).message,
@@ -105,8 +105,8 @@ TEST_F(Refusal, StrictSeccomp) {
   EXPECT_THAT(refused(child.pid()).message, HasSubstr("strict"));
 }
 
-// A filter that kills at memfd_create and madvise: suspended while we map, and there again afterwards.
-TEST_F(Refusal, AFilterIsSuspendedForTheMoment) {
+// A filter that kills at memfd_create and madvise: suspended while fathom maps, and active again afterwards.
+TEST_F(Refusal, AFilterIsSuspendedOnlyWhileMapping) {
   const WaitingChild child([] {
     sock_filter filter[] = {
         BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
@@ -129,7 +129,7 @@ TEST_F(Refusal, AFilterIsSuspendedForTheMoment) {
   EXPECT_EQ(process::read_status(child.pid())->seccomp, 2);
 }
 
-TEST_F(Refusal, SomebodyElsesHookInASlot) {
+TEST_F(Refusal, AnotherToolsHookInASlot) {
   TestTarget target(TARGET_DYNAMIC, {"idle"});
   ASSERT_TRUE(target.ready());
   const CountingOptions counting;
@@ -143,7 +143,7 @@ TEST_F(Refusal, SomebodyElsesHookInASlot) {
   EXPECT_EQ(planned[1].kind, TRACER_HOOK_SLOT);
 }
 
-TEST_F(Refusal, CodeThatIsNotTheFiles) {
+TEST_F(Refusal, CodeThatDiffersFromTheFile) {
   TestTarget target(TARGET_DYNAMIC, {"idle"});
   ASSERT_TRUE(target.ready());
   const CountingOptions counting;
@@ -155,7 +155,7 @@ TEST_F(Refusal, CodeThatIsNotTheFiles) {
               HasSubstr("its code differs from the file: another tool hooked it"));
 }
 
-// Changed after us: left alone, and said.
+// Changed after fathom's change: left alone, and reported.
 TEST_F(Refusal, AChangeAfterOursIsNotTakenBack) {
   TestTarget target(TARGET_DYNAMIC, {"idle"});
   ASSERT_TRUE(target.ready());

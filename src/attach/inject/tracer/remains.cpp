@@ -15,7 +15,7 @@ namespace {
 
 struct Difference {
   std::uint64_t bytes = 0;
-  bool foreign = false;  // a byte is neither what stood there nor what we put there
+  bool foreign = false;  // a byte is neither the old one nor ours
 };
 
 Difference compare(const RemoteMemory& memory, const tracer_journal_entry& entry) {
@@ -64,12 +64,12 @@ Remains find_remains(const Target& target, std::span<const tracer_journal_entry>
   bool foreign = false;
   for (std::size_t i = 0; i < journal.size(); ++i) {
     const tracer_journal_entry& entry = journal[i];
-    // Of several changes of one place the last one counts: the library there was loaded again.
+    // If a place was changed several times the last change counts: the library there was loaded again.
     if (std::any_of(journal.begin() + static_cast<std::ptrdiff_t>(i) + 1, journal.end(),
                     [&](const tracer_journal_entry& later) { return later.address == entry.address; }))
       continue;
     const Difference difference = compare(target.memory, entry);
-    // Taken back, and changed by others since: theirs.
+    // Restored, and changed by other programs since: not ours.
     if (difference.bytes == 0 || (difference.foreign && entry.in == 0)) continue;
     ++remains.places;
     remains.bytes += difference.bytes;

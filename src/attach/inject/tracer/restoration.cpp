@@ -14,7 +14,7 @@ namespace {
 constexpr std::size_t kChunk = std::size_t{1} << 20;
 constexpr std::size_t kJump = arch::kPatchedJumpBytes;
 constexpr std::size_t kMostChanged = sizeof(tracer_journal_entry::before);
-constexpr std::size_t kMostLeft = 8;  // a hostile target can make as many as it likes
+constexpr std::size_t kMostLeft = 8;  // a malicious target can create any number
 
 void leave(Restoration& found, std::string what) {
   if (found.left.size() < kMostLeft) found.left.push_back(std::move(what));
@@ -44,7 +44,7 @@ bool Restorer::is_jump_into_islands(std::uint64_t address, std::span<const std::
   return target && places_.in_islands(target->value);
 }
 
-// Empty: it may be taken back.
+// Empty: it may be restored.
 std::string Restorer::why_not(const tracer_journal_entry& entry) {
   const process::MapEntry* mapping = files_.mapping_of(entry.address, entry.length);
   if (entry.kind == TRACER_HOOK_SLOT) {
@@ -63,7 +63,7 @@ std::string Restorer::why_not(const tracer_journal_entry& entry) {
   std::array<std::byte, kMostChanged> filed{};
   const auto read =
       files_.read(*mapping, entry.address - mapping->start.value, std::span(filed).first(entry.length));
-  // A file that was deleted since can only be opened with privileges. Then the jump has to be ours at least.
+  // A deleted file can only be opened with privileges. Otherwise the jump has to be fathom's at least.
   if (!read) return is_jump_into_islands(entry.address, after) ? "" : "its file cannot be opened";
   return *read == entry.length && std::equal(before.begin(), before.end(), filed.begin())
              ? ""
@@ -83,7 +83,7 @@ Restoration Restorer::by_journal(std::span<const tracer_journal_entry> journal) 
 }
 
 void Restorer::compare_text(const process::MapEntry& entry, Restoration& found) {
-  // Some bytes more than the step: a change may lie across.
+  // Some more bytes than the step: a change may cross the boundary.
   std::vector<std::byte> stored(kChunk + kMostChanged), now(stored.size());
   for (std::uint64_t start = 0; start < entry.size(); start += kChunk) {
     const auto wanted =
@@ -104,16 +104,16 @@ void Restorer::compare_text(const process::MapEntry& entry, Restoration& found) 
         continue;
       }
       while (stored[at] == now[at]) ++at;
-      // The first bytes of a jump may be the same by chance.
+      // The first bytes of a jump may be equal by chance.
       std::size_t first = at + 1;
       for (std::size_t back = 0; back < kJump && back <= at && first == at + 1; ++back)
         if (is_jump_into_islands(base + at - back, std::span(now).subspan(at - back, size - (at - back))))
           first = at - back;
-      if (first == at + 1) {  // somebody else's change
+      if (first == at + 1) {  // another program's change
         ++at;
         continue;
       }
-      std::size_t length = kJump;  // and the breakpoints behind it
+      std::size_t length = kJump;  // and the breakpoints after it
       for (std::size_t i = kJump;
            i < kMostChanged && first + i < size && now[first + i] == arch::kPatchFiller; ++i)
         if (stored[first + i] != now[first + i]) length = i + 1;
@@ -127,8 +127,8 @@ void Restorer::compare_text(const process::MapEntry& entry, Restoration& found) 
 
 std::optional<std::uint64_t> Restorer::word_before(std::uint64_t address, std::uint64_t hook) {
   if (const auto filed = files_.word_at_start(address); filed && is_code_of_module(*filed)) return filed;
-  // The image knows where each hook goes on. It is not writable in the target, and believed where it names a
-  // function of a module.
+  // The image contains where each hook continues. It is not writable in the target, and is believed if it
+  // names a function of a module.
   const std::uint64_t image = places_.image->start.value, bytes = places_.image->end.value - image;
   const auto header = memory_.get<tracer_image_header>({image});
   if (!header || header->magic != TRACER_MAGIC || header->version != TRACER_VERSION ||
@@ -169,7 +169,7 @@ void Restorer::search_data(const process::MapEntry& entry, Restoration& found) {
 
 Restoration Restorer::by_files() {
   Restoration found;
-  // Data files that a program maps may be as large as its disk: only files with code are modules.
+  // A mapped data file may be as large as the disk: only files with code are modules.
   const auto is_module = [&](const process::MapEntry& data) {
     return std::any_of(maps_.begin(), maps_.end(), [&](const process::MapEntry& entry) {
       return entry.inode == data.inode && entry.device_major == data.device_major &&

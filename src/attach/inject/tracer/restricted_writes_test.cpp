@@ -1,5 +1,5 @@
-// A kernel that refuses writes through /proc/PID/mem (proc_mem.force_override=never, and stricter: here it refuses all):
-// everything goes by ptrace, with a thread of the target standing still.
+// A kernel that refuses writes through /proc/PID/mem (proc_mem.force_override=never, and stricter: here it
+// refuses all): every write uses ptrace, with a stopped thread of the target.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <linux/filter.h>
@@ -34,7 +34,7 @@ class RestrictedWrites : public ::testing::TestWithParam<const char*> {
   void SetUp() override {
     if (!testing::may_trace()) GTEST_SKIP() << "ptrace is not allowed here";
   }
-  // The filter stays, so it is for a child.
+  // The filter cannot be removed, so it is set in a child.
   static void in_child(const std::function<void()>& part) {
     std::cout.flush();
     const pid_t child = ::fork();
@@ -50,7 +50,7 @@ class RestrictedWrites : public ::testing::TestWithParam<const char*> {
   }
 };
 
-TEST_P(RestrictedWrites, HooksComeInAndGoOut) {
+TEST_P(RestrictedWrites, HooksGoInAndComeOut) {
   TestTarget target(GetParam(), {"storm", "2"});
   ASSERT_TRUE(target.ready());
   const auto text = target.text_bytes();
@@ -75,7 +75,7 @@ TEST_P(RestrictedWrites, HooksComeInAndGoOut) {
   EXPECT_EQ(target.end(), 0);
 }
 
-TEST_P(RestrictedWrites, WhatAKilledProfilerLeftIsTakenOut) {
+TEST_P(RestrictedWrites, RemainsOfAKilledProfilerAreRemoved) {
   TestTarget target(GetParam(), {"storm", "2"});
   ASSERT_TRUE(target.ready());
   const auto text = target.text_bytes();
@@ -106,7 +106,7 @@ TEST_P(RestrictedWrites, WhatAKilledProfilerLeftIsTakenOut) {
 }
 
 // No thread of the process is stopped, so ptrace refuses as well, and the error is the kernel's.
-TEST_P(RestrictedWrites, NothingIsWrittenWhileNobodyStandsStill) {
+TEST_P(RestrictedWrites, NothingIsWrittenWithoutAStoppedThread) {
   TestTarget target(GetParam(), {"idle"});
   ASSERT_TRUE(target.ready());
   in_child([&] {

@@ -1,4 +1,4 @@
-// Where everything stands in the shared memory. Pure.
+// The layout of the shared memory. Pure.
 #pragma once
 
 #include "attach/inject/tracer/tracer.h"
@@ -7,7 +7,8 @@
 
 namespace fathom::inject {
 
-// The head with offsets, sizes and counts, and all else zero. kUsage if the options contradict themselves.
+// The head with offsets, sizes and counts; everything else is zero. kUsage if the options contradict each
+// other.
 Result<tracer_shared> lay_out(const Options& options);
 
 // The image's header, checked against the image's size.

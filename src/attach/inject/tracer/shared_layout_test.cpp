@@ -20,7 +20,7 @@ TEST(SharedLayout, PartsDoNotOverlapAndRingsAreWhole) {
   EXPECT_EQ(head->bytes, head->rings_offset + 3 * (TRACER_RING_DATA + 8192));
 }
 
-TEST(SharedLayout, SizesThatCannotBeAreRefused) {
+TEST(SharedLayout, ImpossibleSizesAreRejected) {
   Options options;
   options.ring_bytes = 5000;
   EXPECT_EQ(lay_out(options).error().kind, ErrorKind::kUsage);

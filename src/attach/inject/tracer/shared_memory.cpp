@@ -21,10 +21,10 @@
 namespace fathom::inject {
 namespace {
 
-constexpr int kSealExec = 0x0020;  // F_SEAL_EXEC, which a host may ask for on every memfd (vm.memfd_noexec)
+constexpr int kSealExec = 0x0020;  // F_SEAL_EXEC, which a host may require on every memfd (vm.memfd_noexec)
 constexpr int kSizeSeals = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL;
 
-// A file of a file system has a name or F_SEAL_SEAL, whatever the target did; only a memfd can be sealed.
+// A file in a file system has a name or F_SEAL_SEAL, whatever the target did; only a memfd can be sealed.
 bool is_new_memfd(int fd) {
   struct stat status {};
   struct statfs system {};
@@ -38,8 +38,8 @@ bool is_new_memfd(int fd) {
 
 Result<Mapping> map_shared(int pid, int fd, std::uint64_t bytes) {
   const std::string name = fmt::format("process {}: descriptor {}", pid, fd);
-  // A copy of the descriptor, with the rights that the target has. Opening /proc/PID/fd/N instead would use
-  // ours: whatever file stood there would be opened for writing by root.
+  // A copy of the descriptor, with the target's rights. Opening /proc/PID/fd/N instead would use ours: root
+  // would open any file there for writing.
   const Fd process(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
   if (!process) return system_error(fmt::format("process {}: pidfd_open", pid), errno);
   const Fd file(static_cast<int>(::syscall(SYS_pidfd_getfd, process.get(), fd, 0)));

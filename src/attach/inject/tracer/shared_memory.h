@@ -1,6 +1,5 @@
-// The memory that the tracer and the profiler share: a memfd that the target makes and that we make safe to
-// map. The profiler is often root and the target is not, so the file behind it is checked before it is
-// changed.
+// The memory shared by tracer and profiler: a memfd that the target creates and fathom makes safe to map. The
+// profiler is often root and the target is not, so the file behind it is checked before it is changed.
 #pragma once
 
 #include "base/mapping.h"
@@ -8,11 +7,12 @@
 
 namespace fathom::inject {
 
-// Descriptor `fd` of process `pid`, which a borrowed thread has just been given by memfd_create with
-// MFD_ALLOW_SEALING, made `bytes` long and mapped here. The target's other threads run meanwhile and may put
-// another file in its place: anything but an empty memfd of ordinary pages is refused, and is not touched.
+// Takes descriptor `fd` of process `pid`, which a borrowed thread has just created by memfd_create with
+// MFD_ALLOW_SEALING, makes it `bytes` long and maps it here. The target's other threads run in the meantime
+// and may replace it by another file: anything but an empty memfd of ordinary pages is rejected and not
+// changed.
 //
-// Its size is sealed. A target that cut it short would end us with SIGBUS at our next access.
+// The size is sealed. A target that truncated it would kill the profiler with SIGBUS at its next access.
 Result<Mapping> map_shared(int pid, int fd, std::uint64_t bytes);
 
 }  // namespace fathom::inject

@@ -1,9 +1,9 @@
-// The head that stands in a target's shared memory, as a killed profiler may have left it. The target can
-// write to it at any moment, so this is the only way to read it: all of it is copied once into our own
-// memory, every count, length, kind, offset and size in the copy is checked, and then only the copy is used.
+// Reads the head in a target's shared memory, as a killed profiler may have left it. The target can write to
+// it at any moment, so all readers use this code: it copies the head once into our own memory, checks every
+// count, length, kind, offset and size in the copy, and then only uses the copy.
 //
-// A head that passes is well formed and no more: what it tells to be restored or unmapped is compared with
-// the modules' files and with /proc/PID/maps before it is done (restoration.h, own_places.h).
+// A head that passes is well formed, but may still be false: before anything is restored or unmapped, the
+// modules' files and /proc/PID/maps must confirm it (restoration.h, own_places.h).
 #pragma once
 
 #include <cstdint>
@@ -27,18 +27,18 @@ struct SharedView {
   std::int32_t profiler_pid = 0;  // in the profiler's pid namespace
   std::uint64_t profiler_start = 0;
   std::vector<tracer_own_mapping> own;
-  std::vector<tracer_journal_entry> journal;  // those that are in
+  std::vector<tracer_journal_entry> journal;  // changes that are in place
 };
 
-// The memories of tracers in a process, from its maps: one, unless somebody else uses the name.
+// The shared memories of tracers in a process, from its maps: one, unless another program uses the name.
 std::vector<process::MapEntry> find_shared(std::span<const process::MapEntry> maps);
 // kMalformed: it is damaged, and the message says where. kUnsupported: another version of fathom wrote it.
 Result<SharedView> read_shared(const RemoteMemory& memory, const process::MapEntry& shared);
-// The same of a copy that was made. Pure. `mapped_bytes`: of the shared memory.
+// The same for an existing copy. Pure. `mapped_bytes`: of the shared memory.
 Result<SharedView> check_head(const tracer_shared& copy, std::uint64_t mapped_bytes);
 
-// The profiler that it names, if that process lives and has this very memory mapped: the head alone could
-// name anybody. nullopt: it is gone. Where its maps may not be read its start time has to do.
+// The profiler that the head names, if that process is alive and has this very memory mapped: the head alone
+// could name any process. nullopt: it is gone. If its maps are not readable, its start time is used instead.
 std::optional<int> living_profiler(const SharedView& view, const process::MapEntry& shared);
 
 }  // namespace fathom::inject

@@ -1,5 +1,5 @@
-// Each check of the head alone: whole runs (hostile_target_test) and the fuzz target meet several of them at once, so that
-// one that is missing could hide behind another.
+// Each check of the head alone: whole runs (hostile_target_test) and the fuzz target trigger several of them
+// at once, so a missing one could hide behind another.
 #include "attach/inject/tracer/shared_view.h"
 
 #include <gmock/gmock.h>
@@ -15,9 +15,10 @@ namespace {
 
 using testing::HasSubstr;
 
-constexpr std::uint64_t kEnd = std::uint64_t{1} << 47;  // of what a program can map
+constexpr std::uint64_t kEnd = std::uint64_t{1} << 47;  // of the addresses that a program can map
 
-// As a killed profiler leaves it, with a change of data and one of text, and a third that was taken out again.
+// The head of a killed profiler, with one change of data and one of text, and a third that was taken out
+// again.
 class Head {
  public:
   Head() : shared(std::make_unique<tracer_shared>(laid_out())) {
@@ -29,7 +30,7 @@ class Head {
     shared->journal[1] = change(0x7f0000001003, TRACER_HOOK_ENTRY, 5, 1);
     shared->journal[2] = change(0x7f0000002000, TRACER_HOOK_ENTRY, 16, 0);
   }
-  // "" where it passes.
+  // "" if it passes.
   std::string refusal() const {
     const auto view = check_head(*shared, mapped_bytes);
     return view ? "" : view.error().message;
@@ -57,7 +58,7 @@ class Head {
   }
 };
 
-TEST(SharedView, OfASoundHeadHasItsMappingsAndTheChangesThatAreIn) {
+TEST(SharedView, OfAValidHeadHasItsMappingsAndItsActiveChanges) {
   const Head head;
   ASSERT_EQ(head.refusal(), "");
   const auto view = check_head(*head.shared, head.mapped_bytes);
@@ -68,7 +69,7 @@ TEST(SharedView, OfASoundHeadHasItsMappingsAndTheChangesThatAreIn) {
   EXPECT_EQ(view->journal[1].address, 0x7f0000001003u);
 }
 
-TEST(SharedView, HeadOfAnotherVersionIsNotReadAsThisOne) {
+TEST(SharedView, HeadOfAnotherVersionIsRejected) {
   Head mark, version, size;
   mark.shared->magic ^= 1;
   EXPECT_THAT(mark.refusal(), HasSubstr("another mark"));
@@ -78,13 +79,13 @@ TEST(SharedView, HeadOfAnotherVersionIsNotReadAsThisOne) {
   EXPECT_THAT(size.refusal(), HasSubstr("another version"));
 }
 
-TEST(SharedView, SizeIsThatOfTheMapping) {
+TEST(SharedView, SizeMustEqualThatOfTheMapping) {
   Head head;
   head.mapped_bytes += 4096;
   EXPECT_THAT(head.refusal(), HasSubstr("bytes are mapped, and it names"));
 }
 
-TEST(SharedView, EveryTableLiesInsideOfTheMemory) {
+TEST(SharedView, EveryTableMustLieInsideTheMemory) {
   struct Table {
     u64 tracer_shared::*offset;
     u32 tracer_shared::*count;
@@ -106,7 +107,7 @@ TEST(SharedView, EveryTableLiesInsideOfTheMemory) {
   }
 }
 
-TEST(SharedView, RingsAreAPowerOfTwoEachAndLieInsideOfTheMemory) {
+TEST(SharedView, RingSizesMustBePowersOfTwoInsideTheMemory) {
   Head none, odd, narrow, many;
   none.shared->ring_bytes = 0;
   odd.shared->ring_bytes = 4097;
@@ -116,7 +117,7 @@ TEST(SharedView, RingsAreAPowerOfTwoEachAndLieInsideOfTheMemory) {
     EXPECT_THAT(head->refusal(), HasSubstr("rings lie outside"));
 }
 
-TEST(SharedView, CountsEndWhereTheirRoomEnds) {
+TEST(SharedView, CountsMustFitIntoTheirRoom) {
   Head mappings, changes;
   mappings.shared->own_count = TRACER_OWN_MAPPINGS + 1;
   EXPECT_THAT(mappings.refusal(), HasSubstr(std::to_string(TRACER_OWN_MAPPINGS + 1) + " mappings"));
@@ -124,7 +125,7 @@ TEST(SharedView, CountsEndWhereTheirRoomEnds) {
   EXPECT_THAT(changes.refusal(), HasSubstr(std::to_string(TRACER_JOURNAL + 1) + " changes"));
 }
 
-TEST(SharedView, OwnMappingsLieWhereAProgramCanMap) {
+TEST(SharedView, OwnMappingsMustLieWhereAProgramCanMap) {
   Head empty, null, beyond, wraps;
   empty.shared->own[1].bytes = 0;
   null.shared->own[1].address = 0;
@@ -134,7 +135,7 @@ TEST(SharedView, OwnMappingsLieWhereAProgramCanMap) {
     EXPECT_THAT(head->refusal(), HasSubstr("mapping 1"));
 }
 
-TEST(SharedView, ChangesAreOfAKindALengthAndAPlaceThatHooksHave) {
+TEST(SharedView, ChangesMustHaveAValidKindLengthAndPlace) {
   Head kind, empty, long_entry, short_slot, crooked_slot, state, null, beyond;
   kind.shared->journal[1].kind = 77;
   empty.shared->journal[1].length = 0;

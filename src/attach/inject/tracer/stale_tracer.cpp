@@ -29,8 +29,9 @@ Result<> close_left(Target& target, const std::vector<int>& left) {
   });
 }
 
-// A thread that was borrowed when the profiler died goes on by itself: it ends the call that it was about to
-// make, and finds back (remote_call.h). What that call maps must not come after we have looked.
+// A thread that was borrowed when the profiler died continues without help: it finishes the call that it was
+// about to make, and returns to its code (remote_call.h). A mapping from that call must not appear after our
+// search.
 Result<> let_borrowed_threads_return(Target& target) {
   constexpr int kStopTries = 500;
   constexpr timespec kBetweenStopTries = {.tv_sec = 0, .tv_nsec = 2'000'000};
@@ -52,11 +53,11 @@ Result<> let_borrowed_threads_return(Target& target) {
               "try again");
 }
 
-// The tracers that are in a process, each by its shared memory, with what its head says if that makes sense.
+// The tracers in a process, each by its shared memory, with the content of its head if that is valid.
 struct Found {
   process::MapEntry shared;
   std::optional<SharedView> view;
-  std::string damage;  // without a view
+  std::string damage;  // if there is no view
 };
 
 std::vector<Found> find_tracers(const RemoteMemory& memory, std::span<const process::MapEntry> maps) {
@@ -80,7 +81,7 @@ std::optional<int> living_holder(std::span<const Found> tracers) {
   return std::nullopt;
 }
 
-// What became of all that was found.
+// The combined result for everything found.
 struct Outcome {
   TakenBack taken_back;
   std::vector<std::string> damage, refused, left;
@@ -134,7 +135,7 @@ Result<> take_out(Target& target, std::span<const process::MapEntry> maps, const
   } else {
     outcome.damage.push_back(tracer.damage);
   }
-  // A head that makes sense may still not tell all: whatever leads into the tracer now is not in it.
+  // A valid head may still be incomplete: some references to the tracer may not be in it.
   Restoration rest = restorer.by_files();
   std::vector<std::string> left = std::move(rest.left);
   if (auto done = take_back_more(target, std::move(rest), outcome.taken_back); !done) return done;
@@ -173,7 +174,7 @@ Result<std::string> detach_stale_tracer(int pid) {
                 fmt::format("process {}: fathom {} is tracing its heap", pid, *profiler),
                 "end that recording first");
   put_back_priorities(pid);
-  // Nothing of ours is seen, and yet it may come in a moment.
+  // Nothing is visible, but a mapping may still appear in a moment.
   if (auto returned = let_borrowed_threads_return(*target); !returned)
     return tl::unexpected<Error>(returned.error());
   maps = process::read_maps(pid);

@@ -1,4 +1,5 @@
-// What a program may not notice of us: its waits, its signals, its threads and children, and its results.
+// Effects that a program must not notice: on its waits, its signals, its threads and children, and its
+// results.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -25,13 +26,13 @@ class Survival : public ::testing::Test {
   }
 };
 
-// In, hooked both ways, and out.
+// Attach, hook both ways, detach.
 Result<Stops> one_cycle(const TestTarget& target, const CountingOptions& counting, bool entries = true) {
   auto tracer = Tracer::place(target.pid(), counting.options);
   if (!tracer) return tl::unexpected<Error>(tracer.error());
   auto hooks = testing::slot_hooks(target);
   if (entries) {
-    // The same functions are reached by direct calls and through the slots: an entry sees both.
+    // Direct calls and calls through slots reach the same functions: an entry hook sees both.
     hooks = testing::entry_hooks(target);
   }
   const auto planned = tracer->plan(hooks);
@@ -85,13 +86,13 @@ bool all_are_stopped(int pid) {
                              [&](int tid) { return process::read_thread_stat(pid, tid)->state == 'T'; });
 }
 
-// A thread that the stop has not reached yet may be stopped inside of a hook, where it would keep the mappings.
+// A thread that the stop has not reached yet may be stopped inside a hook, where it would keep the mappings.
 bool stop_and_wait(int pid) {
   ::kill(pid, SIGSTOP);
   return testing::wait_until([&] { return all_are_stopped(pid); });
 }
 
-// Where each thread stands, with its stack pointer: /proc/PID/task/TID/syscall, proc(5).
+// Each thread's position with its stack pointer: /proc/PID/task/TID/syscall, proc(5).
 std::vector<std::string> program_counters(int pid) {
   std::vector<std::string> found;
   const auto tids = process::read_thread_ids(pid).value();
@@ -111,7 +112,7 @@ TEST_F(Survival, NoWaitEndsEarlyOrWithAnError) {
   EXPECT_EQ(testing::load(target.board().rounds[0]), 0U) << "epoll_wait for ever came back";
 }
 
-TEST_F(Survival, WaitsOfMuslEndAsTheyShould) {
+TEST_F(Survival, WaitsOfMuslEndCorrectly) {
   TestTarget target(TARGET_MUSL, {"waits"});
   ASSERT_TRUE(target.ready());
   cycles(target, 30, "waits, musl");
@@ -119,17 +120,17 @@ TEST_F(Survival, WaitsOfMuslEndAsTheyShould) {
   EXPECT_EQ(testing::load(target.board().broken), 0U);
 }
 
-TEST_F(Survival, TwoHundredCyclesUnderAStorm) {
+TEST_F(Survival, TwoHundredCyclesUnderHeavyAllocation) {
   TestTarget target(TARGET_DYNAMIC, {"storm", "4"});
   ASSERT_TRUE(target.ready());
   cycles(target, 200, "storm");
   EXPECT_EQ(target.end(), 0);
   EXPECT_EQ(testing::load(target.board().broken), 0U);
-  // The process ends under its threads, each between two blocks taken and given at most.
+  // The process exits while its threads run, each at most one block between take and give.
   EXPECT_LE(testing::load(target.board().taken) - testing::load(target.board().given), 4U * 2);
 }
 
-TEST_F(Survival, ThreadsBornAndEnding) {
+TEST_F(Survival, ThreadsThatStartAndEndSurvive) {
   TestTarget target(TARGET_DYNAMIC, {"churn", "2"});
   ASSERT_TRUE(target.ready());
   cycles(target, 60, "churn");
@@ -137,7 +138,7 @@ TEST_F(Survival, ThreadsBornAndEnding) {
   EXPECT_EQ(target.end(), 0);
 }
 
-TEST_F(Survival, SignalsArriveAllAndWithTheirValues) {
+TEST_F(Survival, AllSignalsArriveWithTheirValues) {
   TestTarget target(TARGET_DYNAMIC, {"signals"});
   ASSERT_TRUE(target.ready());
   cycles(target, 60, "signals");
@@ -147,7 +148,7 @@ TEST_F(Survival, SignalsArriveAllAndWithTheirValues) {
   EXPECT_EQ(testing::load(target.board().signals_wrong), 0U);
 }
 
-TEST_F(Survival, ChildrenForkedMeanwhileLive) {
+TEST_F(Survival, ChildrenForkedInTheMeantimeSurvive) {
   TestTarget target(TARGET_DYNAMIC, {"forks", "1"});
   ASSERT_TRUE(target.ready());
   cycles(target, 40, "forks");
@@ -161,10 +162,10 @@ TEST_F(Survival, ChildrenForkedMeanwhileLive) {
   EXPECT_EQ(testing::load(target.board().children_failed), 0U);
 }
 
-// The kernel drops SIGCHLD where nobody wants it, but not while the thread that it is for is traced: another thread is
-// then woken for it. Before parents were spared, 30 to 41 waits ended in 100 cycles; what is left are children that are made
-// between a look for them and the stop.
-TEST_F(Survival, NoWaitEndsBecauseAChildOfTheProcessHasEnded) {
+// The kernel drops an ignored SIGCHLD, but not while its thread is traced: it then wakes another thread for
+// it. Before fathom spared parents, 30 to 41 waits ended early in 100 cycles; the remaining cases are
+// children created between the check and the stop.
+TEST_F(Survival, NoWaitEndsWhenAChildOfTheProcessExits) {
   TestTarget target(TARGET_DYNAMIC, {"parents"});
   ASSERT_TRUE(target.ready());
   ASSERT_TRUE(testing::wait_until([&] { return testing::load(target.board().children) > 500; }));
@@ -181,7 +182,8 @@ TEST_F(Survival, AStoppedProcessStaysStopped) {
   ASSERT_TRUE(target.ready());
   ASSERT_TRUE(stop_and_wait(target.pid()));
   cycles(target, 4, "stopped");
-  // Let go, a thread runs in the kernel for a moment, back into its stop: on a full machine one after the other.
+  // When released, a thread runs in the kernel for a moment, back into its stop: on a busy machine one after
+  // the other.
   ASSERT_TRUE(testing::wait_until([&] { return all_are_stopped(target.pid()); }));
   const auto taken = testing::load(target.board().taken);
   std::this_thread::sleep_for(std::chrono::milliseconds(20));
@@ -190,8 +192,9 @@ TEST_F(Survival, AStoppedProcessStaysStopped) {
   EXPECT_EQ(target.end(), 0);
 }
 
-// Some of them were stopped among the bytes that a jump covers. These were moved into a trampoline and stayed there.
-TEST_F(Survival, AThreadOfAStoppedProcessIsMovedBackToWhereItStood) {
+// Some of them were stopped inside the bytes that a jump covers. fathom moved these into a trampoline, and
+// they stayed there.
+TEST_F(Survival, AThreadOfAStoppedProcessIsMovedBackToItsPlace) {
   TestTarget target(TARGET_DYNAMIC, {"storm", "4"});
   ASSERT_TRUE(target.ready());
   const CountingOptions counting;
@@ -210,21 +213,21 @@ TEST_F(Survival, AThreadOfAStoppedProcessIsMovedBackToWhereItStood) {
   EXPECT_EQ(target.end(), 0);
 }
 
-TEST_F(Survival, TwelveThreadsStandForAMoment) {
+TEST_F(Survival, StoppingTwelveThreadsTakesAMoment) {
   TestTarget target(TARGET_DYNAMIC, {"storm", "12"});
   ASSERT_TRUE(target.ready());
   cycles(target, 20, "12 busy threads");
   EXPECT_EQ(target.end(), 0);
 }
 
-TEST_F(Survival, TwoHundredThreadsStandForAMoment) {
+TEST_F(Survival, StoppingTwoHundredThreadsTakesAMoment) {
   TestTarget target(TARGET_DYNAMIC, {"sleepers", "200"});
   ASSERT_TRUE(target.ready());
   cycles(target, 20, "200 threads");
   EXPECT_EQ(testing::load(target.board().interrupted), 0U);
 }
 
-// A hook that calls the original, as exact mode does, and a thread that stays in there.
+// A hook that calls the original, as exact mode does, and a thread that stays inside.
 TEST_F(Survival, MappingsStayWhileAThreadIsInside) {
   TestTarget target(TARGET_DYNAMIC, {"linger"});
   ASSERT_TRUE(target.ready());
@@ -241,7 +244,7 @@ TEST_F(Survival, MappingsStayWhileAThreadIsInside) {
   EXPECT_FALSE(*unmapped);
   target.order(&::board::go_on);
   EXPECT_TRUE(testing::wait_until([&] { return testing::load(target.board().lingered) == 1; }));
-  // Its stack still holds where it returned to in the tracer: only a walk tells that this is over.
+  // Its stack still holds a return address in the tracer: only a stack walk shows that the call has ended.
   const auto space = testing::unwind_space(target.pid());
   unmapped = tracer->unmap(&space);
   ASSERT_OK(unmapped);
@@ -249,7 +252,7 @@ TEST_F(Survival, MappingsStayWhileAThreadIsInside) {
   EXPECT_EQ(target.end(), 0);
 }
 
-// The program has stored what the slot held, somewhere on its heap.
+// The program has stored the slot's value somewhere on its heap.
 TEST_F(Survival, MappingsStayWhileTheProgramKeepsTheAddressOfAHook) {
   TestTarget target(TARGET_DYNAMIC, {"linger"});
   ASSERT_TRUE(target.ready());

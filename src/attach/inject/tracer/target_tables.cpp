@@ -25,7 +25,7 @@ struct Module {
 
 std::optional<elf::ModuleFile> open_file(int pid, const process::MapEntry& mapping) {
   if (mapping.path == "[vdso]") {
-    // Every 64-bit process has the same image, ours too.
+    // Every 64-bit process has the same vdso image, including this one.
     const auto* image = reinterpret_cast<const std::byte*>(::getauxval(AT_SYSINFO_EHDR));
     if (image == nullptr) return std::nullopt;
     auto file = elf::ModuleFile::of_memory({image, static_cast<std::size_t>(mapping.size())}, mapping.path);
@@ -33,7 +33,7 @@ std::optional<elf::ModuleFile> open_file(int pid, const process::MapEntry& mappi
   }
   Fd fd(::open(process::map_files_path(pid, mapping).c_str(), O_RDONLY | O_CLOEXEC));
   if (!fd) {
-    // Without the right to follow map_files: by name, if that is still the same file.
+    // Without permission to follow map_files: by name, if that is still the same file.
     fd = Fd(::open(fmt::format("/proc/{}/root{}", pid, mapping.path).c_str(), O_RDONLY | O_CLOEXEC));
     struct stat status {};
     if (!fd || ::fstat(fd.get(), &status) != 0 || status.st_ino != mapping.inode) return std::nullopt;
@@ -50,8 +50,8 @@ std::optional<Module> load(int pid, const process::MapEntry& mapping) {
   return Module{std::move(*file), std::make_shared<const unwind::Table>(std::move(*table))};
 }
 
-// Process address minus ELF address. The first page of the code may hold the end of the segment before it in
-// the file, so the executable segment decides, and not the one that holds the mapping's first byte.
+// Process address minus ELF address. The first page of the code may hold the end of the previous segment in
+// the file, so the executable segment decides, not the one that holds the mapping's first byte.
 std::optional<std::uint64_t> bias_of(const elf::ElfFile& file, const process::MapEntry& mapping) {
   for (const elf::Segment& segment : file.segments()) {
     if (segment.type != PT_LOAD || (segment.flags & PF_X) == 0) continue;

@@ -1,5 +1,5 @@
-// The unwind tables of everything that a process may be running, made from its maps and the files behind
-// them: for a detach without the recorder that had them. A file that cannot be read costs its rules only.
+// The unwind tables of all code in a process, from its maps and files: for a detach without the recorder that
+// had them. An unreadable file only costs its own rules.
 #pragma once
 
 #include <span>
@@ -9,8 +9,8 @@
 
 namespace fathom::inject {
 
-// `maps` are those of `pid`. Files are opened as the process sees them: also replaced ones, and in its
-// container. A node of 44 MB takes some 20 ms.
+// `maps` are those of `pid`. Opens files as the process sees them: even replaced ones, and in its container.
+// A node binary of 44 MB takes about 20 ms.
 unwind::AddressSpace read_unwind_tables(int pid, std::span<const process::MapEntry> maps);
 
 }  // namespace fathom::inject

@@ -1,4 +1,4 @@
-// For tests: the counting tracer in a target, hooked into target_take and target_give both ways.
+// For tests: the counting tracer in a target, hooked into target_take and target_give in both ways.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -20,7 +20,7 @@ inline Options small_options() {
   return options;
 }
 
-// Owns the image that its Options show.
+// Owns the image that its Options refer to.
 struct CountingOptions {
   explicit CountingOptions(bool by_call = false) : options(small_options()) {
     image = counting_image(lay_out(options)->rings_offset, by_call);
@@ -58,7 +58,7 @@ inline std::vector<Hook> entry_hooks(const TestTarget& target) {
           entry_hook("give", TRACER_FREE, target.function("target_give"))};
 }
 
-// The target's unwind tables, of all files that are mapped.
+// The target's unwind tables, for all mapped files.
 inline unwind::AddressSpace unwind_space(int pid) {
   unwind::AddressSpace space;
   const auto maps = process::read_maps(pid);
@@ -87,13 +87,13 @@ inline std::uint64_t counted(Tracer& tracer, tracer_shape shape, std::uint32_t i
     ASSERT_TRUE(outcome_.has_value()) << outcome_.error().message; \
   } while (false)
 
-// Of a parameter that is a target's path: its form.
+// For a parameter that is a target's path: its form.
 inline std::string program_name(const ::testing::TestParamInfo<const char*>& parameter) {
   const std::string path = parameter.param;
   return path.substr(path.rfind("target_") + 7);
 }
 
-// ptrace is forbidden in some containers; then there is nothing to see here.
+// ptrace is forbidden in some containers; the test cannot run there.
 inline bool may_trace() {
   const pid_t child = ::fork();
   if (child == 0) {

@@ -1,4 +1,4 @@
-// For tests: a child process made for one test, with the board that it shares with us.
+// For tests: a child process for one test, with the shared board.
 #pragma once
 
 #include <fcntl.h>
@@ -41,7 +41,7 @@ inline bool wait_until(const std::function<bool()>& holds,
   return true;
 }
 
-// A function of the target and its code, as the file has it.
+// A function of the target and its code, as in the file.
 struct Function {
   ProcessAddress address;
   std::vector<std::byte> code;
@@ -84,7 +84,7 @@ class TestTarget {
     const auto stat = process::read_stat(pid_);
     return stat && stat->state != 'Z' && stat->state != 'X';
   }
-  // Its exit status after a request to end: 0, or what went wrong in it.
+  // Its exit status after a request to exit: 0, or the number of an error in it.
   int end() {
     __atomic_store_n(&board_->stop, 1, __ATOMIC_SEQ_CST);
     int status = 0;
@@ -118,7 +118,7 @@ class TestTarget {
     return found;
   }
 
-  // What must be the same before and after: mappings, text and relocated data, descriptors.
+  // Must be the same before and after: mappings, text and relocated data, descriptors.
   std::string text_bytes() const {
     std::string all;
     const auto memory = RemoteMemory::open(pid_).value();
@@ -136,7 +136,7 @@ class TestTarget {
     std::vector<std::string> all;
     const auto maps = process::read_maps(pid_);
     for (const auto& entry : *maps)
-      if (entry.executable || entry.is_file())  // what the program's own allocator maps comes and goes
+      if (entry.executable || entry.is_file())  // the mappings of the program's own allocator come and go
         all.push_back(
             fmt::format("{:x}-{:x} {} {}", entry.start.value, entry.end.value, entry.executable, entry.path));
     return all;

@@ -45,7 +45,7 @@ tl::unexpected<Error> no_room(int pid) {
               fmt::format("process {}: no gap in its address space for the tracer", pid));
 }
 
-// One room for the three, near the program's code.
+// One gap for all three, near the program's code.
 Result<Places> choose_places(int pid, std::span<const process::MapEntry> maps, const tracer_shared& head,
                              const tracer_image_header& image) {
   const auto code = std::find_if(maps.begin(), maps.end(),
@@ -63,7 +63,7 @@ Result<Places> choose_places(int pid, std::span<const process::MapEntry> maps, c
   return places;
 }
 
-// A mapping of the target at exactly this address.
+// Creates a mapping in the target at exactly this address.
 Result<> map_at(RemoteCaller& caller, std::string_view what, ProcessAddress address, std::uint64_t bytes,
                 int protection, int flags, std::uint64_t fd) {
   auto mapped = caller.call(fmt::format("mmap of {}", what), SYS_mmap,
@@ -80,12 +80,12 @@ Result<> map_at(RemoteCaller& caller, std::string_view what, ProcessAddress addr
     return tl::unexpected<Error>(std::move(error));
   }
   if (*mapped == address.value) return {};
-  // A kernel older than 4.17 takes the address for a wish.
+  // Kernels before 4.17 treat the address as a hint.
   (void)caller.call("munmap", SYS_munmap, {*mapped, bytes});
   return fail(ErrorKind::kSystem, fmt::format("mmap of {}: the chosen place is taken", what), "try again");
 }
 
-// The first thread's stack with the room it may grow into.
+// The first thread's stack, including the room it may grow into.
 void find_main_stack(int pid, std::span<const process::MapEntry> maps, tracer_shared& head) {
   constexpr std::uint64_t kUnlimited = std::uint64_t{1} << 30;
   for (std::size_t i = 0; i < maps.size(); ++i) {
@@ -109,7 +109,7 @@ struct Tracer::State {
   tracer_image_header header{};
   Places places;
   std::array<std::uint32_t, TRACER_SHAPES> used{};
-  std::vector<std::uint64_t> entered;  // addresses of the tracer that slots hold or held
+  std::vector<std::uint64_t> entered;  // addresses of the tracer that slots hold or have held
   std::vector<WayBack> ways_back;      // out of the trampolines
   bool unmapped = false;
 
@@ -129,8 +129,8 @@ struct Tracer::State {
   Result<> put_in(std::span<const PlannedHook> hooks);
 };
 
-// memfd_create in the target, mapped by us and there at its place. The descriptor in the target lives for
-// these few calls only.
+// Calls memfd_create in the target, and maps it here and there. The descriptor in the target only exists for
+// these few calls.
 Result<> Tracer::State::make_shared(RemoteCaller& caller) {
   const std::uint64_t bytes = head.layout().bytes;
   const auto name = caller.text(kSharedName);
@@ -142,7 +142,8 @@ Result<> Tracer::State::make_shared(RemoteCaller& caller) {
     auto mapping = map_shared(target.pid, static_cast<int>(*fd), bytes);
     if (!mapping) return tl::unexpected<Error>(mapping.error());
     local = std::move(*mapping);
-    // All that will be made, before any of it is: the shared memory itself last, as it tells of the others.
+    // Records all mappings before creating any: the shared memory itself last, because it describes the
+    // others.
     for (const auto& [place, size] :
          {std::pair(places.image, std::uint64_t{header.text_bytes}),
           std::pair(places.state, round_up(header.state_bytes)), std::pair(places.shared, bytes)})
@@ -180,11 +181,11 @@ Result<> Tracer::State::map_all(std::span<const std::byte> image) {
                            PROT_READ | PROT_EXEC, kPrivate, kNoFile);
         !done)
       return done;
-    // While we trace: a kernel may allow forced writes to a tracer only.
+    // Done while tracing: a kernel may allow forced writes only to a tracer.
     const auto& memory = target.memory;
     if (auto done = memory.write(places.image, image); !done) return done;
-    // Who sees the state sees the shared memory: the other way round the tracer would not know it from a forked
-    // child.
+    // A process that sees the state must see the shared memory: in the other order, the tracer could not
+    // distinguish it from a forked child.
     if (auto done = memory.put<std::uint64_t>({places.state.value + offsetof(tracer_state_head, shared)},
                                               places.shared.value);
         !done)
@@ -302,7 +303,7 @@ std::vector<PlannedHook> Tracer::plan(std::vector<Hook> hooks) const {
   return planned;
 }
 
-// Everything the hook's code looks at, before anybody can come there.
+// All data that the hook's code reads, written before any thread can get there.
 Result<> Tracer::State::write_config(std::span<const PlannedHook> hooks, const PlannedHook& hook) {
   const auto shape = static_cast<std::size_t>(hook.hook.shape);
   const std::size_t place = shape * TRACER_HOOKS + hook.index;
@@ -310,8 +311,7 @@ Result<> Tracer::State::write_config(std::span<const PlannedHook> hooks, const P
   const bool entry = hook.kind == TRACER_HOOK_ENTRY;
   if (hook.hook.partner) {
     std::uint64_t partner = hook.hook.partner->value;
-    // A partner that is hooked at its entry as well is called behind its hook, so that nothing is counted
-    // twice.
+    // If a partner is also hooked at its entry, calls it after its hook, so that nothing is counted twice.
     for (const auto& other : hooks)
       if (other.kind == TRACER_HOOK_ENTRY && other.hook.function == *hook.hook.partner)
         partner = other.trampoline.value;
@@ -328,7 +328,7 @@ Result<> Tracer::State::write_config(std::span<const PlannedHook> hooks, const P
                     entry ? hook.trampoline.value : hook.hook.function.value);
 }
 
-// The pages that trampolines and stubs stand in, near their modules.
+// The pages of trampolines and stubs, near their modules.
 Result<> Tracer::State::map_islands(std::span<const PlannedHook* const> entries) {
   std::vector<AddressRange> islands;
   const auto add = [&](ProcessAddress address, std::size_t bytes) {
@@ -354,7 +354,8 @@ Result<> Tracer::State::map_islands(std::span<const PlannedHook* const> entries)
                              PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, ~std::uint64_t{0});
           !done)
         return done;
-    // The jumps into the image come first: by them, or by zeros, whoever comes after a kill knows an island for ours.
+    // The jumps into the image come first: by them, or by zeros, a later process recognizes an island after a
+    // kill.
     for (const auto* hook : entries)
       if (auto done = target.memory.write(hook->stub, arch::far_jump(hook->entered.value)); !done)
         return done;
@@ -426,7 +427,9 @@ Result<> Tracer::unhook() {
   __atomic_store_n(&state.shared().mode, TRACER_OFF, __ATOMIC_SEQ_CST);
   auto done = take_back(state.target, state.head.journal(), state.ways_back);
   state.head.publish_what_is_in();
-  if (!done && done.error().kind == ErrorKind::kNotFound) return {};  // the process is gone, with all of it
+  if (!done && done.error().kind == ErrorKind::kNotFound)
+    return {};  // the process and everything in it is
+                // gone
   if (!done) return tl::unexpected<Error>(done.error());
   if (done->foreign.empty()) return {};
   return fail(
@@ -442,7 +445,7 @@ Result<bool> Tracer::unmap(const unwind::AddressSpace* space) {
   const auto journal = state.head.journal();
   if (std::any_of(journal.begin(), journal.end(), [](const auto& entry) { return entry.in != 0; })) {
     const auto maps = process::read_maps(state.target.pid);
-    return !maps || maps->empty();  // something still leads in, unless nothing is left at all
+    return !maps || maps->empty();  // some reference is left, unless nothing is left at all
   }
   auto done = unmap_own(state.target, state.head.mappings(), state.entered, space);
   if (done && *done) state.unmapped = true;

@@ -38,8 +38,8 @@ struct Checks {
   }
 };
 
-// `words` from the slot behind the last frame's return address on: what no found frame covers. A return
-// address may stand twice; the lower slot leaves more to look at, and that is the safe side.
+// `words` starting at the slot after the last frame's return address: the part that no known frame covers. A
+// return address may occur twice; the lower slot leaves more to check, which is the safe side.
 std::span<const std::uint64_t> beyond(std::span<const FrameAddress> frames,
                                       std::span<const std::uint64_t> words) {
   for (const FrameAddress& frame : frames) {
@@ -50,8 +50,8 @@ std::span<const std::uint64_t> beyond(std::span<const FrameAddress> frames,
   return words;
 }
 
-// true: no frame lies in the tracer, and the frames reach up to the root or at least past every word that
-// looks like an address of it. Assembly that begins a thread may have no unwind rules (musl's clone).
+// true: no frame is in the tracer, and the frames reach the root or at least past every word that looks like
+// an address of it. Assembly that starts a thread may have no unwind rules (musl's clone).
 bool walked_clean(const Checks& checks, const StoppedThread& thread, std::span<const std::byte> stack) {
   const auto& registers = thread.registers;
   unwind::RegisterValues values;
@@ -76,7 +76,7 @@ bool walked_clean(const Checks& checks, const StoppedThread& thread, std::span<c
          std::none_of(rest.begin(), rest.end(), [&](std::uint64_t word) { return checks.inside(word); });
 }
 
-// A thread as it stood.
+// A thread's state at the stop.
 struct Seen {
   StoppedThread thread;
   std::vector<std::byte> stack;
@@ -89,7 +89,7 @@ bool is_clean(const Checks& checks, const Seen& seen) {
   if (thread.away && !checks.entered.empty()) return false;  // its registers cannot be read
   for (const std::uint64_t value : arch::general_registers(registers))
     if (checks.is_hook(value)) return false;
-  bool suspicious = false;  // a word that may be a return address into the tracer, or may once have been one
+  bool suspicious = false;  // some word is, or once was, a return address into the tracer, or looks like one
   for (const std::uint64_t word : words_of(stack)) {
     if (!checks.inside(word)) continue;
     if (checks.is_hook(word)) return false;
@@ -99,7 +99,7 @@ bool is_clean(const Checks& checks, const Seen& seen) {
   return checks.space != nullptr && !thread.away && walked_clean(checks, thread, stack);
 }
 
-// Of `own`, what is there and looks as we made it. Their order stays.
+// The mappings of `own` that exist and look as fathom made them, in the same order.
 std::vector<process::MapEntry> present(std::span<const tracer_own_mapping> own,
                                        std::span<const process::MapEntry> maps) {
   std::vector<process::MapEntry> found;
@@ -120,7 +120,7 @@ bool gone(const Error& error) {
 Result<bool> unmap_own(Target& target, std::span<const tracer_own_mapping> own,
                        std::span<const std::uint64_t> entered, const unwind::AddressSpace* space) {
   bool clean = false;
-  std::unordered_set<int> outside;  // threads that were seen there
+  std::unordered_set<int> outside;  // threads that were seen outside
   std::vector<process::MapEntry> mappings;
   for (int attempt = 0; attempt < kUnmapTries && !clean; ++attempt) {
     if (attempt > 0) {
@@ -147,8 +147,9 @@ Result<bool> unmap_own(Target& target, std::span<const tracer_own_mapping> own,
     });
     if (!seen && gone(seen.error())) return true;
     if (!seen) return tl::unexpected<Error>(seen.error());
-    // They run on while it is judged: nothing leads in any more, so who was outside stays outside. Of 50 threads that all
-    // want a CPU there is never a moment in which each of them has just left.
+    // Threads continue while we check: nothing leads into the tracer any more, so a thread that was outside
+    // stays outside. With 50 threads that all want a CPU, there is never a moment when all of them have just
+    // left.
     clean = true;
     for (const Seen& one : *seen)
       if (!outside.contains(one.thread.tid) && is_clean(checks, one))
@@ -168,10 +169,11 @@ Result<bool> unmap_own(Target& target, std::span<const tracer_own_mapping> own,
     if (keeps_address(target.pid, target.memory, others, entered)) return false;
   }
 
-  // No slot, no text, no register, no stack and no variable leads in any more, so nobody can have come in
-  // since.
+  // No slot, text, register, stack or variable refers to the tracer any more, so no thread can have entered
+  // it since.
   auto done = target.borrow_thread([&](StoppedThread&, RemoteCaller& caller) -> Result<> {
-    // Backwards: were we to end here, the islands that are left are known by their jumps into the image.
+    // In reverse: if the profiler dies here, the remaining islands are recognized by their jumps into the
+    // image.
     const auto remove = [&](bool shared) -> Result<> {
       for (auto entry = mappings.rbegin(); entry != mappings.rend(); ++entry)
         if ((entry->path == kSharedPath) == shared)
@@ -194,7 +196,7 @@ std::vector<std::uint64_t> entered_hooks(const RemoteMemory& memory, ProcessAddr
   if (!header || header->magic != TRACER_MAGIC) return entered;
   const auto config = memory.get<tracer_config>({image.value + header->config_offset});
   if (!config) return entered;
-  // A hook at an entry goes on in a trampoline of ours.
+  // A hook at an entry continues in one of our trampolines.
   const auto is_ours = [&](std::uint64_t address) {
     return std::any_of(own.begin(), own.end(), [&](const tracer_own_mapping& mapping) {
       return address >= mapping.address && address - mapping.address < mapping.bytes;

@@ -1,7 +1,7 @@
-// Removing the tracer's mappings once nothing leads into them any more. Whether a thread is still inside is
-// decided with all threads stopped: by its instruction pointer, by its frames, and by the addresses of hooks
-// that its registers and stack may hold (a program that loads a slot once and calls through the register).
-// Its other memory is searched for them too (kept_address.h).
+// Removes the tracer's mappings once nothing refers to them any more. Whether a thread is still inside is
+// decided while all threads are stopped: by its instruction pointer, by its frames, and by addresses of hooks
+// in its registers and stack (a program may load a slot once and call through the register). The rest of the
+// process's memory is searched for them, too (kept_address.h).
 #pragma once
 
 #include <span>
@@ -13,8 +13,8 @@
 
 namespace fathom::inject {
 
-// false: somebody is or may be inside. `own` are the mappings as noted before they were made: those that are
-// not there, or not ours, are passed over. The last one, the shared memory that tells of all others, goes
+// false: a thread is or may be inside. `own` are the mappings as noted before they were created: skips those
+// that do not exist or are not ours. The last one, the shared memory that describes all others, is removed
 // last. `entered`: addresses of the tracer that slots held.
 Result<bool> unmap_own(Target& target, std::span<const tracer_own_mapping> own,
                        std::span<const std::uint64_t> entered, const unwind::AddressSpace* space);

@@ -38,20 +38,20 @@ struct User {
 struct Start {
   int fd = -1, mounts = -1;
   bool is_root = false;
-  User user;                   // whose rights it gets, where we are root
-  std::array<int, 2> alive{};  // a pipe whose other end is ours alone
+  User user;                   // whose rights it gets if this process is root
+  std::array<int, 2> alive{};  // a pipe whose other end only this process holds
 };
 
-// Only system calls from here on: the parent may have had other threads when it was forked.
+// Only system calls from now on: the parent may have had other threads at the fork.
 [[noreturn]] void become(const Start& start) {
   if (start.mounts >= 0 && ::setns(start.mounts, CLONE_NEWNS) != 0) ::_exit(121);
   if (start.is_root) {
-    // By the kernel itself: the C library would wait for threads that are not here.
+    // Direct system call: the C library would wait for threads that do not exist here.
     if (::syscall(SYS_setgroups, 0, nullptr) != 0 ||
         ::syscall(SYS_setresgid, start.user.group, start.user.group, start.user.group) != 0 ||
         ::syscall(SYS_setresuid, start.user.user, start.user.user, start.user.user) != 0)
       ::_exit(120);
-    (void)::unshare(CLONE_NEWUSER);  // without rights over anything else
+    (void)::unshare(CLONE_NEWUSER);  // no rights over anything else
   }
   const int nothing = ::open("/dev/null", O_RDWR | O_CLOEXEC);
   if (nothing < 0) ::_exit(122);
@@ -65,11 +65,11 @@ struct Start {
   limit(RLIMIT_AS, kMostMemory);
   limit(RLIMIT_CORE, 0);
   limit(RLIMIT_FSIZE, 0);
-  // The same addresses each time: what an allocator does by chance it does alike then.
+  // The same addresses each time: an allocator then behaves the same even where it depends on addresses.
   (void)::personality(ADDR_NO_RANDOMIZE);
   (void)::syscall(SYS_close_range, 3U, ~0U, 4U /* CLOSE_RANGE_CLOEXEC */);
   if (::prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) != 0) ::_exit(120);
-  // Who died before that sent no signal.
+  // A parent that died before that sent no signal.
   ::close(start.alive[1]);
   pollfd end{start.alive[0], POLLIN, 0};
   if (::poll(&end, 1, 0) != 0) ::_exit(120);
@@ -83,7 +83,7 @@ struct Start {
   ::_exit(126);
 }
 
-// Of a process: the user that its calls are judged by.
+// The user whose rights apply to a process's calls.
 std::optional<User> user_of(int pid) {
   const auto text = read_file(fmt::format("/proc/{}/status", pid));
   if (!text) return std::nullopt;
@@ -125,7 +125,8 @@ Result<Apart> start_apart(int fd, int like) {
   if (::pipe2(start.alive.data(), O_CLOEXEC) != 0) return system_error("private copy", errno);
   const Fd theirs(start.alive[0]);
   Fd ours(start.alive[1]);
-  // Who is not root gets the other namespaces through one of users; root enters the target's mounts first.
+  // A user other than root creates the other namespaces through a user namespace; root enters the target's
+  // mounts first.
   constexpr int kApart = CLONE_NEWPID | CLONE_NEWNET | CLONE_NEWIPC | CLONE_NEWUTS;
   const long pid = ::syscall(SYS_clone, (start.is_root ? kApart : kApart | CLONE_NEWUSER) | SIGCHLD, nullptr,
                              nullptr, nullptr, nullptr);

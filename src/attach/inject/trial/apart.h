@@ -1,5 +1,5 @@
-// A program started apart from everybody: in namespaces of its own, behind the filter, with the user and the mounts of
-// another process, traced by the calling thread, and stopped behind exec.
+// Starts a program in isolation: in its own namespaces, behind the filter, with the user and the mounts of
+// another process, traced by the calling thread, and stopped right after exec.
 #pragma once
 
 #include <string>
@@ -11,14 +11,14 @@ namespace fathom::inject {
 
 struct Apart {
   int pid;
-  Fd alive;  // says to it that we live: to be kept until it has executed the program
+  Fd alive;  // shows it that this process is alive: keep it until it has executed the program
 };
 
-// The process of the file that `fd` is open for, as `like` is (0: as we are). It is killed when the calling thread ends,
-// and whoever gets it waits for it.
+// A process of the open file `fd`, with the user and mounts of process `like` (0: ours). It is killed when
+// the calling thread ends, and the caller has to wait for it.
 Result<Apart> start_apart(int fd, int like);
 
-// Of one that did not come as far as the program, or was killed: why, by what waitpid() says.
+// Why it ended before it reached the program, or was killed: from the status of waitpid().
 std::string why_apart_ended(int status);
 
 }  // namespace fathom::inject

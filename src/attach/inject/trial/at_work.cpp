@@ -5,7 +5,7 @@
 namespace fathom::inject {
 namespace {
 
-// 3 ms of the process's time as a rule.
+// Usually 3 ms of the process's time.
 constexpr WatchLimits kShortLook{300, std::chrono::milliseconds(200)};
 constexpr int kMostLooks = 3;
 
@@ -31,7 +31,8 @@ Result<std::string> look_at_work(int pid, std::uint64_t bias, const elf::ElfFile
   auto choice = choose_to_watch(file, entries);
   if (!choice) return not_seen(choice.error());
   auto seen = look(*choice);
-  // What most places call may be called by none at work: the program's and not its runtime's. Or it was a burst of frees alone.
+  // The function with the most callers may be called by none of them in practice: they are in the program and
+  // not in its runtime. Or there was only a burst of frees.
   std::vector<std::size_t> quiet;
   for (int looks = 1; looks < kMostLooks && seen && seen->hits != 0; ++looks) {
     const Verdict& verdict = seen->verdict;

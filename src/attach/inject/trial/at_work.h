@@ -1,4 +1,4 @@
-// Entries that were tried in a private copy, seen at work in the process for some milliseconds.
+// Watches entries, which were already tried in a private copy, in the running process for some milliseconds.
 #pragma once
 
 #include <cstdint>
@@ -12,11 +12,11 @@
 
 namespace fathom::inject {
 
-// In the order of its entries.
+// In the order of the trial's entries.
 std::vector<BelievedEntry> believed(const EntryTrial& trial);
 
-// "seen at work in the process (...)", or why it was not: that leaves it as it was tried. kUnsupported: what was seen contradicts the
-// trial.
+// "seen at work in the process (...)", or why it was not: then the trial's result stands. kUnsupported: the
+// calls contradict the trial.
 Result<std::string> look_at_work(int pid, std::uint64_t bias, const elf::ElfFile& file,
                                  const EntryTrial& trial);
 

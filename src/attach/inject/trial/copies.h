@@ -1,4 +1,4 @@
-// Private copies of one program, a fresh one for each question, as a wrong guess leaves a damaged heap behind.
+// Private copies of one program, a new one for each question, because a wrong guess leaves a damaged heap.
 #pragma once
 
 #include <cstddef>
@@ -13,14 +13,15 @@
 
 namespace fathom::inject {
 
-// Only to be used within in_tracing_thread(), all of it.
+// Use it only within in_tracing_thread().
 class Copies {
  public:
-  // As PrivateCopy::start() has it; nothing is started before the first question.
+  // Arguments as for PrivateCopy::start(); starts nothing before the first question.
   Copies(int fd, const elf::ElfFile& file, std::vector<ElfAddress> stops, int like)
       : fd_(fd), file_(file), stops_(std::move(stops)), like_(like) {}
 
-  // What `question` says of a copy. nullopt: there was none, or it was not given the time to answer; problem() says why.
+  // The answer of `question` for a copy. nullopt: there was no copy, or it did not get enough time to answer;
+  // problem() says why.
   template <class Question>
   auto ask(const Question& question) -> std::optional<decltype(question(std::declval<PrivateCopy&>()))> {
     if (!first_) {
@@ -38,7 +39,7 @@ class Copies {
     }
     ++count_;
     auto answer = question(*copy);
-    // A call that was not given the time to come back tells nothing.
+    // A call that did not get enough time to return gives no answer.
     if (first_->was_late()) {
       problem_ = "this machine is too busy to try its functions";
       return std::nullopt;
@@ -46,7 +47,7 @@ class Copies {
     return answer;
   }
   const std::string& problem() const { return problem_; }
-  std::size_t count() const { return count_; }  // processes that were started
+  std::size_t count() const { return count_; }  // processes started
 
  private:
   int fd_;

@@ -75,7 +75,7 @@ class TrialOfEntries {
     auto tables = check_tables();
     return tables;
   }
-  // In a copy where something was allocated.
+  // In a copy that has allocated something.
   Result<> check_tables() {
     const auto agree = copies_.ask([&](PrivateCopy& copy) {
       if (!copy.call(*malloc_, {100, 0, 0, 0})) return false;
@@ -104,7 +104,7 @@ class TrialOfEntries {
       else
         seen.emplace_back(&each, *kind);
     }
-    // What frees comes first: it is needed for the others.
+    // The freeing function comes first, because the others need it.
     std::ranges::stable_sort(seen, {}, [](const auto& each) { return each.second; });
     for (const auto& [candidate, kind] : seen) {
       if (kind != Kind::kFrees && !release_) break;
@@ -121,7 +121,7 @@ class TrialOfEntries {
     if (!release_) return fail(ErrorKind::kUnsupported, "none of its functions behaves as one that frees");
     return {};
   }
-  // What a function does to blocks exactly. In doubt the picture of the heap would be wrong.
+  // What a function does to blocks, exactly. Fails in any doubt, because the heap's picture would be wrong.
   Result<Role> role_of(const Candidate& candidate, Kind kind) {
     for (const Question& each : questions()) {
       if (each.kind != kind) continue;
@@ -129,20 +129,21 @@ class TrialOfEntries {
       if (!answer) return no_answer();
       if (*answer) return each.role;
     }
-    // What only asks for a size. What allocates and is none of these (many blocks at once, or for the library itself): the
-    // heap is larger by that than it is said to be, but no block is said to live that does not.
+    // Functions that only ask for a size are ignored. So are those that allocate in another way (many blocks
+    // at once, or for the library itself): the report then misses this memory, but counts no block as live
+    // that is not.
     if (kind != Kind::kFrees && kind != Kind::kResizes) return Role::kUnknown;
     return fail(ErrorKind::kUnsupported,
                 fmt::format("one of its functions {} blocks, and it is not known how",
                             kind == Kind::kFrees ? "frees" : "resizes"));
   }
 
-  // Of functions that allocate in the same way, of which one goes on into the other, programs call the first: the other is
-  // the rest of it.
+  // If two functions allocate in the same way and one continues into the other, programs call the first: the
+  // other is the rest of it.
   Result<> choose() {
     for (const TriedEntry& each : trial_.entries) {
       const Role label = each.candidate.label;
-      // operator new has malloc's shape; sdallocx without flags has that of sdallocx.
+      // operator new looks like malloc; sdallocx without flags looks like sdallocx.
       if (label != Role::kUnknown && label != each.role &&
           !(label == Role::kMalloc && each.role == Role::kNew))
         return fail(ErrorKind::kUnsupported,
@@ -159,7 +160,7 @@ class TrialOfEntries {
       for (const ElfAddress to : each.candidate.goes_on_to)
         for (const TriedEntry& other : trial_.entries) {
           if (other.candidate.address != to || !alike(each.role, other.role)) continue;
-          // Seen at both a block would end twice, and at one of them not always.
+          // If both were hooked, a block would be freed twice; with only one of them, frees would be missed.
           if (is_release(each.role) || is_resize(each.role))
             return fail(ErrorKind::kUnsupported,
                         fmt::format("two of its functions behave as {}, and one goes on into the other",
@@ -185,7 +186,7 @@ class TrialOfEntries {
   Copies copies_;
   std::optional<ElfAddress> malloc_;
   std::optional<Release> release_;
-  std::vector<const Candidate*> allocating_;  // in a way that is not known
+  std::vector<const Candidate*> allocating_;  // in an unknown way
   EntryTrial trial_;
 };
 

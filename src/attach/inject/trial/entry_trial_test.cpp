@@ -29,7 +29,7 @@ std::multimap<std::uint64_t, std::string> names_of(const elf::ElfFile& file) {
   return found;
 }
 
-// Names of functions that do what the role says.
+// Names of functions with this role.
 std::set<std::string> jemalloc_names_for(Role role) {
   switch (role) {
     case Role::kFree:
@@ -49,7 +49,7 @@ std::set<std::string> jemalloc_names_for(Role role) {
   }
 }
 
-// The entries that were found in the stripped program, held against the names of its twin.
+// Compares the entries found in the stripped program with the names in its unstripped twin.
 void expect_entries(const std::string& twin_path, const std::string& path,
                     const std::vector<std::string>& at_least, std::string_view prefix = {}) {
   SCOPED_TRACE(path);
@@ -85,7 +85,7 @@ void expect_entries(const std::string& form, const std::vector<std::string>& at_
 const std::vector<std::string> kCalled = {"malloc", "calloc",         "realloc",
                                           "free",   "posix_memalign", "aligned_alloc"};
 
-TEST(EntryTrial, OfAProgramThatALoaderStarts) {
+TEST(EntryTrial, OfADynamicProgram) {
   expect_entries("pie", kCalled);
   expect_entries("fixed", kCalled);
 }
@@ -95,7 +95,7 @@ TEST(EntryTrial, OfAStaticProgram) {
   expect_entries("static", kCalled);
 }
 
-TEST(EntryTrial, OfAProgramThatFreesThroughATableOfPointersOnly) {
+TEST(EntryTrial, OfAProgramThatOnlyFreesThroughATableOfPointers) {
   expect_entries("table_static_pie", kCalled);
   expect_entries("table_static", kCalled);
 }
@@ -105,14 +105,14 @@ TEST(EntryTrial, OfAProgramInCpp) {
   expect_entries("cpp_static_pie", {"malloc", "realloc", "free", "_Znwm"});
 }
 
-// A large program from elsewhere, and a stripped copy of it, both named in the environment.
+// A large external program and a stripped copy of it, both named in the environment.
 TEST(EntryTrial, OfALargeRustProgram) {
   const char *twin = std::getenv("FATHOM_TWIN"), *stripped = std::getenv("FATHOM_STRIPPED");
   if (twin == nullptr || stripped == nullptr) GTEST_SKIP() << "FATHOM_TWIN and FATHOM_STRIPPED name none";
   expect_entries(twin, stripped, {"malloc", "calloc", "realloc", "mallocx", "rallocx", "sdallocx"}, "_rjem_");
 }
 #else
-TEST(EntryTrial, OfAProgramThatALoaderStarts) {
+TEST(EntryTrial, OfADynamicProgram) {
   GTEST_SKIP() << "needs libjemalloc_pic.a of libjemalloc-dev, which is not installed";
 }
 #endif

@@ -17,7 +17,7 @@ using allocators::nameless::JemallocEntries;
 constexpr std::uint64_t kLimit = 16 << 20;  // bytes of all files
 constexpr std::size_t kLargestFile = 1 << 20;
 
-// Where an address is not of the file, something else wrote it.
+// If an address is not in the file, another program wrote this entry.
 bool is_of(const elf::ElfFile& file, const std::vector<allocators::nameless::Candidate>& candidates) {
   return std::ranges::all_of(
       candidates, [&](const auto& each) { return file.bytes_at(each.address, each.size).has_value(); });

@@ -1,6 +1,7 @@
-// What the search through a file's code found, kept between recordings: the second start on a large program does not search
-// again. Under the module's identity, and believed only if every byte of the file is the same, as a stripped file has the build id of
-// its twin, and only by the same build of fathom, whose rules found it.
+// Caches the result of the search through a file's code between recordings: the second start for a large
+// program does not search again. Stored under the module's identity, and only used if every byte of the file
+// is the same, because a stripped file has the build id of its unstripped twin, and only by the same build of
+// fathom, because its rules found it.
 #pragma once
 
 #include <memory>
@@ -20,7 +21,7 @@ namespace fathom::inject {
 
 class FindingCache {
  public:
-  // `folder` as CacheFolder has it; `allocator`: which one was looked for, "jemalloc". `file` outlives it.
+  // `folder` as in CacheFolder; `allocator`: which one was searched for, "jemalloc". `file` outlives it.
   FindingCache(const std::string& folder, const elf::ElfFile& file, std::string_view allocator);
 
   std::optional<allocators::nameless::Findings> load();
@@ -34,15 +35,15 @@ class FindingCache {
   std::string allocator_, name_, stamp_;
 };
 
-// As find_jemalloc_entries() has it.
+// Like find_jemalloc_entries().
 Result<allocators::nameless::JemallocEntries> find_or_recall_jemalloc(const elf::ElfFile& file,
                                                                       FindingCache& cache);
 
-// The code of a library, of which only what was not asked before is searched.
+// The code of a library; only searches for what the cache does not contain.
 class RecalledCode : public allocators::nameless::LibraryCode {
  public:
   using Search = Result<std::unique_ptr<allocators::nameless::LibraryCode>> (*)(const elf::ElfFile& file);
-  // As `search` has it. `file` and `cache` outlive it.
+  // Like `search`. `file` and `cache` outlive it.
   static Result<RecalledCode> find(const elf::ElfFile& file, Search search, FindingCache& cache);
 
   std::vector<allocators::nameless::Candidate> candidates() override { return findings_.candidates; }
@@ -56,7 +57,7 @@ class RecalledCode : public allocators::nameless::LibraryCode {
   Search search_;
   FindingCache& cache_;
   allocators::nameless::LibraryFindings findings_;
-  std::unique_ptr<allocators::nameless::LibraryCode> code_;  // null: not searched by now
+  std::unique_ptr<allocators::nameless::LibraryCode> code_;  // null: not searched yet
 };
 
 }  // namespace fathom::inject

@@ -29,7 +29,7 @@ class FindingCacheTest : public ::testing::Test {
   }
   ~FindingCacheTest() override { fs::remove_all(root_); }
 
-  // A library with one function, which is where the file begins, and counts how often it was searched for.
+  // A library with one function at the beginning of the file; counts how often it was searched for.
   class Code : public LibraryCode {
    public:
     explicit Code(ElfAddress entry) : entry_(entry) {}
@@ -51,7 +51,7 @@ class FindingCacheTest : public ::testing::Test {
     ++searches_;
     return fail(ErrorKind::kUnsupported, "there is nothing to be known");
   }
-  // As a recording does it: the candidates, and then the ways to those of them that turned out to be doors.
+  // As in a recording: first the candidates, then the paths to those that turned out to be entry points.
   void find(const elf::ElfFile& file, std::vector<ElfAddress> doors) {
     FindingCache cache(folder_, file, "mimalloc");
     auto code = RecalledCode::find(file, search, cache);
@@ -83,7 +83,7 @@ TEST_F(FindingCacheTest, AFileIsSearchedOnce) {
   EXPECT_EQ(searches_, 1);
 }
 
-TEST_F(FindingCacheTest, OtherDoorsAreOtherWays) {
+TEST_F(FindingCacheTest, OtherEntryPointsHaveOtherPaths) {
   const auto file = elf::ModuleFile::open("/proc/self/exe");
   ASSERT_TRUE(file);
   const ElfAddress entry = file->elf().entry();
@@ -92,7 +92,7 @@ TEST_F(FindingCacheTest, OtherDoorsAreOtherWays) {
   EXPECT_EQ(searches_, 2);
 }
 
-TEST_F(FindingCacheTest, ARefusalIsKeptToo) {
+TEST_F(FindingCacheTest, ARejectionIsCachedToo) {
   const auto file = elf::ModuleFile::open("/proc/self/exe");
   ASSERT_TRUE(file);
   for (int i = 0; i < 2; ++i) {
@@ -105,8 +105,8 @@ TEST_F(FindingCacheTest, ARefusalIsKeptToo) {
   EXPECT_EQ(searches_, 1);
 }
 
-// A stripped copy has the build id of its twin.
-TEST_F(FindingCacheTest, AFileOfTheSameIdentityWithOneOtherByteIsSearched) {
+// A stripped copy has the build id of its unstripped twin.
+TEST_F(FindingCacheTest, AFileWithTheSameIdentityButOneOtherByteIsSearched) {
   const auto file = elf::ModuleFile::open("/proc/self/exe");
   ASSERT_TRUE(file);
   const auto bytes = file->elf().bytes();
@@ -123,7 +123,7 @@ TEST_F(FindingCacheTest, AFileOfTheSameIdentityWithOneOtherByteIsSearched) {
   EXPECT_EQ(searches_, 2);
 }
 
-TEST_F(FindingCacheTest, WhatIsDamagedIsIgnoredAndWrittenAnew) {
+TEST_F(FindingCacheTest, DamagedCacheFilesAreIgnoredAndReplaced) {
   const auto file = elf::ModuleFile::open("/proc/self/exe");
   ASSERT_TRUE(file);
   const std::vector<ElfAddress> doors{file->elf().entry()};
@@ -137,7 +137,7 @@ TEST_F(FindingCacheTest, WhatIsDamagedIsIgnoredAndWrittenAnew) {
   EXPECT_EQ(searches_, 2);
 }
 
-TEST_F(FindingCacheTest, WithoutAFolderEachTimeIsTheFirst) {
+TEST_F(FindingCacheTest, WithoutAFolderEverySearchIsNew) {
   const auto file = elf::ModuleFile::open("/proc/self/exe");
   ASSERT_TRUE(file);
   folder_.clear();

@@ -43,13 +43,14 @@ class Looks {
     const Verdict& verdict = first->verdict;
     if (verdict.kind == Verdict::Kind::kQuiet)
       return fail(ErrorKind::kUnsupported, fmt::format("{}: {}", describe(*first), kRemedy));
-    // Blocks that something else moves explain some of these; a label that is wrong is not to be told from that.
+    // Blocks that another function moved explain some of these; a wrong label cannot be distinguished from
+    // that.
     const bool tells_size = entries_[*choice->frees].role == Role::kSdallocx;
     if (tells_size && verdict.equal_sizes < verdict.known_frees - verdict.known_frees / 10)
       return fail(ErrorKind::kUnsupported,
                   fmt::format("too many blocks are freed with another size: {}", describe(*first)));
     std::string text = describe(*first);
-    // Whatever else gives, with what else resizes.
+    // Every other function that allocates, together with another one that resizes.
     for (std::size_t each = 0; each < entries_.size(); ++each) {
       if (!gives_blocks(entries_[each].role) || met_[each]) continue;
       if (auto other = look({each, std::nullopt, next_resizing()}, kOtherLook); !other)
@@ -73,7 +74,7 @@ class Looks {
     for (std::size_t i = 0; i < met_.size(); ++i) met_[i] = met_[i] || seen->met[i];
     return seen;
   }
-  // Each of those that were not met once.
+  // Each of those that were not called yet.
   std::optional<std::size_t> next_resizing() {
     for (std::size_t i = 0; i < entries_.size(); ++i)
       if (resizes_blocks(entries_[i].role) && !met_[i] && !asked_[i]) {
@@ -83,8 +84,9 @@ class Looks {
     return std::nullopt;
   }
 
-  // The four functions of Rust say of each other what they hand on to: what one of them hands on to was met, and so its label, which
-  // follows from the others, stands. What resizes has another way beside it in the same function.
+  // The four functions of Rust show which functions they call: a function that one of them calls was reached,
+  // so its label, which follows from the others, is confirmed. The resizing function has another path in the
+  // same function.
   Result<> check_unmet(std::string& text) const {
     std::string names;
     const auto is_met = [&](bool (*does)(Role)) {

@@ -1,4 +1,4 @@
-// Labels are complete or not, and what is seen at work stands for a trial or does not.
+// Whether labels are complete, and whether watching the process can replace a trial.
 #include "attach/inject/trial/labelled_entries.h"
 
 #include <gmock/gmock.h>
@@ -25,7 +25,7 @@ JemallocEntries entries_of_rust() {
   return found;
 }
 
-TEST(LabelledEntries, AreThoseThatTheProgramUses) {
+TEST(LabelledEntries, AreTheOnesThatTheProgramUses) {
   const auto trial = labelled_entries(entries_of_rust());
   ASSERT_TRUE(trial) << trial.error().message;
   ASSERT_EQ(trial->entries.size(), 4u);
@@ -34,7 +34,7 @@ TEST(LabelledEntries, AreThoseThatTheProgramUses) {
   EXPECT_EQ(trial->copies, 0u);
 }
 
-TEST(LabelledEntries, AreNotEnoughWhereTheProgramUsesOthers) {
+TEST(LabelledEntries, AreNotEnoughIfTheProgramUsesOthers) {
   auto found = entries_of_rust();
   found.candidates[4].from_program = 1;
   EXPECT_THAT(labelled_entries(found).error().message, HasSubstr("what 1 of the functions"));

@@ -5,10 +5,10 @@ namespace {
 
 using allocators::nameless::Role;
 
-// Small pages have up to 585 blocks of 112 bytes, and give 36 at a time before they look for what was freed.
+// Small pages have up to 585 blocks of 112 bytes, and allocate 36 at a time before they look for freed ones.
 constexpr int kMostUntilBack = 700, kMostAtALook = 120;
 constexpr std::uint64_t kSizes[] = {100, 2000, 20000};
-constexpr std::uint64_t kHuge = std::uint64_t{1} << 33;  // its square is no size
+constexpr std::uint64_t kHuge = std::uint64_t{1} << 33;  // its square is not a valid size
 
 bool comes_back(Bench& bench, std::uint64_t block, std::uint64_t size, int most = kMostUntilBack) {
   for (int i = 0; i < most && !bench.is_gone(); ++i)
@@ -23,14 +23,14 @@ bool frees_in_any_order(Bench& bench, ElfAddress function, std::uint64_t size, s
 }
 bool is_library_free(Bench& bench, ElfAddress function) {
   for (const std::uint64_t size : kSizes)
-    // With its own size as the second argument realloc keeps the block; with one that nobody has it keeps it, too.
+    // If the second argument is its own size, realloc keeps the block; with an invalid size it keeps it, too.
     if (!frees_in_any_order(bench, function, size, kJunk, kJunk) ||
         !frees_in_any_order(bench, function, size, size, 1))
       return false;
   return true;
 }
 
-// Gives a block that was filled and freed, by arguments that make up its size.
+// Allocates a block that was filled and freed before, with arguments that make up its size.
 template <class Ask>
 std::optional<std::uint64_t> gives_again(Bench& bench, std::uint64_t size, const Ask& ask) {
   const std::uint64_t block = bench.block(size);
@@ -45,7 +45,7 @@ std::optional<std::uint64_t> gives_again(Bench& bench, std::uint64_t size, const
 bool is_of_counts(Bench& bench, ElfAddress function, bool zeroed) {
   for (const std::uint64_t size : kSizes) {
     const auto block = gives_again(bench, size, [&] { return bench.call(function, size / 50, 50, 1); });
-    // Where a block has lain in a list, words of it are the library's.
+    // While a block was in a free list, the library used some of its words.
     if (!block || (zeroed ? !bench.is_filled(*block, size, 0) : bench.is_filled(*block + 16, size - 16, 0)))
       return false;
   }
@@ -74,7 +74,7 @@ bool aligns_zeros(Bench& bench, ElfAddress function) {
   }
   return aligns(bench, function);
 }
-// operator new calls its handler, and ends the program where there is none.
+// operator new calls its handler, and ends the program if there is none.
 bool refuses(Bench& bench, ElfAddress function) {
   return bench.call(function, std::uint64_t{1} << 63, 64, 0) == 0u && bench.call(function, 100, 24, 0) == 0u;
 }
@@ -87,12 +87,12 @@ bool is_zalloc_aligned(Bench& bench, ElfAddress function) {
 bool is_new_aligned(Bench& bench, ElfAddress function) {
   return aligns(bench, function) && !bench.call(function, std::uint64_t{1} << 63, 64, 0);
 }
-// tcmalloc does not ask whether an alignment is one, so what takes an alignment before the size is told from what takes it behind
-// by the size that a block has: with one for the other it is smaller.
+// tcmalloc does not check that an alignment is valid, so the size of the block shows whether the alignment
+// comes before or after the size: if they are exchanged, the block is smaller.
 constexpr std::uint64_t kOneClass = 5120;
 template <class Ask>
 bool gives_of_that_class(Bench& bench, const Ask& ask) {
-  // Beside one that lives: pages without any would be those of another class next.
+  // Next to a live block: empty pages would be given to another class.
   std::uint64_t block = bench.block(kOneClass), before = 0;
   for (int i = 0; i < 40 && block != before + kOneClass; ++i) {
     before = block;
@@ -127,7 +127,7 @@ bool is_tcmalloc_aligned_alloc(Bench& bench, ElfAddress function) {
   return gives_of_that_class(bench, [&] { return bench.call(function, 64, kOneClass); }) &&
          bench.call(function, 64, std::uint64_t{1} << 63) == 0u;
 }
-// What another allocator gave is not taken back.
+// A block from another allocator is not taken back.
 bool is_own_aligned_alloc(Bench& bench, ElfAddress function) {
   const auto block = bench.call(function, 64, 128);
   return block && *block != 0 && bench.release(*block, 128) && comes_back(bench, *block, 128) &&
@@ -155,7 +155,7 @@ bool is_own_posix_memalign(Bench& bench, ElfAddress function) {
   return false;
 }
 
-// Moves what is in the block, and frees that one. An alignment of 1 is none, a count of 1 neither.
+// Copies the content of the block, and frees it. An alignment of 1 is invalid, and so is a count of 1.
 bool moves(Bench& bench, ElfAddress function, std::uint64_t size, std::uint64_t third) {
   const std::uint64_t old = bench.block(100);
   if (old == 0 || !bench.fill(old, 100, 0x33)) return false;
@@ -168,7 +168,7 @@ bool takes_none(Bench& bench, ElfAddress function, std::uint64_t size, std::uint
   const auto fresh = bench.call(function, 0, size, third);
   return fresh && *fresh != 0 && bench.is_heap(*fresh);
 }
-// 1000 is no alignment: the block stays where it is, or is refused one.
+// 1000 is not a valid alignment: the block stays where it is, or the call fails.
 bool keeps(Bench& bench, ElfAddress function) {
   const std::uint64_t old = bench.block(100);
   const auto kept = bench.call(function, old, 100, 1000);
@@ -177,7 +177,8 @@ bool keeps(Bench& bench, ElfAddress function) {
 bool is_library_realloc(Bench& bench, ElfAddress function) {
   return moves(bench, function, 5000, 1) && takes_none(bench, function, 100, 1) && keeps(bench, function);
 }
-// Before the next whole multiple of the alignment by as much as the block was behind one: the offset that it is aligned at.
+// Before the next multiple of the alignment by as much as the block was after one: the offset of its
+// alignment.
 bool is_realloc_aligned(Bench& bench, ElfAddress function) {
   constexpr std::uint64_t kAlignment = 16384;
   for (int i = 0; i < 4; ++i) {
@@ -227,7 +228,7 @@ Kind look_at_giver(Bench& bench, ElfAddress function) {
   return block && *block != 0 && *block % 16 == 0 && bench.is_heap(*block) ? Kind::kAllocates : Kind::kNone;
 }
 
-// The second argument keeps the block as large as it is, for what resizes it.
+// The second argument keeps the block's size, for functions that resize it.
 Kind look_at_taker(Bench& bench, ElfAddress function) {
   const std::uint64_t block = bench.block(100);
   if (block == 0 || !bench.fill(block, 100, 0x77)) return Kind::kGone;

@@ -75,7 +75,7 @@ class TrialOfLibrary {
       tried_[each.address].role = *refuses ? Role::kMalloc : Role::kNew;
       if (*refuses && !malloc_) malloc_ = each.address;
     }
-    // Programs in Rust have no other than that with an alignment.
+    // Programs in Rust only have the malloc with an alignment.
     for (auto at = tried_.begin(); !malloc_ && at != tried_.end(); ++at) {
       if (at->second.kind != Kind::kAllocates || at->second.role != Role::kUnknown) continue;
       const auto aligned = ask(allocates_aligned, at->first);
@@ -131,7 +131,7 @@ class TrialOfLibrary {
     }
     for (const auto& [address, tried] : tried_)
       if (tried.role == Role::kMalloc) result_.malloc = address;
-    // By it the others were known.
+    // All others were identified with its help.
     if (tried_.at(*malloc_).role == Role::kUnknown)
       return fail(ErrorKind::kUnsupported, "none of its functions behaves as malloc");
     return {};
@@ -159,7 +159,7 @@ class TrialOfLibrary {
     result_.own_code = std::move(ways->own_code);
     return {};
   }
-  // What the program calls and is no door: it must leave blocks alone.
+  // A function that the program calls and that is not an entry point: it must leave blocks alone.
   Result<> check_other(ElfAddress address) {
     auto [at, is_new] = tried_.try_emplace(address);
     Tried& tried = at->second;

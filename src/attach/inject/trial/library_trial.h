@@ -1,5 +1,5 @@
-// What the functions of a mimalloc or tcmalloc without names do, by calling them in private copies of the program, and whether they
-// are all by which the program comes to it.
+// Finds out what the functions of a mimalloc or tcmalloc without names do, by calling them in private copies
+// of the program, and whether they are the only ones through which the program reaches it.
 #pragma once
 
 #include <cstddef>
@@ -18,12 +18,13 @@ namespace fathom::inject {
 struct LibraryTrial {
   EntryTrial trial;
   std::size_t candidates = 0;
-  std::vector<allocators::CodeRange> own_code;       // of the library, ascending and apart
-  std::optional<ElfAddress> malloc, malloc_aligned;  // whether the program comes to them or not
+  std::vector<allocators::CodeRange> own_code;       // of the library, ascending, without overlap
+  std::optional<ElfAddress> malloc, malloc_aligned;  // whether the program calls them or not
 };
 
-// As try_entries() has it; `questions` as library_questions.h has them for that library. kUnsupported in any doubt: also where the
-// program calls something else of the library that does not come back, or does to blocks what is not known.
+// Like try_entries(); `questions`: those of library_questions.h for that library. kUnsupported in any doubt:
+// also if the program calls another function of the library that does not return, or does unknown things to
+// blocks.
 Result<LibraryTrial> try_library(int fd, const elf::ElfFile& file, allocators::nameless::LibraryCode& code,
                                  std::span<const Question> questions, int like);
 

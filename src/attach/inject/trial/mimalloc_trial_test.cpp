@@ -25,7 +25,7 @@ namespace {
 using allocators::nameless::MimallocCode;
 using allocators::nameless::Role;
 
-// Names of functions that do what the role says.
+// Names of functions with this role.
 std::set<std::string> names_for(Role role) {
   switch (role) {
     case Role::kMalloc:
@@ -91,7 +91,7 @@ std::vector<std::string> called_by(const std::string& form) {
   return {"malloc", "calloc", "realloc", "free"};
 }
 
-// Every build: the compilers at each level, in each form that a program has.
+// Every build: the compilers at each optimization level, in each form of program.
 void expect_all(std::string_view begin) {
   std::istringstream forms(MIMALLOC_FORMS);
   int count = 0;
@@ -104,24 +104,24 @@ void expect_all(std::string_view begin) {
   if (count == 0)
     GTEST_SKIP() << "needs " << (begin == "rust" ? "rustc" : "clang") << ", which is not installed";
 }
-TEST(MimallocTrial, OfProgramsThatCallItByItsOwnNamesMadeByGcc) {
+TEST(MimallocTrial, OfProgramsThatCallItByItsOwnNamesBuiltByGcc) {
   expect_all("own_gcc");
 }
-TEST(MimallocTrial, OfProgramsThatCallItByItsOwnNamesMadeByClang) {
+TEST(MimallocTrial, OfProgramsThatCallItByItsOwnNamesBuiltByClang) {
   expect_all("own_clang");
 }
-TEST(MimallocTrial, OfProgramsWhoseMallocItIsMadeByGcc) {
+TEST(MimallocTrial, OfProgramsThatCallItAsMallocBuiltByGcc) {
   expect_all("all_gcc");
 }
-TEST(MimallocTrial, OfProgramsWhoseMallocItIsMadeByClang) {
+TEST(MimallocTrial, OfProgramsThatCallItAsMallocBuiltByClang) {
   expect_all("all_clang");
 }
 TEST(MimallocTrial, OfProgramsInRust) {
   expect_all("rust");
 }
 
-// mi_heap_realloc frees what nobody would see.
-TEST(MimallocTrial, AProgramThatCallsWhatTakesAHeapIsRefused) {
+// mi_heap_realloc frees blocks that no hook would see.
+TEST(MimallocTrial, AProgramThatCallsFunctionsWithAHeapArgumentIsRejected) {
   FATHOM_NEEDS_NAMESPACES();
   const auto found = trial_of(USES_MIMALLOC "own_gcc_O2_heaps_stripped");
   ASSERT_FALSE(found);
@@ -129,24 +129,25 @@ TEST(MimallocTrial, AProgramThatCallsWhatTakesAHeapIsRefused) {
   EXPECT_THAT(found.error().message, testing::HasSubstr("the program calls a function of it"));
 }
 
-TEST(MimallocTrial, AProgramThatItWasCompiledTogetherWithIsRefused) {
+TEST(MimallocTrial, AProgramThatInlinedItIsRejected) {
   FATHOM_NEEDS_NAMESPACES();
   const auto found = trial_of(USES_MIMALLOC "mixed_stripped");
   ASSERT_FALSE(found);
   EXPECT_EQ(found.error().kind, ErrorKind::kUnsupported);
-  // Which of both is met first differs by the compiler.
+  // Which of the two is found first depends on the compiler.
   EXPECT_THAT(found.error().message,
               testing::AnyOf(testing::HasSubstr("the program calls a function of it"),
                              testing::HasSubstr("its code is mixed with the program's")));
 }
 #else
-TEST(MimallocTrial, OfProgramsThatCallItByItsOwnNamesMadeByGcc) {
+TEST(MimallocTrial, OfProgramsThatCallItByItsOwnNamesBuiltByGcc) {
   GTEST_SKIP() << "needs the source of mimalloc, which is not unpacked";
 }
 #endif
 
-// A program from elsewhere, and a stripped copy of it, both named in the environment, and what it calls.
-TEST(MimallocTrial, OfAProgramFromElsewhere) {
+// An external program and a stripped copy of it, both named in the environment, and the functions that it
+// calls.
+TEST(MimallocTrial, OfAnExternalProgram) {
   const char *twin = std::getenv("FATHOM_MIMALLOC_TWIN"), *stripped = std::getenv("FATHOM_MIMALLOC_STRIPPED");
   if (twin == nullptr || stripped == nullptr)
     GTEST_SKIP() << "FATHOM_MIMALLOC_TWIN and FATHOM_MIMALLOC_STRIPPED name none";

@@ -70,7 +70,7 @@ tracer_shape shape_of(Role role) {
   return TRACER_MALLOC;
 }
 
-// What names are left must not say otherwise, but where they are those of another allocator.
+// Remaining names must not contradict, unless they belong to another allocator.
 Result<> check_names(const elf::ElfFile& file, const EntryTrial& trial, const std::set<ElfAddress>& others) {
   for (const TriedEntry& each : trial.entries)
     if (others.contains(each.candidate.address))
@@ -97,7 +97,7 @@ Result<> check_names(const elf::ElfFile& file, const EntryTrial& trial, const st
   return {};
 }
 
-// The code of the entries must be the file's: somebody else's hooks would be taken for it.
+// The code of the entries must equal the file's: another tool's hooks would be mistaken for it.
 Result<> check_code(const NamelessProgram& program, const elf::ElfFile& file, const EntryTrial& trial,
                     const RemoteMemory& memory) {
   for (const TriedEntry& each : trial.entries) {
@@ -113,7 +113,7 @@ Result<> check_code(const NamelessProgram& program, const elf::ElfFile& file, co
   return {};
 }
 
-// The tables are filled when the library begins, and are zeros till then.
+// The library fills the tables when it starts; until then they are zeros.
 Result<> check_tables(const NamelessProgram& program, const JemallocEntries& found,
                       const RemoteMemory& memory, bool& tables_agree) {
   bool empty = true;
@@ -131,7 +131,8 @@ Result<> check_tables(const NamelessProgram& program, const JemallocEntries& fou
   return {};
 }
 
-// What the names began with: it names the link that it reads settings from after it, as "/etc/_rjem_malloc.conf".
+// The prefix of its names: it is also in the name of the link with its settings, as in
+// "/etc/_rjem_malloc.conf".
 std::string prefix_of(const elf::ElfFile& file) {
   constexpr std::string_view kBegin("\0/etc/", 6), kEnd("malloc.conf\0", 12);
   constexpr std::size_t kLongest = 32;
@@ -180,7 +181,7 @@ std::string unknown_of(const EntryTrial& trial) {
                            trial.unknown);
 }
 
-// Named as in a program that was not stripped.
+// Named as in an unstripped program.
 void add_functions(const EntryTrial& trial, std::optional<ElfAddress> malloc,
                    std::optional<ElfAddress> malloc_aligned, allocators::Allocator& allocator) {
   for (const TriedEntry& each : trial.entries) {
@@ -255,7 +256,7 @@ Result<NamelessAllocator> find_jemalloc(const NamelessProgram& program, const el
   return result;
 }
 
-// Of mimalloc and tcmalloc. `prefix`: of its own names, where they are not malloc and its like.
+// For mimalloc and tcmalloc. `prefix`: of its own names, if they are not malloc and the like.
 struct Library {
   allocators::Kind kind;
   std::string label;
@@ -275,7 +276,8 @@ Result<NamelessAllocator> find_library(const NamelessProgram& program, const elf
   if (auto same = check_code(program, file, trial, *memory); !same)
     return tl::unexpected<Error>(same.error());
 
-  // What throws is served by its variant that does not: the program has it, whether it calls it or not.
+  // A throwing function is replaced by its non-throwing variant: the program contains it, whether it calls it
+  // or not.
   for (const TriedEntry& each : trial.entries)
     if ((each.role == Role::kNew && !found->malloc) ||
         (each.role == Role::kNewAligned && !found->malloc_aligned))
@@ -351,7 +353,7 @@ Result<NamelessAllocator> find_nameless_allocator(allocators::Kind kind, const N
     untried = "--no-trial forbids to try its functions in a private copy of the program";
   else if (auto allowed = check_private_copy(program.fd); !allowed)
     untried = allowed.error().message;
-  // Only the code of a jemalloc says enough for its functions to be recognised at work.
+  // Only jemalloc's code shows enough for its functions to be recognized while running.
   if (!untried.empty() && (kind != allocators::Kind::kJemalloc || !program.at_work))
     return fail(ErrorKind::kUnsupported, untried);
   switch (kind) {
@@ -369,8 +371,8 @@ std::vector<std::string> find_by_code(const NamelessProgram& program, const elf:
   if (file.section(".symtab") != nullptr) return {};
   std::vector<std::string> evidence;
   std::set<ElfAddress> sure;
-  std::map<allocators::Kind, std::string> refused;  // why
-  // Names that are left may speak against one until they are known to be another's: then it is tried again.
+  std::map<allocators::Kind, std::string> refused;  // with the reason
+  // Remaining names may contradict an allocator until they are known to be another's: then it is tried again.
   for (bool again = true; again;) {
     again = false;
     for (auto unseen = found.unseen.begin(); unseen != found.unseen.end();) {

@@ -33,8 +33,8 @@
 namespace fathom::inject {
 namespace {
 
-// A function that loops is ended by the processor time that it takes, so that a busy machine ends none that would have come
-// back. Whoever is kept waiting for longer than this has learnt nothing.
+// A function that loops is ended by its own CPU time, so a busy machine does not end one that would have
+// returned. If we wait for longer than this, there is no answer.
 constexpr std::chrono::seconds kWaitLimit{10};
 constexpr rlim_t kMostCpuSecondsOfFork = 1;
 constexpr std::uint64_t kFrameRoom = 64 << 10, kScratchRoom = 256;
@@ -43,7 +43,8 @@ void send_kill(int pid_fd) {
   (void)::syscall(SYS_pidfd_send_signal, pid_fd, SIGKILL, nullptr, 0);
 }
 
-// Where the program's own code would begin: what the first instructions name, if it is one function.
+// Where the program's own code would begin: the function that the first instructions refer to, if it is only
+// one.
 std::optional<std::uint64_t> main_of(const elf::ElfFile& file) {
   auto code = file.bytes_from(file.entry());
   std::uint64_t first = UINT64_MAX, end = 0;
@@ -55,7 +56,7 @@ std::optional<std::uint64_t> main_of(const elf::ElfFile& file) {
     if ((segment.flags & PF_X) != 0)
       executable.emplace_back(segment.address.value, segment.address.value + segment.file_size);
   }
-  // As many as are whole instructions up to the call into the C library: more is not needed.
+  // As many bytes as form whole instructions up to the call into the C library: no more are needed.
   for (std::size_t size = std::min<std::size_t>(code.size(), 64); size >= 24; --size) {
     const auto facts =
         arch::function_facts(code.first(size), file.entry().value,
@@ -83,16 +84,16 @@ Result<> check_private_copy(int file) {
   return {};
 }
 
-// What all copies of one program share: who of them is waited for, and what was heard of the others meanwhile. A thread of it
-// kills the one that is waited for for too long.
+// Shared by all copies of one program: which of them is being waited for, and the news of the others in the
+// meantime. One of its threads kills a copy that takes too long.
 class PrivateCopy::Family {
  public:
-  // How `pid` stopped or ended; nullopt: it is nobody's child.
+  // How `pid` stopped or ended; nullopt: it is not a child of this process.
   std::optional<int> wait(int pid, int pid_fd) {
     begin(pid_fd);
     while (!heard_.contains(pid)) {
       int status = 0;
-      // Of all, as the first of a namespace does not end before note was taken of the others.
+      // Waits for all of them, because the first of a namespace only ends after the others were reaped.
       const pid_t got = ::waitpid(-1, &status, __WALL | __WNOTHREAD);
       if (got >= 0)
         heard_[got] = status;
@@ -161,7 +162,7 @@ PrivateCopy::PrivateCopy(PrivateCopy&& other) noexcept
 
 PrivateCopy::~PrivateCopy() {
   if (pid_fd_.get() >= 0) send_kill(pid_fd_.get());
-  // With the first of their namespace all others end, also what a call has forked.
+  // When the first process of their namespace ends, all others end, including those that a call has forked.
   while (is_first_ && (::waitpid(-1, nullptr, __WALL | __WNOTHREAD) >= 0 || errno == EINTR)) {
   }
   while (pid_ >= 0 && ::waitpid(pid_, nullptr, __WALL) < 0 && errno == EINTR) {
@@ -182,18 +183,18 @@ Result<PrivateCopy> PrivateCopy::start(int fd, const elf::ElfFile& file, std::sp
   return copy;
 }
 
-// Blocks, since on a busy machine who asks again and again comes last.
+// Blocks, because on a busy machine a polling process comes last.
 Result<int> PrivateCopy::wait() {
   if (pid_fd_.get() < 0) return fail(ErrorKind::kUnsupported, "private copy: this kernel has no pidfd_open");
   const auto status = family_->wait(pid_, pid_fd_.get());
   if (status && WIFSTOPPED(*status)) return *status;
-  pid_ = -1;  // it is gone
+  pid_ = -1;  // it has ended
   if (was_late()) return fail(ErrorKind::kUnsupported, "private copy: no answer in time");
   return fail(ErrorKind::kUnsupported, "private copy: " + (status ? why_apart_ended(*status) : "it is gone"));
 }
 
 Result<> PrivateCopy::hold(const elf::ElfFile& file, std::span<const ElfAddress> stops) {
-  auto status = wait();  // behind exec
+  auto status = wait();  // right after exec
   if (!status) return tl::unexpected<Error>(status.error());
   if (::ptrace(PTRACE_SETOPTIONS, pid_, nullptr,
                PTRACE_O_EXITKILL | PTRACE_O_TRACEEXEC | PTRACE_O_TRACEFORK | PTRACE_O_TRACECLONE) != 0)
@@ -240,7 +241,7 @@ Result<> PrivateCopy::hold(const elf::ElfFile& file, std::span<const ElfAddress>
     if (!arch::get_registers(pid_, registers)) return system_error("private copy", errno);
     if (WSTOPSIG(*status) == SIGTRAP && before.contains(arch::pc(registers) - arch::kStopsBehindBreakpoint)) {
       if (arch::thread_pointer(registers) != 0) break;
-      // The C library has not set up what belongs to the thread: it goes on to the next of them.
+      // The C library has not set up the thread's data yet: continues to the next stop.
       const std::uint64_t at = arch::pc(registers) - arch::kStopsBehindBreakpoint;
       if (auto done = memory_->put(ProcessAddress{at}, before.at(at)); !done) return done;
       before.erase(at);
@@ -256,7 +257,7 @@ Result<> PrivateCopy::hold(const elf::ElfFile& file, std::span<const ElfAddress>
   }
   for (const auto& [address, bytes] : before)
     if (auto done = memory_->put(ProcessAddress{address}, bytes); !done) return done;
-  // Functions return to a breakpoint where the program began: that code is not needed any more.
+  // Functions return to a breakpoint at the program's entry: that code is no longer needed.
   return_to_ = {entry};
   if (auto done = memory_->put(return_to_, arch::kBreakpoint); !done) return done;
   system_call_ = {entry + 16};
@@ -274,7 +275,8 @@ Result<PrivateCopy> PrivateCopy::fork() {
   arch::UserRegisters registers{};
   if (pid_ < 0 || !arch::get_registers(pid_, registers))
     return fail(ErrorKind::kUnsupported, "private copy: it is gone");
-  arch::prepare_call(registers, system_call_.value, stack_.value, SYS_clone, {0});  // its end is no signal
+  // Its exit sends no signal.
+  arch::prepare_call(registers, system_call_.value, stack_.value, SYS_clone, {0});
   if (!arch::set_registers(pid_, registers) || ::ptrace(PTRACE_CONT, pid_, nullptr, 0L) != 0)
     return system_error("private copy", errno);
   auto status = wait();
@@ -288,11 +290,11 @@ Result<PrivateCopy> PrivateCopy::fork() {
   copy.return_to_ = return_to_, copy.system_call_ = system_call_;
   copy.scratch_ = scratch_, copy.stack_ = stack_;
   if (::ptrace(PTRACE_CONT, pid_, nullptr, 0L) != 0) return system_error("private copy", errno);
-  status = wait();  // the breakpoint behind the call
+  status = wait();  // the breakpoint after the call
   if (!status) return tl::unexpected<Error>(status.error());
   status = copy.wait();
   if (!status) return tl::unexpected<Error>(status.error());
-  // Its own time begins at zero.
+  // Its own CPU time starts at zero.
   const rlimit most{kMostCpuSecondsOfFork, kMostCpuSecondsOfFork + 1};
   if (::prlimit(copy.pid_, RLIMIT_CPU, &most, nullptr) != 0) return system_error("private copy", errno);
   auto memory = RemoteMemory::open(copy.pid_);

@@ -1,11 +1,11 @@
-// A process of our own of a given file, held before its first own instruction, in which functions are called one after the
-// other. Nobody else sees it: namespaces of its own, a seccomp filter, no environment, /dev/null for input and output, the
-// rights of the process that it is like, 8 s of processor time and 4 GiB of addresses at most. It is killed with the object,
-// and by the kernel if we die.
+// A private process that runs a given file, stopped before the program's first own instruction, in which
+// fathom calls functions one after the other. It is isolated: its own namespaces, a seccomp filter, no
+// environment, /dev/null for input and output, the rights of the original process, at most 8 s of CPU time
+// and 4 GiB of addresses. It is killed with the object, and by the kernel if fathom dies.
 //
-// Dynamic programs are held where the loader hands over, so that of their libraries the constructors have run, and of
-// themselves nothing. In a static program nothing is set up there; it is held when it comes to its allocator, or to
-// `main`, whichever is first, and its own constructors may have run till then.
+// Dynamic programs are stopped when the loader hands over: the constructors of their libraries have run, but
+// nothing of the program itself. In a static program nothing is set up at that point; it is stopped when it
+// reaches its allocator or `main`, whichever is first, and its own constructors may have run by then.
 #pragma once
 
 #include <array>
@@ -23,41 +23,43 @@
 
 namespace fathom::inject {
 
-// Whether the file may be started so at all: no set-uid, no set-gid, no capabilities of its own.
+// Whether the file may be started like this: no set-uid, no set-gid, no capabilities of its own.
 Result<> check_private_copy(int file);
 
 class PrivateCopy {
  public:
-  // `fd` is open for reading, `file` its contents. `stops`: where a static program may be held, ELF addresses. `like`: a
-  // process whose files it shall see, for libraries; 0: ours. Only to be used within in_tracing_thread(), all of it.
+  // `fd` is open for reading, `file` is its content. `stops`: where a static program may be stopped, ELF
+  // addresses. `like`: a process whose files it shall see, for libraries; 0: ours. Use it only within
+  // in_tracing_thread().
   static Result<PrivateCopy> start(int fd, const elf::ElfFile& file, std::span<const ElfAddress> stops,
                                    int like);
   PrivateCopy(PrivateCopy&& other) noexcept;
   PrivateCopy& operator=(PrivateCopy&&) = delete;
   ~PrivateCopy();
 
-  // Another one just like it is now: what is done to that does not reach this one. Much cheaper than to start one.
+  // An identical copy of the current state: changes to it do not affect this one. Much cheaper than starting
+  // one.
   Result<PrivateCopy> fork();
 
-  // What the function returned; nullopt: it did not within 1 s of processor time, or not to there, or it waited for somebody
-  // else, whom there is none of. The copy is of no use then.
+  // The function's return value; nullopt: it did not return within 1 s of CPU time, or returned to another
+  // place, or waited for another process, which does not exist. The copy is unusable then.
   std::optional<std::uint64_t> call(ElfAddress function, const std::array<std::uint64_t, 4>& arguments);
-  // Some room in it that calls do not touch: 256 bytes.
+  // 256 bytes in it that calls do not touch.
   ProcessAddress scratch() const { return scratch_; }
   const RemoteMemory& memory() const { return *memory_; }
   ProcessAddress at(ElfAddress address) const { return {address.value + bias_}; }
   int pid() const { return pid_; }
-  // Of this one and of all that were forked from it: one was killed as the machine gave no answer for 10 s. What was
-  // learnt since is worth nothing.
+  // For this one and all its forks: one was killed because the machine gave no answer for 10 s. All answers
+  // since are invalid.
   bool was_late() const;
 
  private:
   class Family;
-  PrivateCopy(int pid, std::shared_ptr<Family> family);  // null: it is the first of one
+  PrivateCopy(int pid, std::shared_ptr<Family> family);  // null: it is the first of its family
   Result<> hold(const elf::ElfFile& file, std::span<const ElfAddress> stops);
   Result<int> wait();
 
-  int pid_ = -1;  // -1: it is gone
+  int pid_ = -1;  // -1: it has ended
   Fd pid_fd_;
   bool is_first_ = false;
   std::uint64_t bias_ = 0;

@@ -24,7 +24,7 @@ namespace {
 
 using testing::HasSubstr;
 
-// A program of its own name, so that its processes can be told from all others.
+// A program with a name of its own, so that its processes can be distinguished from all others.
 class PrivateCopies : public testing::Test {
  protected:
   void SetUp() override {
@@ -52,7 +52,7 @@ class PrivateCopies : public testing::Test {
     ADD_FAILURE() << name;
     return {};
   }
-  // That execute the program.
+  // Processes that execute the program.
   int processes() const {
     int count = 0;
     std::error_code ignored;
@@ -73,7 +73,7 @@ class PrivateCopies : public testing::Test {
   auto name = start();       \
   if (!name) return name.error().message
 
-TEST_F(PrivateCopies, AreHeldBeforeTheProgramsFirstOwnInstruction) {
+TEST_F(PrivateCopies, AreStoppedBeforeTheProgramsFirstOwnInstruction) {
   const std::string problem = in_tracing_thread([&]() -> std::string {
     COPY_OR_RETURN(copy);
     EXPECT_EQ(copy->memory().get<int>(copy->at(of("ran"))).value_or(-1), 0);
@@ -85,7 +85,7 @@ TEST_F(PrivateCopies, AreHeldBeforeTheProgramsFirstOwnInstruction) {
   EXPECT_EQ(problem, "");
 }
 
-TEST_F(PrivateCopies, OfACopyKnowNothingOfEachOther) {
+TEST_F(PrivateCopies, OfACopyAreIndependent) {
   const std::string problem = in_tracing_thread([&]() -> std::string {
     COPY_OR_RETURN(first);
     auto one = first->fork(), other = first->fork();
@@ -98,7 +98,7 @@ TEST_F(PrivateCopies, OfACopyKnowNothingOfEachOther) {
   EXPECT_EQ(problem, "");
 }
 
-TEST_F(PrivateCopies, WhatDoesNotComeBackIsEndedAndSoIsWhatItForked) {
+TEST_F(PrivateCopies, CallsThatDoNotReturnAreKilledWithTheirChildren) {
   const std::string problem = in_tracing_thread([&]() -> std::string {
     COPY_OR_RETURN(first);
     for (const char* name : {"waits", "crashes", "loops", "forks"}) {
@@ -114,7 +114,7 @@ TEST_F(PrivateCopies, WhatDoesNotComeBackIsEndedAndSoIsWhatItForked) {
   EXPECT_EQ(problem, "");
 }
 
-TEST_F(PrivateCopies, ReachNothingOutsideOfThem) {
+TEST_F(PrivateCopies, ReachNothingOutside) {
   const std::string problem = in_tracing_thread([&]() -> std::string {
     COPY_OR_RETURN(copy);
     const std::string made = folder_ + "/made";
@@ -130,14 +130,14 @@ TEST_F(PrivateCopies, ReachNothingOutsideOfThem) {
   EXPECT_EQ(problem, "");
 }
 
-TEST_F(PrivateCopies, AreNotMadeOfProgramsWithRightsOfTheirOwn) {
+TEST_F(PrivateCopies, AreNotStartedForPrivilegedPrograms) {
   ASSERT_EQ(::chmod(path_.c_str(), 04755), 0);
   const auto copy = in_tracing_thread([&] { return start().map([](const PrivateCopy&) {}); });
   ASSERT_FALSE(copy);
   EXPECT_THAT(copy.error().message, HasSubstr("set-uid"));
 }
 
-TEST_F(PrivateCopies, DieWithWhoStartedThem) {
+TEST_F(PrivateCopies, DieWithTheProcessThatStartedThem) {
   int ready[2];
   ASSERT_EQ(::pipe(ready), 0);
   const pid_t starter = ::fork();

@@ -33,7 +33,7 @@ bool is_posix_memalign(Bench& bench, ElfAddress function) {
 }
 bool is_valloc(Bench& bench, ElfAddress function) {
   for (const std::uint64_t size : {1, 100, 5000, 20000})
-    for (int i = 0; i < 3; ++i) {  // the first block of a class lies at the start of a page anyway
+    for (int i = 0; i < 3; ++i) {  // the first block of a class is at the start of a page anyway
       const auto block = bench.call(function, size);
       if (!block || *block == 0 || *block % 4096 != 0 || !bench.is_heap(*block)) return false;
     }
@@ -44,11 +44,11 @@ namespace {
 
 using allocators::nameless::Role;
 
-// Sizes that go through the quick cache of a thread: of small classes, and of a large one.
+// Sizes that go through a thread's cache: of small classes, and of a large one.
 constexpr std::uint64_t kCachedSizes[] = {100, 2000, 20000};
 constexpr std::uint64_t kZero = 0x40;  // MALLOCX_ZERO
 
-// Freed last, given out next.
+// The most recently freed block is reused next.
 bool frees(Bench& bench, ElfAddress function, std::uint64_t size, std::uint64_t second, std::uint64_t third) {
   const std::uint64_t block = bench.block(size);
   return block != 0 && bench.fill(block, 64, 0x77) && bench.call(function, block, second, third) &&
@@ -62,7 +62,7 @@ bool is_sdallocx(Bench& bench, ElfAddress function) {
 bool is_free(Bench& bench, ElfAddress function) {
   for (const std::uint64_t size : kCachedSizes)
     if (!frees(bench, function, size, 0, kJunk)) return false;
-  // With its own size as the second argument realloc keeps the block.
+  // If the second argument is its own size, realloc keeps the block.
   return frees(bench, function, 100, 100, kJunk);
 }
 bool is_calloc(Bench& bench, ElfAddress function) {
@@ -86,7 +86,7 @@ bool is_mallocx(Bench& bench, ElfAddress function) {
   return bench.release(block, 100) && bench.call(function, 100, kZero) == block &&
          bench.is_filled(block, 100, 0);
 }
-// Moves what is in the block, and frees that one.
+// Copies the content of the block, and frees it.
 bool resizes(Bench& bench, ElfAddress function, std::uint64_t size, std::uint64_t third) {
   const std::uint64_t old = bench.block(100);
   if (old == 0 || !bench.fill(old, 100, 0x33)) return false;
@@ -109,7 +109,7 @@ bool is_rallocx(Bench& bench, ElfAddress function) {
   }
   return true;
 }
-// What only asks for a block's size answers the same, but does not make a large one smaller.
+// A function that only asks for a block's size returns the same, but does not shrink a large block.
 bool is_xallocx(Bench& bench, ElfAddress function) {
   const std::uint64_t small = bench.block(100), large = bench.block(1 << 20);
   return small != 0 && large != 0 && bench.call(function, small, 100, 0) == 112u &&
@@ -132,7 +132,7 @@ bool gives_blocks(Bench& bench, ElfAddress function, std::uint64_t second, std::
   mark = 1;
   for (const auto& [block, size] : blocks)
     if (!bench.is_filled(block, std::min<std::uint64_t>(size, 4096), mark++)) return false;
-  // Of one class side by side.
+  // Blocks of one class, next to each other.
   std::vector<std::uint64_t> row;
   for (int i = 0; i < 6; ++i) row.push_back(bench.call(function, 100, second, third).value_or(0));
   std::size_t apart = 0;

@@ -1,5 +1,5 @@
-// What is asked of a function in a private copy, to tell what it does to blocks. Each answer is an equality that nothing
-// else gives by chance; what chance could give once is asked three times.
+// Questions for a function in a private copy, to find out what it does to blocks. Each answer is an equality
+// that does not happen by chance; answers that chance could give once are asked three times.
 #pragma once
 
 #include <algorithm>
@@ -21,7 +21,7 @@ struct Release {
   bool is_sized = false;  // the second argument is the size
 };
 
-// One copy, and the functions of it that are sure by now.
+// One copy, and those of its functions that are known by now.
 class Bench {
  public:
   Bench(PrivateCopy& copy, std::optional<ElfAddress> malloc, std::optional<Release> release)
@@ -34,7 +34,7 @@ class Bench {
     gone_ = !answer;
     return answer;
   }
-  // A block, or 0. For malloc there is no second argument; where there is one, it is an alignment.
+  // A block, or 0. malloc has no second argument; if there is one, it is an alignment.
   std::uint64_t block(std::uint64_t size) { return malloc_ ? call(*malloc_, size, 8, 0).value_or(0) : 0; }
   bool release(std::uint64_t block, std::uint64_t size) {
     if (!release_) return false;
@@ -49,7 +49,7 @@ class Bench {
     return copy_.memory().read({block}, bytes) &&
            std::ranges::all_of(bytes, [&](std::byte each) { return each == std::byte{with}; });
   }
-  // In memory that is of no file and may be written to.
+  // In writable memory without a file.
   bool is_heap(std::uint64_t address) const;
   bool is_gone() const { return gone_; }
   ProcessAddress scratch() const { return copy_.scratch(); }
@@ -62,24 +62,25 @@ class Bench {
   bool gone_ = false;  // a call did not return
 };
 
-// As malloc, but for what it does with a size that nobody has.
+// Like malloc, ignoring what it does with an invalid size.
 bool allocates(Bench& bench, ElfAddress function);
-bool allocates_aligned(Bench& bench, ElfAddress function);  // with an alignment behind the size
+bool allocates_aligned(Bench& bench, ElfAddress function);  // with an alignment after the size
 bool refuses_huge(Bench& bench, ElfAddress function);
 bool is_aligned_alloc(Bench& bench, ElfAddress function);
 bool is_posix_memalign(Bench& bench, ElfAddress function);
 bool is_valloc(Bench& bench, ElfAddress function);
 
-// What a function seems to be for.
+// The apparent purpose of a function.
 enum class Kind : std::uint8_t { kNone, kFrees, kResizes, kTells, kStores, kAllocates, kGone };
 
-// One look at all of that, which most functions fail. In this order each question is a harmless one to every entry of
-// the library that has not answered yet: blocks are sizes that nobody has and alignments that are none, and numbers below
-// 256 are flags that ask for nothing but an alignment and zeros. So what does not come back is no entry.
+// One test for all kinds, which most functions fail. In this order each question is harmless to every entry
+// of the library that has not answered yet: blocks look like invalid sizes and invalid alignments, and
+// numbers below 256 are flags that only request an alignment and zeros. So a function that does not return is
+// not an entry.
 Kind look_at(Bench& bench, ElfAddress function);
 
 struct Question {
-  Kind kind;                        // of functions that it is asked of
+  Kind kind;                        // asked of functions of this kind
   allocators::nameless::Role role;  // if the answer is yes
   bool (*asks)(Bench&, ElfAddress);
 };

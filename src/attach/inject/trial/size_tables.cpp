@@ -8,7 +8,7 @@
 namespace fathom::inject {
 namespace {
 
-// Source: jemalloc's size classes: 8, multiples of 16 up to 128, then four to each doubling.
+// Source: jemalloc's size classes: 8, multiples of 16 up to 128, then four per doubling.
 std::vector<std::uint64_t> size_classes() {
   std::vector<std::uint64_t> sizes = {8};
   for (std::uint64_t size = 16; size <= 128; size += 16) sizes.push_back(size);

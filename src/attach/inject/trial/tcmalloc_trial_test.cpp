@@ -25,7 +25,7 @@ namespace {
 using allocators::nameless::Role;
 using allocators::nameless::TcmallocCode;
 
-// Names of functions that do what the role says.
+// Names of functions with this role.
 std::set<std::string> tcmalloc_names_for(Role role) {
   switch (role) {
     case Role::kMalloc:
@@ -79,7 +79,7 @@ Result<LibraryTrial> tcmalloc_trial_of(const std::string& path) {
   return try_library(fd.get(), stripped->elf(), *code, tcmalloc_questions(), 0);
 }
 
-// Every build: the compilers at each level, in each form that a program has.
+// Every build: the compilers at each optimization level, in each form of program.
 void expect_all_forms(std::string_view begin) {
   FATHOM_NEEDS_NAMESPACES();
   std::istringstream forms(TCMALLOC_FORMS);
@@ -96,28 +96,28 @@ void expect_all_forms(std::string_view begin) {
   }
   if (count == 0) GTEST_SKIP() << "needs clang, which is not installed";
 }
-TEST(TcmallocTrial, OfProgramsInCMadeByGcc) {
+TEST(TcmallocTrial, OfProgramsInCBuiltByGcc) {
   expect_all_forms("c_gcc");
 }
-TEST(TcmallocTrial, OfProgramsInCMadeByClang) {
+TEST(TcmallocTrial, OfProgramsInCBuiltByClang) {
   expect_all_forms("c_clang");
 }
-TEST(TcmallocTrial, OfProgramsInCppMadeByGcc) {
+TEST(TcmallocTrial, OfProgramsInCppBuiltByGcc) {
   expect_all_forms("cpp_gcc");
 }
-TEST(TcmallocTrial, OfProgramsInCppMadeByClang) {
+TEST(TcmallocTrial, OfProgramsInCppBuiltByClang) {
   expect_all_forms("cpp_clang");
 }
-TEST(TcmallocTrial, OfProgramsThatCallItByItsOwnNamesMadeByGcc) {
+TEST(TcmallocTrial, OfProgramsThatCallItByItsOwnNamesBuiltByGcc) {
   expect_all_forms("own_gcc");
 }
-TEST(TcmallocTrial, OfProgramsThatCallItByItsOwnNamesMadeByClang) {
+TEST(TcmallocTrial, OfProgramsThatCallItByItsOwnNamesBuiltByClang) {
   expect_all_forms("own_clang");
 }
 
-// A program from elsewhere, and a stripped copy of it, both named in the environment; and whether it is one of those here, by its
-// beginning: "own".
-TEST(TcmallocTrial, OfAProgramFromElsewhere) {
+// An external program and a stripped copy of it, both named in the environment; and whether it is one of the
+// test programs, by its beginning: "own".
+TEST(TcmallocTrial, OfAnExternalProgram) {
   const char *twin = std::getenv("FATHOM_TCMALLOC_TWIN"), *stripped = std::getenv("FATHOM_TCMALLOC_STRIPPED"),
              *form = std::getenv("FATHOM_TCMALLOC_FORM");
   if (twin == nullptr || stripped == nullptr)
@@ -127,7 +127,7 @@ TEST(TcmallocTrial, OfAProgramFromElsewhere) {
                  form != nullptr ? called_by_tcmalloc(form) : std::vector<std::string>());
 }
 #else
-TEST(TcmallocTrial, OfProgramsInCMadeByGcc) {
+TEST(TcmallocTrial, OfProgramsInCBuiltByGcc) {
   GTEST_SKIP() << "needs libtcmalloc.a of libgoogle-perftools-dev, which is not installed";
 }
 #endif

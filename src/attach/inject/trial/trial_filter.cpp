@@ -1,5 +1,5 @@
-// A list of what is allowed. Everything else is answered EPERM, and the program goes on with that as far as it can:
-// what it would do by itself does not matter here.
+// A list of allowed system calls. Any other fails with EPERM, and the program continues with that as far as
+// it can: what it would do on its own does not matter here.
 #include "attach/inject/trial/trial_filter.h"
 
 #include <fcntl.h>
@@ -21,7 +21,7 @@ namespace fathom::inject {
 namespace {
 
 constexpr int kAllowed[] = {
-    // What a dynamic loader and the start of a C library need.
+    // For a dynamic loader and the start of a C library.
     SYS_execveat, SYS_read, SYS_pread64, SYS_close, SYS_fstat, SYS_newfstatat, SYS_lseek, SYS_set_tid_address,
     SYS_set_robust_list, SYS_rseq, SYS_prlimit64, SYS_getrandom, SYS_uname, SYS_rt_sigprocmask,
     SYS_rt_sigaction, SYS_sigaltstack, SYS_getpid, SYS_gettid, SYS_getuid, SYS_geteuid, SYS_getgid,
@@ -33,12 +33,12 @@ constexpr int kAllowed[] = {
     SYS_access, SYS_readlink,
 #endif
     SYS_faccessat, SYS_readlinkat,
-    // A copy of the copy for each question: all of them end with the first, in a namespace of their own.
+    // For a fork of the copy for each question: all of them end with the first, in a namespace of their own.
     SYS_clone,
-    // What an allocator needs.
+    // For an allocator.
     SYS_mmap, SYS_munmap, SYS_mremap, SYS_mprotect, SYS_madvise, SYS_brk, SYS_getcpu, SYS_sched_getaffinity,
     SYS_sched_yield, SYS_clock_gettime,
-    // The end.
+    // To exit.
     SYS_exit, SYS_exit_group, SYS_rt_sigreturn, SYS_restart_syscall};
 
 constexpr int kWaits[] = {FUTEX_WAIT, FUTEX_WAIT_BITSET, FUTEX_LOCK_PI, FUTEX_LOCK_PI2,
@@ -63,7 +63,8 @@ bool filter_private_copy() {
     add(BPF_JMP | BPF_JEQ | BPF_K, 0, 1, static_cast<std::uint32_t>(number));
     add(BPF_RET | BPF_K, 0, 0, SECCOMP_RET_ALLOW);
   }
-  // It is alone: who waits for somebody else waits for ever, and is ended. Source: the operations of futex(2).
+  // It is alone: a call that waits for another thread would wait forever, so it is ended. Source: the
+  // operations of futex(2).
   add(BPF_JMP | BPF_JEQ | BPF_K, 0, std::size(kWaits) + 4, SYS_futex);
   add(BPF_LD | BPF_W | BPF_ABS, 0, 0, offsetof(seccomp_data, args) + sizeof(std::uint64_t));
   add(BPF_ALU | BPF_AND | BPF_K, 0, 0, FUTEX_CMD_MASK);
@@ -72,7 +73,7 @@ bool filter_private_copy() {
         static_cast<std::uint32_t>(kWaits[i]));
   add(BPF_RET | BPF_K, 0, 0, SECCOMP_RET_ALLOW);
   add(BPF_RET | BPF_K, 0, 0, SECCOMP_RET_TRAP);
-  // Files are opened for reading only.
+  // Files may be opened for reading only.
   const auto add_open = [&](int number, unsigned argument) {
     add(BPF_JMP | BPF_JEQ | BPF_K, 0, 4, static_cast<std::uint32_t>(number));
     add(BPF_LD | BPF_W | BPF_ABS, 0, 0,

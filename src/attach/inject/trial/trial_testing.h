@@ -1,4 +1,4 @@
-// Entries that were found in a stripped program, held against the names of its twin.
+// Compares the entries found in a stripped program with the names in its unstripped twin.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -14,7 +14,8 @@
 
 namespace fathom::inject {
 
-// `names_for`: of functions that do what a role says. Each entry has one of these; `at_least` are among the entries' names.
+// `names_for`: names of functions with a role. Each entry has one of these; `at_least` are among the entries'
+// names.
 inline void expect_entries(const std::string& twin_path, const Result<LibraryTrial>& found,
                            std::set<std::string> (*names_for)(allocators::nameless::Role),
                            const std::vector<std::string>& at_least) {

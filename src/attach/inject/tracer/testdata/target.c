@@ -1,15 +1,15 @@
-/* A program for the injector's tests: target MODE [THREADS]. It runs until it is told to stop or is killed.
+/* A program for the injector's tests: target MODE [THREADS]. It runs until it is asked to stop or is killed.
  *   storm    threads that allocate and free without a pause, by direct calls and through slots
- *   stale    threads that allocate until they are told that hooks are in, and once more; then they are busy in
- *            a frame that keeps what those calls left on the stack
- *   waits    threads in every kind of wait, with and without an end
- *   churn    threads born and ending all the time, beside a storm
+ *   stale    threads that allocate until hooks are in, and once more; then they stay busy in a frame that keeps
+ *            what those calls left on the stack
+ *   waits    threads in every kind of wait, with and without a timeout
+ *   churn    threads that start and end all the time, during a storm
  *   signals  a timer and queued signals, whose values are checked
  *   forks    children that allocate and exit
- *   parents  children that exit at once, beside threads in epoll_wait
- *   linger   a thread that stays inside of a hooked function
- *   sleepers threads that wait for ever
- *   swaps    a thread that puts the file named last in the place of every descriptor that is made
+ *   parents  children that exit at once, while threads are in epoll_wait
+ *   linger   a thread that stays inside a hooked function
+ *   sleepers threads that wait forever
+ *   swaps    a thread that replaces every new descriptor by the file named last
  *   idle     one thread in nanosleep */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -45,7 +45,7 @@ static uint64_t now_ns(void) {
   return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
-/* The functions that are hooked. Their last argument is passed through, to see that hooks keep arguments. */
+/* The hooked functions. They return their last argument, to check that hooks keep arguments. */
 __attribute__((noinline)) void* target_take(size_t size, uint64_t mark) {
   uint64_t* block = malloc(size < 16 ? 16 : size);
   if (block != NULL) block[0] = mark;
@@ -73,7 +73,7 @@ static void* storm(void* argument) {
   return NULL;
 }
 
-/* Below a frame of its own: deeper than what stay_busy() saves first. */
+/* In a frame of its own: deeper than the registers that stay_busy() saves first. */
 __attribute__((noinline)) static void take_and_give(uint64_t mark) {
   volatile char room[512];
   room[0] = (char)mark;
@@ -83,7 +83,7 @@ __attribute__((noinline)) static void take_and_give(uint64_t mark) {
   room[1] = room[0];
 }
 
-/* In a frame that nobody has written to: return addresses of the calls before stay in it. */
+/* In an uninitialized frame: return addresses of earlier calls stay in it. */
 __attribute__((noinline)) static void stay_busy(void) {
   volatile char room[4096];
   room[0] = 1;
@@ -234,7 +234,7 @@ static void signals(void) {
   }
 }
 
-/* Called through a slot, and not back before it is told to. */
+/* Called through a slot, and returns only on request. */
 __attribute__((noinline)) uint64_t target_linger(uint64_t mark) {
   add(&board->lingering, 1);
   while (!__atomic_load_n(&board->go_on, __ATOMIC_SEQ_CST) && !stopping()) usleep(1000);
@@ -242,7 +242,7 @@ __attribute__((noinline)) uint64_t target_linger(uint64_t mark) {
 }
 uint64_t (*volatile slot_linger)(uint64_t) = target_linger;
 
-/* What a program does that keeps a function's address, taken while a hook stands in for it. */
+/* A program that keeps a function's address, taken while a hook replaces it. */
 static uint64_t (*volatile* kept)(uint64_t);
 
 static void* linger(void* argument) {
@@ -276,7 +276,7 @@ static void forks(void) {
   }
 }
 
-/* The lowest free descriptors, which the next ones to be made get. */
+/* The lowest free descriptors, which the next new ones get. */
 static void* swaps(void* path) {
   int file = open(path, O_RDONLY);
   if (file < 0) abort();
@@ -288,8 +288,8 @@ static void* swaps(void* path) {
   return NULL;
 }
 
-/* Not by fork: that of glibc 2.41 blocks all signals, and the kernel keeps a SIGCHLD that is blocked and wakes another thread for
- * it, so a child that ends before fork returns interrupts the program's waits without any help. */
+/* Not fork: in glibc 2.41 it blocks all signals, and the kernel keeps a blocked SIGCHLD and wakes another thread for
+ * it, so a child that ends before fork returns interrupts the program's waits even without a profiler. */
 static void* parents(void* argument) {
   (void)argument;
   while (!stopping()) {
@@ -333,7 +333,7 @@ int main(int count, char** arguments) {
   }
   if (strcmp(mode, "linger") == 0) start(linger, 0);
   if (strcmp(mode, "swaps") == 0 && count > 3) start(swaps, (uint64_t)arguments[3]);
-  usleep(20000); /* so that the waiting ones wait */
+  usleep(20000); /* gives the waiting threads time to wait */
   __atomic_store_n(&board->ready, 1, __ATOMIC_SEQ_CST);
   if (strcmp(mode, "churn") == 0) churn();
   if (strcmp(mode, "signals") == 0) signals();

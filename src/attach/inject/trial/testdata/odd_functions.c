@@ -1,4 +1,4 @@
-/* Functions that do not come back, and some that do what a private copy must not. */
+/* Functions that do not return, and some that do things that a private copy must not. */
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/futex.h>
@@ -31,7 +31,7 @@ KEPT int crashes(volatile int* at) {
 KEPT int forks(void) {
   return fork() == 0 ? pause() : 7;
 }
-/* What they are answered. */
+/* The answers that they get. */
 KEPT int writes(const char* path) {
   return open(path, O_WRONLY | O_CREAT, 0600) < 0 ? errno : 0;
 }
