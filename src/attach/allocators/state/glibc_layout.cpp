@@ -6,14 +6,14 @@
 namespace fathom::allocators::glibc {
 namespace {
 
-constexpr std::uint64_t kMostData = std::uint64_t{16} << 20;  // searched of one file's data
+constexpr std::uint64_t kMostData = std::uint64_t{16} << 20;  // limit of the search in one file's data
 constexpr std::size_t kMostArenas = 4096, kMostHeaps = 1 << 16;
 
 bool is_page_multiple(std::uint64_t value) {
   return value % kPageBytes == 0;
 }
 
-// The data of a file as one buffer; what is not present is zero.
+// The data of a file as one buffer; bytes that are not present are zero.
 std::vector<std::byte> copy_data(PresentMemory& memory, const AddressRange& range) {
   std::vector<std::byte> bytes(std::min(range.size(), kMostData));
   for (const AddressRange& part : memory.present().within(range.start, range.start + bytes.size())) {
@@ -30,7 +30,7 @@ T value_at(std::span<const std::byte> bytes, std::size_t at) {
   return value;
 }
 
-// What must hold in every arena that was ever used.
+// Holds for every arena that was ever used.
 bool agrees(const ArenaRecord& arena, std::uint64_t address) {
   if (arena.mutex < 0 || arena.mutex > 2 || arena.flags < 0 || arena.flags > 3 ||
       arena.have_fast_chunks < 0 || arena.have_fast_chunks > 1)
@@ -45,7 +45,7 @@ bool agrees(const ArenaRecord& arena, std::uint64_t address) {
          arena.system_bytes < kAddressLimit && arena.next != 0 && arena.top % 8 == 0;
 }
 
-// The top chunk of one that has memory ends with a page.
+// The top chunk of an arena with memory ends at a page boundary.
 bool read_top(PresentMemory& memory, Arena& arena) {
   if (arena.record.system_bytes == 0) return true;
   const auto chunk = memory.value<std::array<std::uint64_t, 2>>(arena.record.top);
@@ -54,7 +54,7 @@ bool read_top(PresentMemory& memory, Arena& arena) {
   return arena.top_bytes <= arena.record.system_bytes && is_page_multiple(arena.record.top + arena.top_bytes);
 }
 
-// A heap begins with: its arena, the heap before it, its size and how much of that is accessible.
+// A heap begins with: its arena, the previous heap, its size and how much of that is accessible.
 struct HeapHeader {
   std::uint64_t arena, previous, size, accessible;
 };
@@ -72,12 +72,12 @@ bool find_heaps(PresentMemory& memory, const ProcessMap& map, Arena& arena, std:
     sum += header->size;
     arena.heaps.push_back({heap, heap + header->size});
     if (header->previous == 0) {
-      // The arena's record lies behind the header of its first heap, and the first chunk behind that.
+      // The arena's record is after the header of its first heap, and the first chunk is after that.
       arena.first_chunk = (arena.address + sizeof(ArenaRecord) + 15) / 16 * 16;
       if (arena.address / kHeapBytes * kHeapBytes != heap) arena.first_chunk = 0;
     }
     heap = header->previous;
-    if (sum > arena.record.system_bytes) break;  // also where the chain goes in circles
+    if (sum > arena.record.system_bytes) break;  // also stops a circular chain
   }
   std::sort(arena.heaps.begin(), arena.heaps.end(),
             [](const AddressRange& a, const AddressRange& b) { return a.start < b.start; });
@@ -85,7 +85,7 @@ bool find_heaps(PresentMemory& memory, const ProcessMap& map, Arena& arena, std:
   return true;
 }
 
-// No two heaps may lie over each other, of one arena or of two.
+// No two heaps may overlap, in one arena or in two.
 bool are_apart(const std::vector<Arena>& arenas) {
   std::vector<AddressRange> heaps;
   for (const Arena& arena : arenas) heaps.insert(heaps.end(), arena.heaps.begin(), arena.heaps.end());
@@ -104,7 +104,7 @@ void find_break(const ProcessMap& map, Arena& arena) {
     return;
   }
   const std::uint64_t end = arena.record.top + arena.top_bytes;
-  if (arena.record.top < heap.start || end > heap.end) return;  // it had to go on elsewhere, by mmap
+  if (arena.record.top < heap.start || end > heap.end) return;  // it had to continue elsewhere, with mmap
   const std::uint64_t start = end - std::min(arena.record.system_bytes, end - heap.start);
   arena.heaps.push_back({start, end});
   arena.whole = end - start == arena.record.system_bytes;
@@ -112,7 +112,7 @@ void find_break(const ProcessMap& map, Arena& arena) {
 }
 
 std::optional<Parameters> find_parameters(std::span<const std::byte> data, const ProcessMap& map) {
-  // sbrk_base, tcache_bins, tcache_max_bytes, tcache_count: together they are nothing else.
+  // sbrk_base, tcache_bins, tcache_max_bytes, tcache_count: no other data has this combination.
   for (std::size_t at = 96; at + 32 <= data.size(); at += 8) {
     if (value_at<std::uint64_t>(data, at + 8) != kTcacheBins) continue;
     const auto base = value_at<std::uint64_t>(data, at), most = value_at<std::uint64_t>(data, at + 16);
@@ -123,7 +123,8 @@ std::optional<Parameters> find_parameters(std::span<const std::byte> data, const
     if (!is_page_multiple(parameters.mapped_bytes) ||
         parameters.mapped_bytes > value_at<std::uint64_t>(data, at - 8))
       continue;
-    // Before 2.35 five words stand before the counts of mapped blocks, from then on also three about huge pages.
+    // Before 2.35 there are five words before the counts of mapped blocks, from 2.35 also three about huge
+    // pages.
     for (const auto& [counts, threshold] : {std::pair<std::size_t, std::size_t>{36, 96}, {32, 72}}) {
       const auto blocks = value_at<std::int32_t>(data, at - counts),
                  limit = value_at<std::int32_t>(data, at - counts + 4),
@@ -143,7 +144,7 @@ bool is_libc(const std::string& path) {
   return name.starts_with("libc.so") || name.starts_with("libc-2.");
 }
 
-// All arenas from the main one on, or nothing.
+// All arenas starting with the main one, or none.
 std::optional<std::vector<Arena>> follow_ring(PresentMemory& memory, const ProcessMap& map,
                                               std::uint64_t main, const ArenaRecord& record,
                                               std::string& why) {
@@ -189,7 +190,8 @@ std::optional<Found> find(PresentMemory& memory, const ProcessMap& map, std::str
     const std::vector<std::byte> bytes = copy_data(memory, data->range);
     for (std::size_t at = 0; at + sizeof(ArenaRecord) <= bytes.size(); at += 16) {
       const std::uint64_t address = data->range.start + at;
-      // Most bins are empty, mostly; of the largest sizes always some. Asked first, as it refuses at once.
+      // Most bins are usually empty; some of those for the largest sizes always are. Checked first, because
+      // it rejects most candidates.
       const auto forward = value_at<std::uint64_t>(bytes, at + 0x70);
       if (forward == 0 || forward % 16 != 0) continue;
       const auto record = value_at<ArenaRecord>(bytes, at);

@@ -1,8 +1,9 @@
-// How glibc's malloc lies in memory: its arenas, heaps and parameters, found by their shape. Pure over PresentMemory.
-// Source: glibc malloc/malloc.c, malloc/arena.c of 2.27 to 2.41, 64-bit.
+// The memory layout of glibc's malloc: finds its arenas, heaps and parameters by their shape. Pure over
+// PresentMemory. Source: glibc malloc/malloc.c, malloc/arena.c of 2.27 to 2.41, 64-bit.
 //
-// The main arena lies in the writable data of libc (or of a static program), without a symbol in a stripped one. It
-// proves itself: an empty bin points to itself, its top ends at a page, and the ring of arenas comes round.
+// The main arena is in the writable data of libc (or of a static program), without a symbol in a stripped
+// one. These checks confirm it: an empty bin points to itself, its top ends at a page boundary, and the ring
+// of arenas is closed.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +18,7 @@
 namespace fathom::allocators::glibc {
 
 inline constexpr std::uint64_t kHeapBytes = std::uint64_t{64}
-                                            << 20;  // thread arenas live in heaps of this alignment
+                                            << 20;  // thread arenas have heaps with this alignment
 inline constexpr unsigned kBins = 127, kFastBins = 10, kTcacheBins = 64;
 
 // malloc_state.
@@ -30,7 +31,7 @@ struct ArenaRecord {
   std::uint64_t next, next_free, attached_threads, system_bytes, most_system_bytes;
 };
 static_assert(sizeof(ArenaRecord) == 0x898);
-// What a bin's neighbours know as its chunk: its two links lie where a chunk has them.
+// The chunk address of a bin, as seen by its neighbours: its two links are where a chunk has them.
 constexpr std::uint64_t bin_chunk(std::uint64_t arena, unsigned bin) {
   return arena + 0x70 + std::uint64_t{16} * bin - 16;
 }
@@ -38,13 +39,13 @@ constexpr std::uint64_t bin_chunk(std::uint64_t arena, unsigned bin) {
 struct Arena {
   std::uint64_t address = 0;
   ArenaRecord record{};
-  std::vector<AddressRange> heaps;  // where its chunks lie, ascending; the main arena's: the program break
-  std::uint64_t first_chunk = 0;    // of its first heap; 0: not known
+  std::vector<AddressRange> heaps;  // where its chunks are, ascending; for the main arena: the program break
+  std::uint64_t first_chunk = 0;    // in its first heap; 0: unknown
   std::uint64_t top_bytes = 0;
-  bool whole = true;  // `heaps` is all of it
+  bool whole = true;  // `heaps` is complete
 };
 
-// malloc_par, as far as it is of use.
+// The needed part of malloc_par.
 struct Parameters {
   std::uint64_t trim_threshold = 0, mapped_bytes = 0;
   std::uint64_t mapped_blocks = 0;
@@ -56,10 +57,10 @@ struct Found {
   std::vector<Arena> arenas;  // the main one first
   std::optional<Parameters> parameters;
 };
-// nullopt: there is none, or `why` says what of it does not agree.
+// nullopt: there is none, or `why` says which part is inconsistent.
 std::optional<Found> find(PresentMemory& memory, const ProcessMap& map, std::string& why);
 
-// A chunk's header and the links of a free one.
+// A chunk's header, and the links of a free chunk.
 struct Chunk {
   std::uint64_t previous_size, size_and_flags, forward, backward;
   std::uint64_t size() const { return size_and_flags & ~std::uint64_t{7}; }

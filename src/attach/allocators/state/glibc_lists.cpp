@@ -12,7 +12,7 @@ namespace {
 constexpr int kTries = 3;
 constexpr std::uint64_t kLeastChunk = 32;
 constexpr std::uint64_t kMostChunks = std::uint64_t{1} << 23;
-constexpr unsigned kSmallBins = 62;  // bins 1 to 62 hold one size each: 32 to 1,008 bytes
+constexpr unsigned kSmallBins = 62;  // bins 1 to 62 have one size each: 32 to 1,008 bytes
 
 const AddressRange* heap_of(const Arena& arena, std::uint64_t address) {
   const auto after =
@@ -31,12 +31,12 @@ std::optional<Chunk> chunk_at(PresentMemory& memory, const Arena& arena, std::ui
   return chunk;
 }
 
-// Since 2.32 a single link is hidden: xor'ed with the page number of the place where it is stored.
+// Since 2.32 a single link is obfuscated: xor'ed with the page number of the place where it is stored.
 std::uint64_t shown(std::uint64_t link, std::uint64_t place, bool hidden) {
   return hidden ? link ^ place >> 12 : link;
 }
 
-// Appends what is in the bin; false: it broke off.
+// Appends the chunks of the bin; false: the list broke off.
 bool follow_bin(PresentMemory& memory, const Arena& arena, unsigned bin, std::vector<FreeChunk>& out,
                 std::uint64_t most) {
   const std::uint64_t head = bin_chunk(arena.address, bin);
@@ -48,7 +48,7 @@ bool follow_bin(PresentMemory& memory, const Arena& arena, unsigned bin, std::ve
     if (!chunk || chunk->backward != previous || out.size() >= most) return false;
     if (bin >= 1 && bin <= kSmallBins && chunk->size() != std::uint64_t{16} * (bin + 1)) return false;
     sum += chunk->size();
-    if (sum > arena.record.system_bytes) return false;  // in circles
+    if (sum > arena.record.system_bytes) return false;  // circular
     out.push_back({at, chunk->size()});
     previous = at;
     at = chunk->forward;
@@ -75,7 +75,7 @@ std::optional<Sum> follow_fast_bin(PresentMemory& memory, const Arena& arena, un
   return sum;
 }
 
-// tcache_perthread_struct of 2.30 to 2.41, in a chunk of its own.
+// tcache_perthread_struct of 2.30 to 2.41, in its own chunk.
 struct CacheRecord {
   std::uint16_t counts[kTcacheBins];
   std::uint64_t entries[kTcacheBins];
@@ -89,7 +89,7 @@ const Arena* arena_of(const std::vector<Arena>& arenas, std::uint64_t address) {
   return nullptr;
 }
 
-// What the cache at chunk `address` holds; nullopt: that is no cache.
+// The content of the cache at chunk `address`; nullopt: it is not a cache.
 std::optional<Sum> read_cache(PresentMemory& memory, const std::vector<Arena>& arenas,
                               std::uint64_t address) {
   const Arena* own = arena_of(arenas, address);
@@ -120,8 +120,8 @@ std::optional<Sum> read_cache(PresentMemory& memory, const std::vector<Arena>& a
   return std::nullopt;
 }
 
-// Places where threads keep the address of their cache: beside their control block, which begins with a pointer to
-// itself and lies at the upper end of the stack.
+// Places where threads keep the address of their cache: next to their control block, which begins with a
+// pointer to itself and is at the upper end of the stack.
 std::vector<std::uint64_t> cache_pointers(PresentMemory& memory, const ProcessMap& map) {
   constexpr std::uint64_t kMostPerStack = 256 * 1024, kStaticBytes = 4096;
   constexpr std::size_t kMostStacks = 16384;

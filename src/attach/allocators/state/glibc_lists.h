@@ -1,10 +1,10 @@
-// The free chunks of glibc's malloc: in the bins and fast bins of an arena, and in the caches of threads. Pure over
-// PresentMemory.
+// The free chunks of glibc's malloc: in the bins and fast bins of an arena, and in the caches of threads.
+// Pure over PresentMemory.
 //
-// The lists are changed by a process that runs while they are followed. So each step is checked (the chunk lies in a
-// heap, its size belongs there, its neighbour points back), no list is followed further than its arena's memory could
-// hold, and a list that breaks off is followed again from its head, three times at most; what is missing then is
-// counted.
+// The process runs and changes the lists while fathom follows them. So fathom checks each step (the chunk is
+// in a heap, its size belongs there, its neighbour points back), follows no list further than its arena's
+// memory could hold, and follows a list that breaks off again from its head, at most three times; then it
+// counts the missing part.
 #pragma once
 
 #include <functional>
@@ -19,15 +19,15 @@ struct FreeChunk {
 };
 
 struct Lists {
-  std::vector<FreeChunk> bins;  // in no order
+  std::vector<FreeChunk> bins;  // unordered
   std::uint64_t bin_bytes = 0, fast_bytes = 0;
-  std::uint64_t chunks = 0;  // all of them
-  std::uint64_t broken = 0;  // lists that were not followed to their end
+  std::uint64_t chunks = 0;  // total number
+  std::uint64_t broken = 0;  // lists that could not be followed to their end
   bool cut = false;          // there were too many chunks
 };
 Lists read_lists(PresentMemory& memory, const Arena& arena);
 
-// Chunks in the caches of threads: `caches` of them were found, with `bytes` in them.
+// Chunks in the caches of threads: `caches` were found, with `bytes` in them.
 struct ThreadCaches {
   std::uint64_t caches = 0, chunks = 0, bytes = 0;
 };

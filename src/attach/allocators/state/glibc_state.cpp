@@ -20,15 +20,15 @@ constexpr std::uint64_t down_to_page(std::uint64_t address) {
   return address / kPageBytes * kPageBytes;
 }
 
-// The whole pages of a free chunk, without what malloc keeps there: six words of a chunk in a bin, the header of the
-// top.
+// The whole pages of a free chunk, excluding malloc's own data there: six words of a chunk in a bin, the
+// header of the top.
 AddressRange free_pages(std::uint64_t address, std::uint64_t size, std::uint64_t kept) {
   const std::uint64_t start = up_to_page(address + kept), end = down_to_page(address + size);
   return {start, std::max(start, end)};
 }
 
-// Blocks with a mapping of their own: each begins a page with its size and a flag, and so does each run of pages that
-// begins with one. They are only believed if they add up to what malloc itself has counted.
+// Blocks with a mapping of their own: each begins a page with its size and a flag, and so does each run of
+// pages that begins with one. Only accepted if they add up to malloc's own count.
 std::vector<AddressRange> mapped_blocks(PresentMemory& memory, const ProcessMap& map,
                                         std::uint64_t expected) {
   constexpr std::size_t kMostBlocks = 1 << 17, kMostTries = 1 << 18;
@@ -40,7 +40,7 @@ std::vector<AddressRange> mapped_blocks(PresentMemory& memory, const ProcessMap&
   for (const AddressRange& mapping : map.writable) {
     std::uint64_t done = mapping.start;
     for (const AddressRange& run : memory.present().within(mapping.start, mapping.end)) {
-      if (run.start < done) continue;  // in the block before
+      if (run.start < done) continue;  // inside the previous block
       for (std::uint64_t at = run.start; at < mapping.end; at = done) {
         if (++tries > kMostTries || blocks.size() >= kMostBlocks) return {};
         const auto header = memory.value<std::array<std::uint64_t, 2>>(at);
@@ -95,7 +95,7 @@ class GlibcSums {
     }
   }
 
-  // What lies in the caches counts as used in the arenas. Its pages are those of live blocks.
+  // Chunks in the caches count as used in the arenas. Their pages belong to live blocks.
   void add_caches(const glibc::ThreadCaches& caches) {
     caches_.bytes = std::min(caches.bytes, live_.bytes);
     live_.bytes -= caches_.bytes;
@@ -107,7 +107,7 @@ class GlibcSums {
   void finish() {
     std::sort(state_.ranges.begin(), state_.ranges.end(),
               [](const HeldRange& a, const HeldRange& b) { return a.start < b.start; });
-    // Broken lists and mappings that were read at another moment may overlap: the first of two stays.
+    // Broken lists, and mappings that were read at different times, may overlap: the first of two stays.
     std::vector<HeldRange> apart;
     for (const HeldRange& range : state_.ranges)
       if (apart.empty() || range.start >= apart.back().end) apart.push_back(range);
@@ -120,12 +120,12 @@ class GlibcSums {
       state_.reason = "a part of the main arena lies outside of the program break and is not split up";
     else if (!mapped_known_)
       state_.reason = "where the blocks with a mapping of their own lie is not known";
-    // A list that broke off hides the free chunks behind that place: at most all that seems to be used.
+    // A list that broke off hides the free chunks after that point: at most everything that seems to be used.
     if (broken_ > 0) state_.moved_bytes = live_.bytes;
   }
 
  private:
-  // Free chunks smaller than a page, and the ends of larger ones, lie in pages with live blocks.
+  // Free chunks smaller than a page, and the ends of larger ones, share pages with live blocks.
   void share_out_live_pages() {
     bins_.resident_is_shared_out = fast_.resident_is_shared_out = caches_.resident_is_shared_out = true;
     const std::uint64_t pages = live_.resident, bins = bins_.bytes - std::min(bins_.bytes, whole_bin_pages_);
@@ -161,12 +161,12 @@ class GlibcSums {
       heaps_.push_back(heap);
       std::uint64_t at = heap.start, resident = present_.bytes_in(heap.start, heap.end);
       for (; next != free.end() && next->start < heap.end; ++next) {
-        if (next->start < at || next->end > heap.end) continue;  // torn: over the one before
+        if (next->start < at || next->end > heap.end) continue;  // inconsistent: overlaps the previous one
         const std::uint64_t pages = present_.bytes_in(next->start, next->end);
         resident -= pages;
         (next->kind == HeldKind::kTop ? top_ : bins_).resident += pages;
-        // malloc_trim gives back the end of the program break only: a heap of a thread's arena shrinks when a free()
-        // makes its top large enough.
+        // malloc_trim only shrinks the end of the program break: a heap of a thread's arena shrinks when a
+        // free() makes its top large enough.
         if (main || next->kind == HeldKind::kBins) state_.returnable += pages;
         if (main && next->kind == HeldKind::kTop) state_.returnable_top += pages;
         if (next->start > at) state_.ranges.push_back({at, next->start, HeldKind::kLive});
@@ -181,11 +181,11 @@ class GlibcSums {
   PresentMemory& memory_;
   const AddressRanges& present_;
   AllocatorState& state_;
-  // Small free chunks share their pages with live ones: until finish() these pages are live_'s.
+  // Small free chunks share their pages with live ones: until finish() these pages count for live_.
   HeldLine live_{HeldKind::kLive, 0, 0, true}, bins_{HeldKind::kBins}, fast_{HeldKind::kFastBins},
       caches_{HeldKind::kThreadCache}, top_{HeldKind::kTop}, mapped_{HeldKind::kMapped};
   std::vector<AddressRange> heaps_;    // of all arenas
-  std::uint64_t whole_bin_pages_ = 0;  // bytes of free chunks that have pages for themselves
+  std::uint64_t whole_bin_pages_ = 0;  // bytes of free chunks with pages of their own
   std::uint64_t broken_ = 0;
   bool cut_ = false, whole_ = true, mapped_known_ = true;
 };
@@ -226,7 +226,7 @@ std::optional<AllocatorState> read_glibc(PresentMemory& memory, const ProcessMap
   }
   sums.add_caches(read_thread_caches(memory, map, found->arenas));
   sums.finish();
-  // Free chunks that were not seen would count as live ones.
+  // Free chunks that were missed would count as live.
   if (memory.used_up() || sums.cut()) return unknown(state.module, std::string(kTooMuch));
   return state;
 }

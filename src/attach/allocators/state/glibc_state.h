@@ -1,5 +1,5 @@
-// What glibc's malloc holds in a process: its arenas, what lies free in them and what it mapped block by block. Pure
-// over PresentMemory; needs no symbol.
+// What glibc's malloc holds in a process: its arenas, the free memory in them and the blocks with their own
+// mappings. Pure over PresentMemory; needs no symbol.
 #pragma once
 
 #include <optional>
@@ -10,8 +10,8 @@
 
 namespace fathom::allocators {
 
-// nullopt: the process has no glibc. One whose malloc was never called has no arena that can be found either; it is
-// reported as not known.
+// nullopt: the process has no glibc. If its malloc was never called, no arena can be found either; it is
+// reported as unknown.
 std::optional<AllocatorState> read_glibc(PresentMemory& memory, const ProcessMap& map);
 
 }  // namespace fathom::allocators

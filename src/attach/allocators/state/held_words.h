@@ -1,4 +1,4 @@
-// What an allocator holds, in words: one table for every command that says it.
+// Names for what an allocator holds: one table for every command.
 #pragma once
 
 #include <string_view>
@@ -10,8 +10,8 @@ namespace fathom::allocators {
 // "live blocks", "free, not given back (dirty)".
 std::string_view words_of(HeldKind kind);
 
-// Of kinds that lie in the same pages, the one that a range of addresses is called after: what is free among live blocks
-// has no pages of its own.
+// If two kinds share pages, the one that names an address range: free blocks among live ones have no pages of
+// their own.
 HeldKind kind_of_range(HeldKind kind);
 
 }  // namespace fathom::allocators

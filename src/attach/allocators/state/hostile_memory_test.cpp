@@ -1,5 +1,5 @@
-// Memory made by hand: what is right is read to the byte, what is wrong is refused, and nothing that a process can
-// write makes us crash, hang, fault pages in or believe numbers that cannot be.
+// Hand-made memory: correct content is read to the byte, wrong content is rejected, and nothing that a
+// process can write makes fathom crash, hang, fault pages in or accept impossible numbers.
 #include <gtest/gtest.h>
 
 #include <random>
@@ -13,7 +13,7 @@ using testing::HandMadeGlibc;
 using testing::HandMadeJemalloc;
 using testing::HandMadeMemory;
 
-// What holds for every memory whatsoever.
+// Properties of the result for any memory.
 void expect_sound(const AllocatorStates& states, const AddressRanges& present) {
   const std::uint64_t in_memory = present.bytes_in(0, kAddressLimit);
   for (const AllocatorState& state : states.allocators) {
@@ -44,17 +44,17 @@ class JemallocState : public ::testing::TestWithParam<jemalloc::TreeShape> {
 INSTANTIATE_TEST_SUITE_P(Shapes, JemallocState, ::testing::ValuesIn(jemalloc::kShapes),
                          [](const auto& info) { return std::to_string(info.param.levels) + "_levels"; });
 
-TEST_P(JemallocState, StrippedProgramIsReadToTheByte) {
+TEST_P(JemallocState, AStrippedProgramIsReadToTheByte) {
   HandMadeMemory memory;
   HandMadeJemalloc jemalloc(memory, jemalloc::layouts()[0], shape());
   jemalloc.add(4096, 0, 4, true, 10);                            // 64 blocks of 64 bytes, 10 of them free
-  jemalloc.add(5 * 4096, 0, 17, true, 32, 2);                    // 32 of 640, all free, of another arena
+  jemalloc.add(5 * 4096, 0, 17, true, 32, 2);                    // 32 of 640, all free, in another arena
   jemalloc.add(16384 + 4096, 0, 36);                             // a large one with its padding
   jemalloc.add(40 * 4096, 1, 232);                               // dirty
   jemalloc.add(10 * 4096, 2, 232);                               // muzzy
   jemalloc.add(1000 * 4096, 3, 232);                             // retained
   memory.touch(HandMadeJemalloc::kHeap, 6 * 4096);               // both slabs
-  memory.touch(HandMadeJemalloc::kHeap + 11 * 4096, 30 * 4096);  // of the dirty ones
+  memory.touch(HandMadeJemalloc::kHeap + 11 * 4096, 30 * 4096);  // part of the dirty ones
   const AllocatorStates states = memory.states();
   ASSERT_EQ(states.allocators.size(), 1u);
   const AllocatorState& state = states.allocators[0];
@@ -86,7 +86,7 @@ TEST_P(JemallocState, StrippedProgramIsReadToTheByte) {
   EXPECT_EQ(memory.faults, 0u);
 }
 
-TEST_P(JemallocState, VersionIsTriedAndNotLookedUp) {
+TEST_P(JemallocState, TheVersionIsFoundByTrial) {
   for (const jemalloc::Layout& layout : jemalloc::layouts()) {
     HandMadeMemory memory;
     HandMadeJemalloc jemalloc(memory, layout, shape());
@@ -104,7 +104,7 @@ TEST_P(JemallocState, VersionIsTriedAndNotLookedUp) {
 }
 
 // A slab has an entry for each of its pages, some of them in the next leaf.
-TEST_P(JemallocState, ExtentsMayReachOverTheEndOfALeaf) {
+TEST_P(JemallocState, ExtentsMayCrossTheEndOfALeaf) {
   for (const bool slab : {true, false}) {
     HandMadeMemory memory;
     HandMadeJemalloc jemalloc(memory, jemalloc::layouts()[0], shape());
@@ -122,7 +122,7 @@ TEST_P(JemallocState, ExtentsMayReachOverTheEndOfALeaf) {
   }
 }
 
-TEST_P(JemallocState, EntryThatWasClearedLeadsToNoRecord) {
+TEST_P(JemallocState, AClearedEntryLeadsToNoRecord) {
   HandMadeMemory memory;
   HandMadeJemalloc jemalloc(memory, jemalloc::layouts()[0], shape());
   for (int i = 0; i < 100; ++i) jemalloc.add(4096, 0, 4, true, 1);
@@ -134,12 +134,12 @@ TEST_P(JemallocState, EntryThatWasClearedLeadsToNoRecord) {
   EXPECT_EQ(states.allocators[0].certainty, Certainty::kVerified);
 }
 
-TEST_P(JemallocState, FewTornRecordsAreCountedAndManyRefused) {
+TEST_P(JemallocState, AFewInconsistentRecordsAreCountedAndManyAreRejected) {
   HandMadeMemory memory;
   HandMadeJemalloc jemalloc(memory, jemalloc::layouts()[0], shape());
   std::vector<std::uint64_t> records;
   for (int i = 0; i < 400; ++i) records.push_back(jemalloc.add(4096, 0, 4, true, 1));
-  memory.write(records[7] + 8, 0x7f0041234000);  // by now it is another page's
+  memory.write(records[7] + 8, 0x7f0041234000);  // now it belongs to another page
   AllocatorStates states = memory.states();
   EXPECT_EQ(states.allocators[0].certainty, Certainty::kMoved);
   EXPECT_EQ(states.allocators[0].moved, 1u);
@@ -153,20 +153,20 @@ TEST_P(JemallocState, FewTornRecordsAreCountedAndManyRefused) {
   expect_sound(states, memory.present());
 }
 
-TEST_P(JemallocState, ExtentsOverEachOtherAreNotCountedTwice) {
+TEST_P(JemallocState, OverlappingExtentsAreNotCountedTwice) {
   HandMadeMemory memory;
   HandMadeJemalloc jemalloc(memory, jemalloc::layouts()[0], shape());
   for (int i = 0; i < 200; ++i) jemalloc.add(8 * 4096, 1, 232);
   const std::uint64_t large = jemalloc.add(8 * 4096, 1, 232);
   jemalloc.add(8 * 4096, 1, 232);
-  memory.write(large + 16, 16 * 4096);  // says that it reaches over the next one
+  memory.write(large + 16, 16 * 4096);  // claims to overlap the next one
   const AllocatorStates states = memory.states();
   EXPECT_EQ(states.allocators[0].moved, 1u);
   EXPECT_EQ(states.allocators[0].bytes(HeldKind::kDirty), 200u * 8 * 4096 + 16 * 4096);
   expect_sound(states, memory.present());
 }
 
-TEST_P(JemallocState, RecordThatIsNotInMemoryIsNotFetched) {
+TEST_P(JemallocState, ARecordThatIsNotInMemoryIsNotFetched) {
   HandMadeMemory memory;
   HandMadeJemalloc jemalloc(memory, jemalloc::layouts()[0], shape());
   for (int i = 0; i < 700; ++i) jemalloc.add(4096, 0, 4, true, 1);
@@ -176,7 +176,7 @@ TEST_P(JemallocState, RecordThatIsNotInMemoryIsNotFetched) {
   EXPECT_EQ(states.allocators[0].moved, 32u);
 }
 
-TEST_P(JemallocState, ChainOfMetadataThatGoesInCirclesEnds) {
+TEST_P(JemallocState, ACircularChainOfMetadataEnds) {
   HandMadeMemory memory;
   HandMadeJemalloc jemalloc(memory, jemalloc::layouts()[0], shape());
   jemalloc.add(4096, 0, 4, true, 1);
@@ -185,8 +185,8 @@ TEST_P(JemallocState, ChainOfMetadataThatGoesInCirclesEnds) {
   EXPECT_EQ(states.allocators[0].bytes(HeldKind::kMetadata), 3u << 20);
 }
 
-// One of another version, or one that was loaded and is not used.
-TEST(JemallocStates, WithoutATreeIsSaidToBeUnknown) {
+// Another version, or a library that is loaded and unused.
+TEST(JemallocStates, WithoutATreeItIsReportedAsUnknown) {
   HandMadeMemory memory;
   memory.map(0x7f0000000000, 0x10000, "/usr/lib/libjemalloc.so.2");
   const AllocatorStates states = memory.states();
@@ -196,8 +196,8 @@ TEST(JemallocStates, WithoutATreeIsSaidToBeUnknown) {
   EXPECT_EQ(states.allocators[0].reason, "it was never used, or its records have an unknown version");
 }
 
-// As in any program: a reading each second must not follow them all.
-TEST(JemallocStates, PointersInDataAreNoEntriesOfARoot) {
+// Every program has these: a reading each second must not follow them all.
+TEST(JemallocStates, PointersInDataAreNotTakenForEntriesOfARoot) {
   constexpr std::uint64_t kData = 0x5555'0000'0000, kDataBytes = 1 << 20, kHeap = 0x7f00'0000'0000;
   HandMadeMemory memory;
   memory.map(kData, 0x1000, "/bin/program");
@@ -209,7 +209,7 @@ TEST(JemallocStates, PointersInDataAreNoEntriesOfARoot) {
   EXPECT_LT(memory.bytes_read, 3 * kDataBytes);
 }
 
-TEST(GlibcState, MainArenaIsReadToTheByte) {
+TEST(GlibcState, TheMainArenaIsReadToTheByte) {
   HandMadeMemory memory;
   HandMadeGlibc glibc(memory);
   glibc.free(0x1000, 0x5000);
@@ -226,7 +226,8 @@ TEST(GlibcState, MainArenaIsReadToTheByte) {
   EXPECT_EQ(state.bytes(HeldKind::kFastBins), 2u * 0x30);
   EXPECT_EQ(state.bytes(HeldKind::kTop), 0x2000u);
   EXPECT_EQ(state.bytes(HeldKind::kLive), HandMadeGlibc::kHeapBytes - 0x5000u - 0x80 - 0x60 - 0x2000);
-  // Four pages for itself (malloc keeps the first one: its links are there), and a part of those that it shares.
+  // Four pages of its own (malloc keeps the first one: its links are there), and a part of those that it
+  // shares.
   EXPECT_GT(state.resident(HeldKind::kBins), 0x4000u);
   EXPECT_LE(state.resident(HeldKind::kBins), 0x5000u + 2 * 0x40);
   std::uint64_t resident = 0;
@@ -237,7 +238,7 @@ TEST(GlibcState, MainArenaIsReadToTheByte) {
   EXPECT_EQ(memory.faults, 0u);
 }
 
-TEST(GlibcState, ListInCirclesEndsAndIsSaid) {
+TEST(GlibcState, ACircularListEndsAndIsReported) {
   HandMadeMemory memory;
   HandMadeGlibc glibc(memory);
   glibc.free(0x1000, 0x5000);
@@ -246,7 +247,7 @@ TEST(GlibcState, ListInCirclesEndsAndIsSaid) {
   AllocatorStates states = memory.states();
   EXPECT_EQ(states.allocators[0].certainty, Certainty::kMoved);
   EXPECT_GT(states.allocators[0].moved_bytes, 0u);
-  // One that also points back to where it came from goes round until it is larger than its arena.
+  // A circle whose links also point back is followed until its size exceeds its arena's.
   memory.write(HandMadeGlibc::kHeap + 0x1000 + 24, HandMadeGlibc::kHeap + 0x8000);
   memory.write(glibc::bin_chunk(HandMadeGlibc::kArena, 0) + 16, HandMadeGlibc::kHeap + 0x1000);
   glibc.free_fast(0xb000, 0x30);
@@ -258,15 +259,15 @@ TEST(GlibcState, ListInCirclesEndsAndIsSaid) {
   expect_sound(states, memory.present());
 }
 
-TEST(GlibcState, ArenaThatDoesNotAgreeIsNotKnown) {
+TEST(GlibcState, AnInconsistentArenaIsUnknown) {
   for (const auto& [offset, value] :
        std::vector<std::pair<std::uint64_t, std::uint64_t>>{
            {0x870, 0x1000},                       // the ring leads nowhere
-           {0x888, 12345},                        // no multiple of a page
+           {0x888, 12345},                        // not a multiple of a page
            {0x890, 4096},                         // less than it has
            {0x70, HandMadeGlibc::kHeap},          // forward into the heap, backward to itself
-           {0, 3},                                // no state of a mutex
-           {0x60, HandMadeGlibc::kHeap + 8192}})  // no chunk is there
+           {0, 3},                                // not a state of a mutex
+           {0x60, HandMadeGlibc::kHeap + 8192}})  // there is no chunk
   {
     HandMadeMemory memory;
     HandMadeGlibc glibc(memory);
@@ -278,7 +279,7 @@ TEST(GlibcState, ArenaThatDoesNotAgreeIsNotKnown) {
   }
 }
 
-// Words of valid memory that are replaced by others, by pointers into all that is mapped, or by noise.
+// Replaces words of valid memory by others, by pointers into all mapped memory, or by noise.
 TEST(HostileMemory, NothingThatAProcessWritesIsTrusted) {
   std::mt19937_64 random(20261123);
   const std::uint64_t bases[] = {HandMadeJemalloc::kRoot,    HandMadeJemalloc::kBlock,
@@ -308,7 +309,7 @@ TEST(HostileMemory, NothingThatAProcessWritesIsTrusted) {
   }
 }
 
-TEST(HostileMemory, NoiseIsNoAllocator) {
+TEST(HostileMemory, NoiseIsNotTakenForAnAllocator) {
   std::mt19937_64 random(7);
   HandMadeMemory memory;
   memory.map(0x5555'0000'0000, 0x2000, "/bin/noise");
@@ -323,7 +324,7 @@ TEST(HostileMemory, NoiseIsNoAllocator) {
   expect_sound(states, memory.present());
 }
 
-TEST(AllocatorState, OfWhatTakesTooMuchNothingIsTold) {
+TEST(AllocatorState, AReadingBeyondItsLimitsGivesNoNumbers) {
   HandMadeMemory memory;
   HandMadeJemalloc jemalloc(memory);
   HandMadeGlibc glibc(memory);

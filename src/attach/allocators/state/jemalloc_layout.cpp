@@ -5,9 +5,9 @@
 namespace fathom::allocators::jemalloc {
 namespace {
 
-// The fields from the lowest bit: 12 arena, slab, committed, [dumpable or whose pages,] zeroed, [guarded,] state, 8 size
-// class, 10 free blocks. In a wide entry of the tree, 5.3 has the size class above flags and the state; until 5.2 it is a
-// number of its own.
+// The fields starting at the lowest bit: 12 arena, slab, committed, [dumpable or owner of the pages,] zeroed,
+// [guarded,] state, 8 size class, 10 free blocks. In a wide entry of the tree, 5.3 has the size class above
+// flags and the state; until 5.2 it is a separate number.
 constexpr Layout kLayouts[] = {
     {"5.3", 17, 3, 20, 28, 14, 5},
     {"5.1 or 5.2", 16, 2, 18, 26, 0, 0},
@@ -24,7 +24,7 @@ std::span<const Layout> layouts() {
 std::optional<Extent> decode(const Layout& layout, const ExtentWords& words) {
   const auto [bits, address, size_and_number] = words;
   Extent extent;
-  extent.start = address & ~(kPageBytes - 1);  // a large block may begin further inside of its first page
+  extent.start = address & ~(kPageBytes - 1);  // a large block may begin later in its first page
   extent.size = size_and_number & ~(kPageBytes - 1);
   if (extent.start == 0 || extent.start >= kAddressLimit || extent.size == 0 ||
       extent.size > kAddressLimit - extent.start)
@@ -37,7 +37,7 @@ std::optional<Extent> decode(const Layout& layout, const ExtentWords& words) {
   if (extent.arena == kNoArena || state > 5) return std::nullopt;
   extent.state = state > 3 ? ExtentState::kInTransition : static_cast<ExtentState>(state);
   if (extent.state != ExtentState::kActive) {
-    extent.slab = false;  // what it was before may still stand there
+    extent.slab = false;  // may still have its value from earlier use
     return extent;
   }
   if (extent.size_class >= kClasses) return std::nullopt;
@@ -51,7 +51,7 @@ std::optional<Extent> decode(const Layout& layout, const ExtentWords& words) {
     extent.usable = (blocks - extent.free) * block;
     return extent;
   }
-  // jemalloc's own profiler gives a small block that it has sampled pages of its own: those of the first large class.
+  // jemalloc's own profiler gives a sampled small block pages of its own: those of the first large class.
   const std::uint64_t pages = extent.size_class < kSmallClasses ? class_size(kSmallClasses) : block;
   if (extent.size != pages && extent.size != pages + kPageBytes) return std::nullopt;
   extent.usable = block;

@@ -20,7 +20,7 @@ const Layout& version_5_3() {
   return layouts()[0];
 }
 
-TEST(JemallocLayout, SizeClassesAreThoseOfItsTable) {
+TEST(JemallocLayout, SizeClassesEqualThoseOfItsTable) {
   const std::uint64_t small[kSmallClasses] = {8,    16,   32,   48,   64,   80,   96,    112,   128,
                                               160,  192,  224,  256,  320,  384,  448,   512,   640,
                                               768,  896,  1024, 1280, 1536, 1792, 2048,  2560,  3072,
@@ -29,7 +29,7 @@ TEST(JemallocLayout, SizeClassesAreThoseOfItsTable) {
   EXPECT_EQ(class_size(kClasses - 1), std::uint64_t{7} << 60);
 }
 
-TEST(JemallocLayout, SlabHoldsItsBlocksLessTheFreeOnes) {
+TEST(JemallocLayout, ASlabHoldsItsBlocksExceptTheFreeOnes) {
   // 640 bytes: five pages hold 32.
   const auto extent = decode(
       version_5_3(), Record53{.arena = 3, .slab = 1, .size_class = 17, .free = 12, .size = 5 * 4096}.words());
@@ -40,7 +40,7 @@ TEST(JemallocLayout, SlabHoldsItsBlocksLessTheFreeOnes) {
   EXPECT_EQ(extent->usable, 20u * 640);
 }
 
-TEST(JemallocLayout, LargeBlockMayHaveOnePageMore) {
+TEST(JemallocLayout, ALargeBlockMayHaveOneExtraPage) {
   for (const std::uint64_t size : {16384, 16384 + 4096}) {
     const auto extent =
         decode(version_5_3(), Record53{.size_class = 36, .address = kAddress + 64, .size = size}.words());
@@ -51,7 +51,7 @@ TEST(JemallocLayout, LargeBlockMayHaveOnePageMore) {
   EXPECT_FALSE(decode(version_5_3(), Record53{.size_class = 36, .size = 16384 + 8192}.words()));
 }
 
-TEST(JemallocLayout, SerialNumberBelowThePageIsNoPartOfTheSize) {
+TEST(JemallocLayout, TheSerialNumberBelowThePageBitsIsNotPartOfTheSize) {
   const auto extent =
       decode(version_5_3(), Record53{.state = 1, .size_class = 232, .size = 8192 + 77}.words());
   ASSERT_TRUE(extent);
@@ -59,14 +59,14 @@ TEST(JemallocLayout, SerialNumberBelowThePageIsNoPartOfTheSize) {
   EXPECT_EQ(extent->state, ExtentState::kDirty);
 }
 
-TEST(JemallocLayout, BlockOfTheHugePageAllocatorIsToldApart) {
+TEST(JemallocLayout, ABlockOfTheHugePageAllocatorIsRecognized) {
   ExtentWords words = Record53{.size_class = 36, .size = 16384}.words();
   EXPECT_FALSE(decode(version_5_3(), words)->of_huge_pages);
   words[0] |= std::uint64_t{1} << 14;
   EXPECT_TRUE(decode(version_5_3(), words)->of_huge_pages);
 }
 
-TEST(JemallocLayout, FreePagesThatWereASlabAreNone) {
+TEST(JemallocLayout, FreePagesOfAFormerSlabAreNotASlab) {
   const auto extent =
       decode(version_5_3(), Record53{.slab = 1, .state = 1, .size_class = 232, .free = 8}.words());
   ASSERT_TRUE(extent);
@@ -74,7 +74,7 @@ TEST(JemallocLayout, FreePagesThatWereASlabAreNone) {
   EXPECT_EQ(extent->usable, 0u);
 }
 
-TEST(JemallocLayout, RecordThatDoesNotAgreeWithItselfIsNone) {
+TEST(JemallocLayout, ARecordThatContradictsItselfIsRejected) {
   EXPECT_FALSE(
       decode(version_5_3(), Record53{.slab = 1, .size_class = 17, .free = 33, .size = 5 * 4096}.words()));
   EXPECT_FALSE(decode(version_5_3(), Record53{.slab = 1, .size_class = 36, .size = 16384}.words()));
@@ -89,7 +89,7 @@ TEST(JemallocLayout, RecordThatDoesNotAgreeWithItselfIsNone) {
   EXPECT_FALSE(decode(version_5_3(), Record53{.state = 1, .size = std::uint64_t{1} << 47}.words()));
 }
 
-TEST(JemallocLayout, LargeBlockOfOneVersionIsNoneOfAnother) {
+TEST(JemallocLayout, ALargeBlockOfOneVersionIsRejectedByAnother) {
   const ExtentWords words = Record53{.size_class = 40, .size = class_size(40) + 4096}.words();
   EXPECT_TRUE(decode(layouts()[0], words));
   EXPECT_FALSE(decode(layouts()[1], words));

@@ -10,13 +10,13 @@ namespace {
 
 constexpr std::size_t kMostRoots = 8, kMostProbes = 1 << 17;
 
-// For one shape: which addresses a table stands for, by what it leads to.
+// For one shape: the addresses that a table covers, according to what it leads to.
 class Probe {
  public:
   Probe(PresentMemory& memory, const ProcessMap& map, const TreeShape& shape)
       : memory_(memory), map_(map), shape_(shape) {}
 
-  // The first address that a table of that level stands for, if one lies at `address`, where it can. nullopt: none does.
+  // The first address that a table of that level at `address` covers. nullopt: there is no such table.
   std::optional<std::uint64_t> first_address(unsigned level, std::uint64_t address) {
     const std::uint64_t stride = level == 0 ? shape_.entry_bytes / 8 : 1;
     constexpr int kMostPages = 16, kMostMisses = 8;
@@ -37,7 +37,7 @@ class Probe {
           const std::uint64_t index = ((at - address) / 8 + i) / stride;
           if (leads_to && shape_.index(level, *leads_to) == index)
             return *leads_to / shape_.span(level + 1) * shape_.span(level + 1);
-          // An entry whose record is gone keeps its size class.
+          // An entry without a record keeps its size class.
           const bool is_cleared = level == 0 && leaf_entry(shape_, page.subspan(i)).record == 0;
           if (!is_cleared && ++misses >= kMostMisses) return std::nullopt;
         }
@@ -47,7 +47,7 @@ class Probe {
   }
 
  private:
-  // Where the pages begin that the record is of.
+  // The start of the record's pages.
   std::optional<std::uint64_t> page_of(const LeafEntry& entry) {
     const auto found = read_record(memory_, map_, entry.record);
     if (!found || (*found)[1] >= kAddressLimit) return std::nullopt;
@@ -59,8 +59,8 @@ class Probe {
   const TreeShape& shape_;
 };
 
-// A root is empty behind the entries of addresses that a process can have, so a word with others behind it is none of its entries.
-// Without this, each pointer in a module's data would be followed.
+// A root is empty after the entries for addresses that a process can have, so a word with other words after
+// it is not one of its entries. Without this check, fathom would follow each pointer in a module's data.
 bool can_be_entry(const TreeShape& shape, std::span<const std::uint64_t> words, std::size_t i) {
   const std::uint64_t used = kAddressLimit / shape.span(shape.root_level());
   const std::size_t end = std::min<std::uint64_t>(words.size(), i + shape.table_entries() - used + 1);

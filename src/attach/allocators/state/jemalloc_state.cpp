@@ -56,7 +56,7 @@ class JemallocSums {
     arena.held += extent.size;
     HeldLine& live = lines_[HeldKind::kLive];
     HeldLine& rest = lines_[extent.slab ? HeldKind::kFreeInSlabs : HeldKind::kPadding];
-    // What the program has of a large block comes first; blocks of a slab lie anywhere in it.
+    // The program's part of a large block comes first; blocks of a slab are anywhere in it.
     const std::uint64_t of_live =
         extent.slab
             ? static_cast<std::uint64_t>(static_cast<double>(resident) * static_cast<double>(extent.usable) /
@@ -86,7 +86,7 @@ class JemallocSums {
     }
   }
 
-  // False: what it says to hand out lies where it says to have its records.
+  // False: the memory it claims to allocate is where it claims to have its records.
   bool finish() {
     for (auto& [kind, line] : lines_) {
       line.kind = kind;
@@ -135,7 +135,7 @@ std::vector<AllocatorState> read_jemalloc(PresentMemory& memory, const ProcessMa
     jemalloc::MetadataBlocks metadata(memory, map);
     const auto walked =
         jemalloc::walk(memory, map, root, metadata, [&](const Extent& extent) { sums.add(extent); });
-    if (!walked.is_tree) continue;  // looked like one at first sight
+    if (!walked.is_tree) continue;  // a false candidate
     const auto unknown = [&](std::string why) {
       AllocatorState none;
       none.name = state.name;
@@ -155,7 +155,7 @@ std::vector<AllocatorState> read_jemalloc(PresentMemory& memory, const ProcessMa
       unknown("the records of its page tree agree with no version that is known (5.0 to 5.3)");
       continue;
     }
-    // A process that is busy changes a few records while they are read; a wrong layout makes most of them wrong.
+    // A busy process changes a few records during the reading; a wrong layout makes most of them wrong.
     if (walked.extents == 0 || walked.moved * 20 > walked.extents + 100) {
       unknown(fmt::format("{} of {} records do not agree with the rest, the first at {:#x}", walked.moved,
                           walked.moved + walked.extents, walked.first_bad));

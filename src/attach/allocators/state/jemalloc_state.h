@@ -1,11 +1,12 @@
-// What a jemalloc in a process holds, from its page tree: a radix tree of two levels that knows every run of pages it
-// ever got, in use or free, whatever statistics it was built with. Pure over PresentMemory; needs no symbol.
+// What a jemalloc in a process holds, from its page tree: a radix tree of two levels with every run of pages
+// that it ever got, in use or free, independent of the statistics that it was built with. Pure over
+// PresentMemory; needs no symbol.
 //
-// The tree's root (2^18 pointers, one per GiB of addresses) lies in the zeroed data of the file that jemalloc is linked
-// into; its leaves (2^18 words, one per page) and the records in memory of jemalloc's own. The root is found by the
-// records: an entry of a leaf leads to a record which names the very page that the entry stands for, and the page's
-// address tells where in the root the leaf's pointer has to be. Nothing else in a process has that shape; and all of
-// the tree must agree before a number of it counts.
+// The tree's root (2^18 pointers, one per GiB of addresses) is in the zeroed data of the file that jemalloc
+// is linked into; its leaves (2^18 words, one per page) and the records are in jemalloc's own memory. fathom
+// finds the root by the records: an entry of a leaf leads to a record that names the entry's own page, and
+// the page's address determines the place of the leaf's pointer in the root. Nothing else in a process has
+// that shape, and the whole tree must be consistent before any number counts.
 #pragma once
 
 #include <vector>
@@ -16,7 +17,7 @@
 
 namespace fathom::allocators {
 
-// One state per jemalloc that is found; none where there is none. At most eight.
+// One state per jemalloc found, at most eight; empty if there is none.
 std::vector<AllocatorState> read_jemalloc(PresentMemory& memory, const ProcessMap& map);
 
 }  // namespace fathom::allocators

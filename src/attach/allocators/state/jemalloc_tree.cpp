@@ -8,8 +8,8 @@
 namespace fathom::allocators::jemalloc {
 namespace {
 
-constexpr std::uint64_t kPiece = 64 * 1024;                       // of records that are read at once
-constexpr std::uint64_t kMetadataBlock = std::uint64_t{1} << 21;  // each begins at a multiple
+constexpr std::uint64_t kPiece = 64 * 1024;                       // of records read at once
+constexpr std::uint64_t kMetadataBlock = std::uint64_t{1} << 21;  // each begins at a multiple of this
 constexpr std::uint64_t kMostExtents = std::uint64_t{1} << 25;
 constexpr std::size_t kMostTables = 1 << 16;
 
@@ -18,7 +18,7 @@ struct Entry {
   std::uint32_t index;  // in the leaf
 };
 
-// The first entry of an active extent repeats its size class; one that is not in use has none.
+// The first entry of an active extent repeats its size class; an unused extent has none.
 bool agree(const Extent& extent, std::uint32_t size_class) {
   return extent.state == ExtentState::kActive ? extent.size_class == size_class
                                               : extent.size_class >= kClasses;
@@ -29,7 +29,7 @@ struct Sample {
   std::uint64_t page;
   LeafEntry entry;
 };
-// The layout that most records agree with; null where none convinces, or two do as well.
+// The layout that most records fit; null if none fits well, or two fit equally well.
 const Layout* choose_layout(const TreeShape& shape, std::span<const Sample> samples) {
   const Layout* best = nullptr;
   std::size_t most = 0, second = 0;
@@ -51,12 +51,12 @@ const Layout* choose_layout(const TreeShape& shape, std::span<const Sample> samp
   return most > second && most * 10 >= samples.size() * 9 ? best : nullptr;
 }
 
-// A leaf, and the first address that it stands for.
+// A leaf, and the first address that it covers.
 struct Place {
   std::uint64_t address, first;
 };
 
-// All leaves below a table, ascending. False: it leads to something else than tables, or there are too many.
+// All leaves below a table, ascending. False: it leads to something other than tables, or there are too many.
 class LeafList {
  public:
   LeafList(PresentMemory& memory, const ProcessMap& map, const TreeShape& shape)
@@ -92,22 +92,22 @@ class LeafList {
   std::size_t tables_ = 0;
 };
 
-// One leaf's entries -> extents that begin in it.
+// From one leaf's entries to the extents that begin in it.
 class Leaf {
  public:
   Leaf(PresentMemory& memory, const ProcessMap& map, const TreeShape& shape, const Place& place)
       : memory_(memory), map_(map), shape_(shape), place_(place) {}
 
-  // `last`: the record of the last entry before, also of another leaf; of the last one of this leaf afterwards. False: there was
-  // too much to read.
+  // `last`: the record of the previous entry, possibly in another leaf; afterwards that of this leaf's last
+  // entry. False: there was too much to read.
   bool read(std::uint64_t& last) {
     const std::uint64_t stride = shape_.entry_bytes / 8;
     return for_each_piece(memory_, place_.address, place_.address + shape_.table_bytes(0),
                           [&](std::uint64_t at, auto words) {
                             for (std::size_t i = 0; i + stride <= words.size(); i += stride) {
                               const LeafEntry entry = leaf_entry(shape_, words.subspan(i));
-                              // A slab has an entry for each of its pages, another extent one for its first and its
-                              // last.
+                              // A slab has an entry for each of its pages; another extent has one for its
+                              // first and its last page.
                               const std::uint64_t index = ((at - place_.address) / 8 + i) / stride;
                               if (entry.record != 0 && entry.record != last)
                                 entries_.push_back({entry, static_cast<std::uint32_t>(index)});
@@ -118,12 +118,12 @@ class Leaf {
            read_records();
   }
 
-  std::span<const Entry> entries() const { return entries_; }  // in the order of addresses
+  std::span<const Entry> entries() const { return entries_; }  // in address order
   const std::optional<ExtentWords>& words(std::size_t i) const { return words_[i]; }
   std::uint64_t page(std::size_t i) const { return place_.first + entries_[i].index * kPageBytes; }
 
  private:
-  // In the order in which the records lie in memory: these are dense, so a piece holds many of them.
+  // In the order of the records in memory: these are dense, so a piece contains many of them.
   bool read_records() {
     words_.assign(entries_.size(), std::nullopt);
     std::vector<std::uint32_t> order(entries_.size());
@@ -147,7 +147,7 @@ class Leaf {
       if (memory_.used_up()) return false;
       for (std::size_t i = first; i < last; ++i) {
         const std::uint64_t record = entries_[order[i]].words.record;
-        if (!whole) {  // a page among them is not there: each by itself
+        if (!whole) {  // one of its pages is missing: read each record separately
           words_[order[i]] = read_record(memory_, map_, record);
           continue;
         }
@@ -176,7 +176,7 @@ bool MetadataBlocks::knows(std::uint64_t address) const {
 
 bool MetadataBlocks::add(std::uint64_t address) {
   constexpr std::uint64_t kMostBlocks = 1 << 16;
-  // Its size, the next one, and the record of what is not used of it.
+  // Its size, the next block, and the record of its unused part.
   struct Header {
     std::uint64_t size, next, bits, unused, unused_size;
   };
@@ -245,7 +245,8 @@ WalkResult walk(PresentMemory& memory, const ProcessMap& map, const Root& root, 
       const auto extent = words ? decode(*result.layout, *words) : std::nullopt;
       const std::uint64_t page = leaf.page(i);
       if (extent && extent->start != page && extent->start + extent->size - kPageBytes == page) continue;
-      // A record that is elsewhere by now, lies in no mapping or over the one before, was changed while we read.
+      // A record that has moved, is in no mapping or overlaps the previous one was changed during the
+      // reading.
       if (!extent || extent->start != page || page < last_end || !map.anonymous.covers(page, extent->size) ||
           extent->state == ExtentState::kInTransition) {
         if (result.moved++ == 0) result.first_bad = entries[i].words.record;

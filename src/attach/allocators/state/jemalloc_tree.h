@@ -1,5 +1,5 @@
-// jemalloc's page tree as it lies in memory: visiting all extents in ascending order, from a root (jemalloc_roots.h). What
-// the extents add up to is jemalloc_state.h. Pure over PresentMemory.
+// jemalloc's page tree in memory: visits all extents in ascending order, starting from a root
+// (jemalloc_roots.h). jemalloc_state.h adds the extents up. Pure over PresentMemory.
 #pragma once
 
 #include <cstdint>
@@ -14,12 +14,12 @@
 
 namespace fathom::allocators::jemalloc {
 
-// Blocks of memory that jemalloc has for its own records. They begin at multiples of 2 MiB, carry their size and are
+// Blocks of memory for jemalloc's own records. They begin at multiples of 2 MiB, contain their size and are
 // chained.
 class MetadataBlocks {
  public:
   MetadataBlocks(PresentMemory& memory, const ProcessMap& map) : memory_(memory), map_(map) {}
-  // Finds the block of something that lies in one, and all that it is chained to.
+  // Finds the block that contains this address, and all blocks chained to it.
   void add_block_of(std::uint64_t address);
   struct Block {
     std::uint64_t size = 0, used = 0;
@@ -27,7 +27,7 @@ class MetadataBlocks {
   const std::map<std::uint64_t, Block>& blocks() const { return blocks_; }  // by address
 
  private:
-  bool add(std::uint64_t address);  // with its chain
+  bool add(std::uint64_t address);  // including its chain
   bool knows(std::uint64_t address) const;
   PresentMemory& memory_;
   const ProcessMap& map_;
@@ -36,14 +36,15 @@ class MetadataBlocks {
 };
 
 struct WalkResult {
-  bool is_tree = false;            // the root leads to leaves and nothing else
-  const Layout* layout = nullptr;  // null: the records agree with none
+  bool is_tree = false;            // the root leads only to leaves
+  const Layout* layout = nullptr;  // null: the records fit none
   std::uint64_t extents = 0;
-  std::uint64_t moved = 0, moved_bytes = 0;  // records that did not agree, and how much they can stand for
-  std::uint64_t first_bad = 0;               // address of the first such record, for the message
-  bool cut = false;                          // stopped early: there was too much of it
+  std::uint64_t moved = 0, moved_bytes = 0;  // inconsistent records, and the maximum memory they can stand
+                                             // for
+  std::uint64_t first_bad = 0;               // address of the first one, for the message
+  bool cut = false;                          // stopped early: there was too much to read
 };
-// `visit` gets each extent once, ascending and not overlapping.
+// Calls `visit` once per extent, ascending and without overlap.
 WalkResult walk(PresentMemory& memory, const ProcessMap& map, const Root& root, MetadataBlocks& metadata,
                 const std::function<void(const Extent&)>& visit);
 

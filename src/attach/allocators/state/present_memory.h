@@ -1,9 +1,10 @@
-// The memory of another process as the readers of allocators see it: pages that are present, copied once. Pure over
-// MemoryReader.
+// The view of another process's memory for the readers of allocators: only present pages, copied once. Pure
+// over MemoryReader.
 //
-// A page that is not in memory is never asked for: reading it would map it (a page of zeros, and the page tables above
-// it) or swap it in, and so change what is to be measured. Which pages are present was found out before; one that the
-// process gave back since is read once more as zeros, and that is all that reading can do to it.
+// fathom never reads a page that is not in memory: that would map it (a page of zeros, and the page tables
+// above it) or swap it in, and so change the measurement. The list of present pages was made before; reading
+// a page that the process has returned since then maps it again as zeros, which is the only possible side
+// effect.
 #pragma once
 
 #include <algorithm>
@@ -21,7 +22,7 @@
 namespace fathom::allocators {
 
 inline constexpr std::uint64_t kPageBytes = 4096;
-// No address of a process lies above.
+// No address of a process is above this.
 inline constexpr std::uint64_t kAddressLimit = std::uint64_t{1} << 47;
 
 struct AddressRange {
@@ -34,45 +35,45 @@ struct AddressRange {
 class AddressRanges {
  public:
   AddressRanges() = default;
-  explicit AddressRanges(std::vector<AddressRange> ranges);  // in any order; empty ones are dropped
+  explicit AddressRanges(std::vector<AddressRange> ranges);  // in any order; drops empty ones
 
   bool covers(std::uint64_t address, std::uint64_t size) const;
   std::uint64_t bytes_in(std::uint64_t start, std::uint64_t end) const;
-  // Those that lie in [start, end), cut to it.
+  // Those in [start, end), cut to it.
   std::vector<AddressRange> within(std::uint64_t start, std::uint64_t end) const;
   std::span<const AddressRange> all() const { return ranges_; }
 
  private:
-  std::size_t first_after(std::uint64_t address) const;  // of those that end after it
+  std::size_t first_after(std::uint64_t address) const;  // the first that ends after it
   std::vector<AddressRange> ranges_;
-  mutable std::size_t hint_ = 0;  // questions come in ascending order, mostly
+  mutable std::size_t hint_ = 0;  // queries are mostly ascending
 };
 
-// Copies bytes of the process; false: not all of them could be copied.
+// Copies bytes of the process; false: some could not be copied.
 class MemoryReader {
  public:
   virtual ~MemoryReader() = default;
   virtual bool read(std::uint64_t address, std::span<std::byte> into) = 0;
 };
 
-// What a reading may take, so that no list and no table of the process can keep us for ever.
+// Limits of a reading, so that no list and no table of the process can block fathom forever.
 struct ReadingLimits {
-  std::uint64_t bytes = std::uint64_t{256} << 20;  // copied in all
+  std::uint64_t bytes = std::uint64_t{256} << 20;  // copied in total
   std::uint64_t until_ns = UINT64_MAX;             // CLOCK_MONOTONIC
-  // Twice what is in memory, within [8, 256] MiB: records are a small part of what they describe (128 bytes of a page
-  // in jemalloc at worst), and a list visits each place of glibc's once.
+  // Twice the resident memory, within [8, 256] MiB: records are a small part of what they describe (at most
+  // 128 bytes per page in jemalloc), and a list visits each place of glibc's once.
   static ReadingLimits of(const AddressRanges& present, std::uint64_t until_ns);
 };
 
 class PresentMemory {
  public:
   PresentMemory(MemoryReader& reader, const AddressRanges& present,
-                ReadingLimits limits = {})  // these outlive it
+                ReadingLimits limits = {})  // both outlive it
       : reader_(reader), present_(present), bytes_left_(limits.bytes), until_ns_(limits.until_ns) {}
 
-  // All of it or nothing; `into` is unspecified where it fails.
+  // Everything or nothing; `into` is unspecified on failure.
   bool read(std::uint64_t address, std::span<std::byte> into);
-  // Through a cache: for lists, whose next place is known only from the last.
+  // Through a cache: for lists, where the next place is only known from the previous one.
   bool read_cached(std::uint64_t address, std::span<std::byte> into);
   template <class T>
   std::optional<T> value(std::uint64_t address) {
@@ -83,14 +84,14 @@ class PresentMemory {
     std::memcpy(&value, bytes.data(), sizeof(T));
     return value;
   }
-  void forget() { cache_.clear(); }  // what was cached may be old
+  void forget() { cache_.clear(); }  // the cached data may be old
 
   const AddressRanges& present() const { return present_; }
-  // A limit was met: from then on nothing is read, and what was read is not all.
+  // A limit was reached: from then on nothing is read, and the data is incomplete.
   bool used_up() const { return bytes_left_ == 0; }
 
  private:
-  // A part of a page: of a list's next place a few words are wanted, and lists visit a place once.
+  // Smaller than a page: at a list's next place a few words are enough, and lists visit a place once.
   static constexpr std::uint64_t kLineBytes = 1024;
   struct CachedLine {
     std::uint64_t address = 1;  // none
@@ -103,8 +104,8 @@ class PresentMemory {
   std::vector<CachedLine> cache_;
 };
 
-// The words of the present pages of [start, end), in pieces. `take(address, words)` returns false to stop. False: stopped, or
-// a limit was met; a piece that is gone by now is left out.
+// The words of the present pages of [start, end), in pieces. `take(address, words)` returns false to stop.
+// False: stopped, or a limit was reached; skips a piece that has disappeared.
 template <class Take>
 bool for_each_piece(PresentMemory& memory, std::uint64_t start, std::uint64_t end, Take&& take) {
   constexpr std::uint64_t kPiece = 64 * 1024;  // read at once

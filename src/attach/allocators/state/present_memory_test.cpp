@@ -5,7 +5,7 @@
 namespace fathom::allocators {
 namespace {
 
-// Gives the address as contents, and remembers what it was asked.
+// Returns the address as content, and remembers the requests.
 class CountingReader : public MemoryReader {
  public:
   bool read(std::uint64_t address, std::span<std::byte> into) override {
@@ -16,7 +16,7 @@ class CountingReader : public MemoryReader {
   std::vector<AddressRange> asked;
 };
 
-TEST(AddressRanges, NeighboursAreOneAndEmptyOnesNone) {
+TEST(AddressRanges, AdjacentOnesAreJoinedAndEmptyOnesDropped) {
   const AddressRanges ranges({{8192, 12288}, {4096, 8192}, {20480, 20480}, {32768, 36864}});
   EXPECT_EQ(std::vector(ranges.all().begin(), ranges.all().end()),
             (std::vector<AddressRange>{{4096, 12288}, {32768, 36864}}));
@@ -28,7 +28,7 @@ TEST(AddressRanges, NeighboursAreOneAndEmptyOnesNone) {
   EXPECT_EQ(ranges.within(8192, 33000), (std::vector<AddressRange>{{8192, 12288}, {32768, 33000}}));
 }
 
-TEST(AddressRanges, QuestionsMayComeInAnyOrder) {
+TEST(AddressRanges, QueriesMayComeInAnyOrder) {
   std::vector<AddressRange> parts;
   for (std::uint64_t i = 0; i < 100; ++i) parts.push_back({i * 8192, i * 8192 + 4096});
   const AddressRanges ranges(parts);
@@ -40,7 +40,7 @@ TEST(AddressRanges, QuestionsMayComeInAnyOrder) {
     }
 }
 
-TEST(PresentMemory, PageThatIsNotThereIsNeverAskedFor) {
+TEST(PresentMemory, AMissingPageIsNeverRead) {
   CountingReader reader;
   const AddressRanges present({{4096, 8192}});
   PresentMemory memory(reader, present);
@@ -52,7 +52,7 @@ TEST(PresentMemory, PageThatIsNotThereIsNeverAskedFor) {
   EXPECT_TRUE(memory.read(8192 - 16, bytes));
 }
 
-TEST(PresentMemory, PlaceIsCopiedOnceUntilItIsForgotten) {
+TEST(PresentMemory, APlaceIsCopiedOnceUntilTheCacheIsCleared) {
   CountingReader reader;
   const AddressRanges present({{4096, 16384}});
   PresentMemory memory(reader, present);
@@ -63,7 +63,7 @@ TEST(PresentMemory, PlaceIsCopiedOnceUntilItIsForgotten) {
   EXPECT_EQ(reader.asked.size(), 3u);
 }
 
-TEST(PresentMemory, CopiesNoMoreThanItMay) {
+TEST(PresentMemory, CopiesNoMoreThanItsLimit) {
   CountingReader reader;
   const AddressRanges present({{4096, 16384}});
   PresentMemory memory(reader, present, {.bytes = 6000});
@@ -74,7 +74,7 @@ TEST(PresentMemory, CopiesNoMoreThanItMay) {
   EXPECT_TRUE(memory.used_up());
 }
 
-TEST(PresentMemory, NothingIsReadAfterItsTime) {
+TEST(PresentMemory, NothingIsReadAfterTheDeadline) {
   CountingReader reader;
   const AddressRanges present({{4096, 16384}});
   std::array<std::byte, 8> bytes;
@@ -87,7 +87,7 @@ TEST(PresentMemory, NothingIsReadAfterItsTime) {
   EXPECT_FALSE(early.used_up());
 }
 
-TEST(PresentMemory, ListsTakeALineAtAPlaceAndNotAPage) {
+TEST(PresentMemory, ListsReadALinePerPlaceNotAPage) {
   CountingReader reader;
   const AddressRanges present({{0, 1 << 20}});
   PresentMemory memory(reader, present);
@@ -97,7 +97,7 @@ TEST(PresentMemory, ListsTakeALineAtAPlaceAndNotAPage) {
   EXPECT_LE(bytes, 256u * 1024);
 }
 
-TEST(ReadingLimits, FollowWhatIsInMemory) {
+TEST(ReadingLimits, DependOnTheResidentMemory) {
   const auto of = [](std::uint64_t bytes) {
     return ReadingLimits::of(AddressRanges({{0x1000'0000, 0x1000'0000 + bytes}}), 7);
   };

@@ -5,7 +5,8 @@
 namespace fathom::allocators {
 namespace {
 
-// More zeroed data than this is no library's: what follows is another mapping, for the kernel places these side by side.
+// No library has more zeroed data than this: beyond it comes another mapping, because the kernel places them
+// next to each other.
 constexpr std::uint64_t kMostZeroed = std::uint64_t{64} << 20;
 
 bool is_anonymous(const process::MapEntry& entry) {

@@ -1,5 +1,5 @@
-// Where in a process an allocator's records can lie: writable data of files (with what is zeroed behind them), and
-// anonymous memory. Pure; from /proc/PID/maps.
+// Where an allocator's records can be in a process: writable data of files (and the zeroed data after them),
+// and anonymous memory. Pure; from /proc/PID/maps.
 #pragma once
 
 #include <string>
@@ -10,7 +10,7 @@
 
 namespace fathom::allocators {
 
-// Writable data of one file: what it stores, and the anonymous memory right behind that (.bss, and whatever the
+// Writable data of one file: its stored part, and the anonymous memory right after it (.bss, and whatever the
 // kernel placed there).
 struct ModuleData {
   std::string path;
@@ -18,12 +18,12 @@ struct ModuleData {
 };
 
 struct ProcessMap {
-  AddressRanges anonymous;             // private, of any protection; neighbours are one
-  std::vector<AddressRange> writable;  // the same, each mapping by itself, and only writable ones
+  AddressRanges anonymous;             // private, with any protection; adjacent ones are joined
+  std::vector<AddressRange> writable;  // the same, but each mapping separately, and only writable ones
   std::vector<ModuleData> data;        // ascending
-  AddressRange program_break;          // "[heap]"; empty: there is none
+  AddressRange program_break;          // "[heap]"; empty if there is none
   std::vector<AddressRange>
-      guarded;  // writable anonymous mappings right above one without access: threads' stacks
+      guarded;  // writable anonymous mappings right above an inaccessible one: threads' stacks
 };
 
 ProcessMap make_process_map(const std::vector<process::MapEntry>& entries);

@@ -20,8 +20,8 @@
 namespace fathom::allocators {
 namespace {
 
-// Without PAGEMAP_SCAN the kernel tells eight bytes for each page of address space: 64 GiB of it are read, the smallest
-// mappings first, so that what was only reserved does not stand in the way.
+// Without PAGEMAP_SCAN the kernel returns eight bytes per page of address space: fathom reads those of
+// 64 GiB, the smallest mappings first, so that merely reserved memory does not use up the limit.
 constexpr std::uint64_t kMostOfPagemap = std::uint64_t{64} << 30;
 constexpr std::uint64_t kLongestNs = 10'000'000'000;
 
@@ -99,7 +99,7 @@ AllocatorStates read_allocator_states(const std::vector<process::MapEntry>& maps
   states.allocators = read_jemalloc(memory, map);
   if (auto glibc = read_glibc(memory, map)) states.allocators.push_back(std::move(*glibc));
   states.cut = memory.used_up();
-  // These are seen and not understood: no number is better than a wrong one.
+  // These are recognized but cannot be read: no number is better than a wrong one.
   const bool knows_jemalloc = std::ranges::any_of(
       states.allocators, [](const AllocatorState& state) { return state.name == "jemalloc"; });
   std::string last;

@@ -1,5 +1,5 @@
-// The allocators of a living process: which of its pages are in memory, and what its allocators hold. The process is
-// neither stopped nor changed; needs ptrace access to it, no more.
+// The allocators of a living process: which of its pages are in memory, and what its allocators hold. Neither
+// stops nor changes the process; only needs ptrace access to it.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 
 namespace fathom::allocators {
 
-// Reads by process_vm_readv.
+// Reads with process_vm_readv.
 class ProcessReader : public MemoryReader {
  public:
   explicit ProcessReader(std::int32_t pid) : pid_(pid) {}
@@ -21,15 +21,16 @@ class ProcessReader : public MemoryReader {
   std::int32_t pid_;
 };
 
-// Pure over the reader: `present` is what of the process is in memory.
+// Pure over the reader: `present` is the process's resident memory.
 AllocatorStates read_allocator_states(const std::vector<process::MapEntry>& maps,
                                       const AddressRanges& present, MemoryReader& reader,
                                       const ReadingLimits& limits);
 
-// kNotFound: no such process. kPermission: no ptrace access. An allocator that cannot be read is no error: it says why.
+// kNotFound: no such process. kPermission: no ptrace access. An allocator that cannot be read is not an
+// error: its state has the reason.
 Result<AllocatorStates> read_allocator_states(std::int32_t pid);
 
-// What of the process's writable private memory is in memory, the shared page of zeros left out.
+// The resident part of the process's writable private memory, without the shared page of zeros.
 Result<AddressRanges> read_present_pages(std::int32_t pid, const std::vector<process::MapEntry>& maps);
 
 }  // namespace fathom::allocators

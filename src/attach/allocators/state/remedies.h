@@ -1,5 +1,6 @@
-// What would make a process smaller, from what its allocators hold: how much, by which call or setting, and what that
-// costs. Pure. Nothing is listed that was not tried with a program (remedies_test.cpp, truth_test.cpp).
+// What would make a process smaller, based on what its allocators hold: how much, with which call or setting,
+// and at what cost. Pure. Only lists remedies that were tried with a program (remedies_test.cpp,
+// truth_test.cpp).
 #pragma once
 
 #include <optional>
@@ -11,15 +12,15 @@
 namespace fathom::allocators {
 
 struct Remedy {
-  std::string what;  // to be typed, or to be called: "MALLOC_TRIM_THRESHOLD_=131072"
-  bool at_start;     // it is read when the program starts; else it can be called in the process that runs
-  std::uint64_t gives_back = 0;  // resident bytes, as things are now; at most
+  std::string what;  // to type or to call: "MALLOC_TRIM_THRESHOLD_=131072"
+  bool at_start;     // true: read when the program starts; false: can be called in the running process
+  std::uint64_t gives_back = 0;  // resident bytes in the current state; an upper limit
   std::string how;               // what it does
   std::string price;
 };
 
-// The largest first; none that gives back less than `least` bytes. `prefix`: of the names of a jemalloc ("_rjem_"), whose
-// variable is named after it; nullopt where it is not known.
+// The largest first; none that gives back less than `least` bytes. `prefix`: of the names of a jemalloc
+// ("_rjem_"), which is part of its variable's name; nullopt if unknown.
 std::vector<Remedy> remedies_of(const AllocatorState& state, std::optional<std::string> prefix = "",
                                 std::uint64_t least = std::uint64_t{1} << 20);
 

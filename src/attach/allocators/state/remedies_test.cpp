@@ -1,5 +1,5 @@
-// Every setting that is offered, tried: a program that does the same with it keeps less. What malloc_trim and a purge
-// give back is in truth_test.cpp.
+// Tries every offered setting: a program that does the same work keeps less memory with it. truth_test.cpp
+// covers what malloc_trim and a purge give back.
 #include "attach/allocators/state/remedies.h"
 
 #include <gmock/gmock.h>
@@ -28,7 +28,7 @@ AllocatorState read_state(const Holder& holder, std::string_view name) {
   return {};
 }
 
-// After these commands.
+// The state after these commands.
 AllocatorState left_by(std::vector<std::string> environment, std::string_view name,
                        std::string_view commands) {
   Holder holder(std::move(environment));
@@ -90,7 +90,7 @@ TEST_F(JemallocRemedies, OneArenaSharesSlabs) {
   EXPECT_LT(with.bytes(HeldKind::kFreeInSlabs), state.bytes(HeldKind::kFreeInSlabs));
 }
 
-TEST_F(JemallocRemedies, BackgroundThreadGivesBackWhatAnIdleProgramFreed) {
+TEST_F(JemallocRemedies, BackgroundThreadGivesBackFreedMemoryOfAnIdleProgram) {
   const AllocatorState state = after("MALLOC_CONF=dirty_decay_ms:-1", "fa");
   const auto remedies = remedies_of(state);
   const Remedy* remedy =

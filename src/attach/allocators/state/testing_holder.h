@@ -1,4 +1,4 @@
-// For tests only: the program that holds memory in known ways (testdata/holder.c), as a child.
+// For tests only: the program that holds memory in known ways (testdata/holder.c), as a child process.
 #pragma once
 
 #include <fcntl.h>
@@ -17,7 +17,7 @@ namespace fathom::allocators::testing {
 
 class Holder {
  public:
-  // `environment`: "NAME=VALUE", beside nothing else.
+  // `environment`: "NAME=VALUE"; nothing else is set.
   explicit Holder(std::vector<std::string> environment = {}) {
     int in[2], out[2];
     if (::pipe2(in, O_CLOEXEC) != 0 || ::pipe2(out, O_CLOEXEC) != 0) std::abort();
@@ -46,7 +46,7 @@ class Holder {
     ::close(from_);
   }
 
-  // Its answer, once it waits for the next command; "" if it is gone.
+  // Its answer, once it waits for the next command; "" if it has exited.
   std::string tell(char command) {
     if (::write(to_, &command, 1) != 1) return "";
     std::string line;

@@ -1,5 +1,5 @@
-// For tests and fuzzing only: memory made by hand, word by word, and in it a jemalloc and a glibc as they would lie in a
-// process.
+// For tests and fuzzing only: memory built by hand, word by word, and in it a jemalloc and a glibc as in a
+// real process.
 #pragma once
 
 #include <array>
@@ -72,7 +72,7 @@ class HandMadeMemory : public MemoryReader {
     return read_allocator_states(maps(), present(), *this, limits);
   }
 
-  std::uint64_t faults = 0, bytes_read = 0;  // pages asked for that are not present
+  std::uint64_t faults = 0, bytes_read = 0;  // faults: requests for pages that are not present
 
  private:
   using Page = std::array<std::byte, kPageBytes>;
@@ -81,14 +81,14 @@ class HandMadeMemory : public MemoryReader {
   std::vector<process::MapEntry> maps_;
 };
 
-// A jemalloc in a stripped program; 5.3 with a tree of two levels where nothing else is said.
+// A jemalloc in a stripped program; by default 5.3 with a tree of two levels.
 class HandMadeJemalloc {
  public:
   static constexpr std::uint64_t kData = 0x5555'0000'0000, kRoot = kData + 0x2078;
   static constexpr std::uint64_t kBlock = 0x7f00'0000'0000, kLeaf = kBlock + 0x1000,
                                  kRecords = kLeaf + (1 << 21);
   static constexpr std::uint64_t kTable =
-      kBlock + 0x300'000;  // between root and leaf, where the tree has one
+      kBlock + 0x300'000;  // between root and leaf, if the tree has such a level
   static constexpr std::uint64_t kNextLeaf = kBlock + (8 << 20);
   static constexpr std::uint64_t kHeap = 0x7f00'4000'0000, kHeapBytes = 64 << 20;
 
@@ -104,7 +104,7 @@ class HandMadeJemalloc {
     for (std::size_t i = 0; i < 5; ++i) memory.write(kBlock + i * 8, header[i]);
   }
 
-  // Behind the one before. Returns the address of its record.
+  // Appends an extent and returns the address of its record.
   std::uint64_t add(std::uint64_t size, std::uint64_t state, std::uint64_t size_class, bool slab = false,
                     std::uint64_t free = 0, std::uint64_t arena = 0) {
     const std::uint64_t record = next_record_;
@@ -120,7 +120,7 @@ class HandMadeJemalloc {
     next_ += size;
     return record;
   }
-  // So many bytes before the addresses of the next leaf.
+  // Continues this many bytes before the addresses of the next leaf.
   void go_on_before_next_leaf(std::uint64_t bytes) {
     const std::uint64_t next = kHeap + shape_.span(1);
     memory_.map(next - kHeapBytes, 2 * kHeapBytes);
@@ -178,7 +178,7 @@ class HandMadeGlibc {
     memory_.write(last + 16, kHeap + offset);
     memory_.write(head + 24, kHeap + offset);
   }
-  // Hidden links, as since 2.32.
+  // Obfuscated links, as since 2.32.
   void free_fast(std::uint64_t offset, std::uint64_t size) {
     const std::uint64_t head = kArena + 0x10 + (size / 16 - 2) * 8, place = kHeap + offset + 16;
     memory_.write(kHeap + offset + 8, size | 1);

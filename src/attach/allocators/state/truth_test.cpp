@@ -1,5 +1,6 @@
-// A program whose allocator is asked afterwards: what was read from outside is what it says itself. The program stands
-// still between the two, so the numbers are equal, to the byte where the allocator counts the same things.
+// Compares a reading from outside with the allocator's own statistics, which the program prints afterwards.
+// The program is idle between the two, so the numbers are equal, to the byte if the allocator counts the same
+// things.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -35,7 +36,7 @@ std::uint64_t present_bytes(int pid) {
   return read_present_pages(pid, *maps)->bytes_in(0, kAddressLimit);
 }
 
-// What is in memory now of the ranges that were of that kind.
+// The memory that is resident now in the former ranges of that kind.
 std::uint64_t present_in(int pid, const AllocatorState& state, HeldKind kind) {
   const auto maps = process::read_maps(pid);
   const auto present = read_present_pages(pid, *maps);
@@ -49,7 +50,7 @@ std::string in_front(const std::string& library) {
   return "LD_PRELOAD=" + library;
 }
 
-// The target of the reference: within a thousandth.
+// The required accuracy: within a thousandth.
 void expect_near(std::uint64_t read, std::uint64_t said, const char* what) {
   const auto off = static_cast<double>(read > said ? read - said : said - read);
   EXPECT_LE(off, static_cast<double>(said) / 1000) << what << ": read " << read << ", said " << said;
@@ -70,7 +71,7 @@ void expect_as_mallinfo(Holder& holder) {
   EXPECT_EQ(state.bytes(HeldKind::kFastBins), said[5]);
 }
 
-TEST(GlibcTruth, EqualsWhatMallocSaysOfOneThread) {
+TEST(GlibcTruth, EqualsMallocsStatisticsForOneThread) {
   Holder holder;
   ASSERT_EQ(holder.tell('f'), "done");
   expect_as_mallinfo(holder);
@@ -83,8 +84,8 @@ TEST(GlibcTruth, EqualsWhatMallocSaysOfOneThread) {
   expect_as_mallinfo(holder);
 }
 
-// Every block was written to, and of most pages only some of the blocks are left.
-TEST(GlibcTruth, PagesThatLiveAndFreeBlocksShareAreDividedByTheirSizes) {
+// Every block was written to, and most pages only have some of their blocks left.
+TEST(GlibcTruth, SharedPagesAreDividedByTheSizesOfLiveAndFreeBlocks) {
   Holder holder;
   ASSERT_EQ(holder.tell('f'), "done");
   const AllocatorState state = read(holder, "glibc");
@@ -95,7 +96,7 @@ TEST(GlibcTruth, PagesThatLiveAndFreeBlocksShareAreDividedByTheirSizes) {
               static_cast<double>(state.resident(HeldKind::kLive) + state.free_in_live_pages), 64 * 4096);
 }
 
-TEST(GlibcTruth, EqualsWhatMallocSaysOfThreads) {
+TEST(GlibcTruth, EqualsMallocsStatisticsForSeveralThreads) {
   Holder holder;
   ASSERT_EQ(holder.tell('f'), "done");
   ASSERT_EQ(holder.tell('t'), "done");
@@ -103,14 +104,14 @@ TEST(GlibcTruth, EqualsWhatMallocSaysOfThreads) {
   EXPECT_GT(read(holder, "glibc").arenas.size(), 1u);
 }
 
-TEST(GlibcTruth, OneArenaForAllThreadsIsOne) {
+TEST(GlibcTruth, ASingleArenaForAllThreadsIsReadAsOne) {
   Holder holder({"MALLOC_ARENA_MAX=1"});
   ASSERT_EQ(holder.tell('t'), "done");
   expect_as_mallinfo(holder);
   EXPECT_EQ(read(holder, "glibc").arenas.size(), 1u);
 }
 
-TEST(GlibcTruth, TrimGivesBackWhatWasForetold) {
+TEST(GlibcTruth, TrimGivesBackThePredictedAmount) {
   Holder holder;
   ASSERT_EQ(holder.tell('f'), "done");
   ASSERT_EQ(holder.tell('t'), "done");
@@ -119,7 +120,8 @@ TEST(GlibcTruth, TrimGivesBackWhatWasForetold) {
   const std::uint64_t before = present_bytes(holder.pid());
   ASSERT_EQ(holder.tell('T'), "done");
   const std::uint64_t given_back = before - present_bytes(holder.pid());
-  // malloc_trim first merges what lies in the fast bins with its neighbours: that can only free further pages.
+  // malloc_trim first merges the chunks in the fast bins with their neighbours: that can only free more
+  // pages.
   EXPECT_GE(given_back + 64 * 1024, state.returnable);
   EXPECT_LE(given_back,
             state.returnable + state.bytes(HeldKind::kFastBins) + state.returnable / 10 + 64 * 1024);
@@ -127,12 +129,13 @@ TEST(GlibcTruth, TrimGivesBackWhatWasForetold) {
 }
 
 void expect_as_mallctl(const std::string& library, std::string_view versions) {
-  Holder holder({in_front(library), "MALLOC_CONF=narenas:8"});  // one CPU alone has one arena
+  Holder holder({in_front(library), "MALLOC_CONF=narenas:8"});  // with one CPU there is only one arena by
+                                                                // default
   for (const char command : {'f', 't'}) {
     ASSERT_EQ(holder.tell(command), "done");
     AllocatorState state;
     std::vector<std::uint64_t> said, before;  // allocated, active, dirty, muzzy, retained, metadata
-    do {  // jemalloc gives dirty pages back as time passes, on a full machine between the two answers
+    do {  // jemalloc returns dirty pages over time, on a busy machine between the two answers
       before = holder.statistics();
       state = read(holder, "jemalloc");
       said = holder.statistics();
@@ -152,14 +155,14 @@ void expect_as_mallctl(const std::string& library, std::string_view versions) {
   EXPECT_GT(read(holder, "jemalloc").arenas.size(), 1u);
 }
 
-TEST(JemallocTruth, EqualsWhatMallctlSays) {
+TEST(JemallocTruth, EqualsTheStatisticsOfMallctl) {
   const auto library = testing::libjemalloc();
   FATHOM_NEEDS(library, "libjemalloc2");
   expect_as_mallctl(*library, "5.3");
 }
 
-// Other versions, compilers and widths of addresses: "PATH=VERSION", with colons between.
-TEST(JemallocTruth, OfLibrariesNamedByTheUser) {
+// Other versions, compilers and address widths: "PATH=VERSION", separated by colons.
+TEST(JemallocTruth, EqualsTheStatisticsOfLibrariesNamedByTheUser) {
   const char* named = std::getenv("FATHOM_JEMALLOCS");  // NOLINT(concurrency-mt-unsafe): not set meanwhile
   if (named == nullptr) GTEST_SKIP() << "FATHOM_JEMALLOCS is not set";
   std::istringstream list{std::string(named)};
@@ -171,7 +174,7 @@ TEST(JemallocTruth, OfLibrariesNamedByTheUser) {
   }
 }
 
-TEST(JemallocTruth, HugePageAllocatorIsSaidWhereItIsUsed) {
+TEST(JemallocTruth, TheHugePageAllocatorIsReportedIfUsed) {
   const auto library = testing::libjemalloc();
   FATHOM_NEEDS(library, "libjemalloc2");
   Holder with({in_front(*library), "MALLOC_CONF=hpa:true"}), without({in_front(*library)});
@@ -182,7 +185,7 @@ TEST(JemallocTruth, HugePageAllocatorIsSaidWhereItIsUsed) {
   expect_near(read(with, "jemalloc").bytes(HeldKind::kLive), said[0], "allocated");
 }
 
-TEST(JemallocTruth, PurgeGivesBackWhatWasForetold) {
+TEST(JemallocTruth, PurgeGivesBackThePredictedAmount) {
   const auto library = testing::libjemalloc();
   FATHOM_NEEDS(library, "libjemalloc2");
   Holder holder({in_front(*library), "MALLOC_CONF=dirty_decay_ms:-1"});
@@ -200,7 +203,7 @@ TEST(JemallocTruth, PurgeGivesBackWhatWasForetold) {
 TEST(AllocatorStates, ReadingMapsNoPage) {
   Holder holder;
   ASSERT_EQ(holder.tell('f'), "done");
-  const auto mapped = [&] {  // also pages of zeros, which are no part of RSS
+  const auto mapped = [&] {  // includes pages of zeros, which are not part of RSS
     const Fd pagemap(::open(("/proc/" + std::to_string(holder.pid()) + "/pagemap").c_str(), O_RDONLY));
     const auto maps = process::read_maps(holder.pid());
     std::uint64_t pages = 0;
@@ -219,7 +222,8 @@ TEST(AllocatorStates, ReadingMapsNoPage) {
   EXPECT_EQ(mapped(), before);
 }
 
-// While four threads allocate and free as fast as they can, what is read is either within its own bounds or refused.
+// While four threads allocate and free as fast as they can, a reading is either within its own bounds or
+// rejected.
 void expect_calm_reading_of_a_storm(Holder& holder, std::string_view name) {
   ASSERT_EQ(holder.tell('r'), "done");
   for (int i = 0; i < 20; ++i) {
@@ -239,19 +243,19 @@ void expect_calm_reading_of_a_storm(Holder& holder, std::string_view name) {
   EXPECT_EQ(read(holder, name).certainty, Certainty::kVerified);
 }
 
-TEST(GlibcTruth, ProcessThatAllocatesMeanwhileDoesNoHarm) {
+TEST(GlibcTruth, AProcessThatAllocatesDuringTheReadingDoesNoHarm) {
   Holder holder;
   expect_calm_reading_of_a_storm(holder, "glibc");
 }
 
-TEST(JemallocTruth, ProcessThatAllocatesMeanwhileDoesNoHarm) {
+TEST(JemallocTruth, AProcessThatAllocatesDuringTheReadingDoesNoHarm) {
   const auto library = testing::libjemalloc();
   FATHOM_NEEDS(library, "libjemalloc2");
   Holder holder({in_front(*library)});
   expect_calm_reading_of_a_storm(holder, "jemalloc");
 }
 
-TEST(AllocatorStates, WhatIsNotReadIsSaidToBeUnknown) {
+TEST(AllocatorStates, AnAllocatorThatCannotBeReadIsReportedAsUnknown) {
   const auto mimalloc = testing::libmimalloc();
   FATHOM_NEEDS(mimalloc, "libmimalloc2.0");
   Holder holder({in_front(*mimalloc)});
@@ -262,7 +266,7 @@ TEST(AllocatorStates, WhatIsNotReadIsSaidToBeUnknown) {
   EXPECT_TRUE(state.lines.empty());
 }
 
-TEST(AllocatorStates, ProcessThatIsGoneIsNotFound) {
+TEST(AllocatorStates, AProcessThatHasExitedIsNotFound) {
   EXPECT_EQ(read_allocator_states(0x7ffffff0).error().kind, ErrorKind::kNotFound);
 }
 

@@ -1,6 +1,7 @@
-// Holds memory in ways that are known, and says what its own allocator thinks of it: glibc by mallinfo2, jemalloc (put in
-// front by LD_PRELOAD) by mallctl. One letter on standard input is one command, answered by one line. What it prints
-// allocates nothing, so nothing changes between a look from outside and its answer.
+// Holds memory in known ways, and prints its own allocator's statistics: glibc with mallinfo2, jemalloc
+// (loaded with LD_PRELOAD) with mallctl. One letter on standard input is one command, and each gets one line
+// as its answer. Printing allocates nothing, so nothing changes between a reading from outside and the
+// answer.
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <malloc.h>
@@ -44,7 +45,7 @@ static void fill(struct blocks* b, int count) {
     }
 }
 
-// Every block but each `keep`th; 0: all.
+// Frees every block except each `keep`th; 0: all.
 static void release(struct blocks* b, int keep) {
   for (int i = 0; i < kBlocks; ++i)
     if (keep == 0 || i % keep != 0) {
@@ -122,7 +123,7 @@ int main(void) {
         release(&main_blocks, 3);
         done();
         break;
-      case 'l':  // one live block at the end of many free ones
+      case 'l':  // one live block after many free ones
         fill(&main_blocks, kBlocks);
         release(&main_blocks, kBlocks - 1);
         done();
@@ -131,7 +132,7 @@ int main(void) {
         release(&main_blocks, 0);
         done();
         break;
-      case 'b': {  // a large block raises the thresholds; then 4.5 MB at the end of the heap are freed
+      case 'b': {  // a large block raises the thresholds; then frees 4.5 MB at the end of the heap
         enum { kEnd = 1500 };
         static void* end[kEnd];
         free(malloc(3 << 20));
