@@ -1,9 +1,9 @@
-// Gives blocks back in every way that is wrong and does no harm here. Usage: bad_frees LIBRARY, which is
-// careless_allocator. Exits with 77 if that cannot be loaded.
+// Frees blocks in every way that is wrong and harmless here. Usage: bad_frees LIBRARY, where LIBRARY is
+// careless_allocator. Exits with 77 if it cannot be loaded.
 //
 //   site_wrong     10 blocks of 120 bytes that are deleted as objects of 40
-//   site_right     50 blocks that are deleted as what they are
-//   site_foreign    7 blocks of libc, of 100 bytes, that the library is asked to free
+//   site_right     50 blocks that are deleted correctly
+//   site_foreign    7 blocks of libc, of 100 bytes, passed to the library's free
 //   site_twice      5 blocks of the library that are freed twice
 //   site_claimed    3 blocks of 64 bytes of the library, freed as if they had 65
 #include <dlfcn.h>
@@ -57,7 +57,7 @@ int main(int argc, char** argv) {
   const auto allocate = reinterpret_cast<void* (*)(std::size_t)>(dlsym(library, "malloc"));
   const auto release = reinterpret_cast<void (*)(void*)>(dlsym(library, "free"));
   const auto release_sized = reinterpret_cast<void (*)(void*, std::size_t)>(dlsym(library, "free_sized"));
-  usleep(700'000);  // observers have seen the library by then
+  usleep(700'000);  // observers have noticed the library by then
   for (int i = 0; i < 10; ++i) delete site_wrong();
   for (int i = 0; i < 50; ++i) delete site_right();
   for (int i = 0; i < 7; ++i) release(site_foreign());

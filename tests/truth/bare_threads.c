@@ -1,5 +1,5 @@
-/* Three threads in functions that call each other and the C library. The build links it statically and takes its
- * symbols and its call frame information away, so that the code alone tells how its stacks look. */
+/* Three threads in functions that call each other and the C library. The build links it statically and removes its
+ * symbols and its call frame information, so that only the code shows how to walk its stacks. */
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -30,5 +30,5 @@ EXPORTED void free(void* block) {
   give_back(block);
 }
 EXPORTED void free_sized(void* block, std::size_t) {
-  give_back(block);  // `free` would be libc's
+  give_back(block);  // not `free`, which would be libc's
 }

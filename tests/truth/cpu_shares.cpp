@@ -1,9 +1,9 @@
 // A program that knows where its CPU time goes: cpu_shares [SECONDS]
 //
 // Two named threads call work_alpha ... work_delta in slices of uneven length, some from a shallow stack and
-// some from a deep one, and read their own CPU clock around every slice. At the end the answer is printed as
-// one JSON object. The lengths are uneven because a program that works in step with the sampling would
-// deceive any sampling profiler.
+// some from a deep one, and read their own CPU clock around every slice. At the end it prints the answer as
+// one JSON object. The lengths are uneven because a program in step with the sampling clock would deceive any
+// sampling profiler.
 #include <pthread.h>
 
 #include <array>
@@ -15,7 +15,7 @@
 #include <string>
 #include <thread>
 
-// The functions keep their names and their frames: noipa forbids every optimisation across their calls.
+// The functions keep their names and their frames: noipa forbids every optimization across their calls.
 #define TRUTH_FUNCTION extern "C" __attribute__((noipa))
 
 TRUTH_FUNCTION std::uint64_t work_alpha(std::uint64_t rounds) {
@@ -63,7 +63,7 @@ static double process_cpu_s() {
 struct Function {
   const char* name;
   Work work;
-  int share;  // of a hundred slices, about
+  int share;  // out of about a hundred slices
   int depth;  // of the stack below it
 };
 constexpr std::array<Function, 4> kFunctions{{{"work_alpha", work_alpha, 40, 0},
@@ -85,7 +85,7 @@ TRUTH_FUNCTION void descend(int depth, Work work, std::uint64_t rounds, double* 
   } else {
     descend(depth - 1, work, rounds, spent_s);
   }
-  asm volatile("" ::: "memory");  // something is left to do here, so the call above is no jump
+  asm volatile("" ::: "memory");  // keeps work after the call above, so that it is not a tail call
 }
 
 struct Answer {

@@ -1,6 +1,6 @@
-// Two threads whose numbers are ACCOUNTS apart, so that they want the same place in the kernel's table of
-// accounts. Prints for each its name, its number, and how long it had no CPU. Exit status 77: this kernel
-// does not let us choose the number of the next thread, or others took it a hundred times.
+// Two threads whose tids are ACCOUNTS apart, so that they need the same slot in the kernel's table of
+// accounts. Prints each one's name, tid, and time without a CPU. Exit status 77: this kernel does not allow
+// choosing the tid of the next thread, or others took it a hundred times.
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -45,7 +45,7 @@ bool choose_next(int tid) {
 int main(int, char** arguments) {
   const double duration = std::atof(arguments[1]);
   for (int attempt = 0; attempt < 100; ++attempt) {
-    // The first thread takes part only if the second one got the number that goes with its own.
+    // The first thread only takes part if the second one got the matching tid.
     int first = 0, second = 0;
     volatile int go = 0;
     std::thread one([&] {

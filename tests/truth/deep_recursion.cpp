@@ -1,4 +1,4 @@
-// Burns its time at the bottom of a recursion with the given number of frames.
+// Spends its time at the bottom of a recursion with the given number of frames.
 //
 //   main -> starts_deep -> goes_down (as often as given) -> burns_at_the_bottom
 #include <cstdio>

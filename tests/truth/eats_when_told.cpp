@@ -1,5 +1,5 @@
-// Waits. At each SIGUSR1 it takes and touches so many MiB more (the argument, at most 512) and keeps them; at SIGUSR2 it
-// ends with status 3. It ends by itself after a minute.
+// Waits. At each SIGUSR1 it allocates and touches the given number of MiB more (at most 512) and keeps them;
+// at SIGUSR2 it exits with status 3. It exits on its own after a minute.
 #include <signal.h>
 #include <time.h>
 
@@ -31,7 +31,7 @@ int main(int argc, char** argv) {
   ::sigaddset(&told, SIGUSR1);
   ::sigaddset(&told, SIGUSR2);
   ::sigprocmask(SIG_BLOCK, &told, nullptr);
-  ::signal(SIGUSR1, [](int) {});  // for who looks: from here on it waits
+  ::signal(SIGUSR1, [](int) {});  // shows an observer that it is ready
   const timespec longest{60, 0};
   for (;;) {
     switch (::sigtimedwait(&told, nullptr, &longest)) {

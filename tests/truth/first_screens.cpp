@@ -1,9 +1,9 @@
-// Programs that each have one known answer, for the first screen of a report: what costs is in a library or in the kernel,
-// and whose doing it is in a function of this file. With lines, as users build who want to know.
+// Programs with one known answer each, for the first screen of a report: the cost is in a library or in the
+// kernel, and its cause is a function of this file. Built with line numbers, as for profiling.
 //
 //   first_screens PROGRAM SECONDS [FILE]
-//   PROGRAM: regex, churn, recursion, chase, thrash (SECONDS of CPU time); convoy, starve, idle, sync, leak (of the clock).
-//   FILE is what `sync` writes.
+//   PROGRAM: regex, churn, recursion, chase, thrash (SECONDS of CPU time);
+//   convoy, starve, idle, sync, leak (of the clock). FILE: written by `sync`.
 #include <fcntl.h>
 #include <sched.h>
 #include <sys/epoll.h>
@@ -35,7 +35,7 @@ volatile long result;
 class LogParser {
  public:
   [[gnu::noinline]] bool parse_line(const std::string& line) {
-    const std::regex pattern("^([0-9]+)-([0-9]+) ([a-z]+): (.*)$");  // again for every line
+    const std::regex pattern("^([0-9]+)-([0-9]+) ([a-z]+): (.*)$");  // compiled again for every line
     return std::regex_match(line, pattern);
   }
 };
@@ -53,7 +53,7 @@ class Shop {
   return n < 2 ? n : fibonacci(n - 1) + fibonacci(n - 2);
 }
 
-// One ring of places, each in a line of its own and far from the last: every step waits for the memory.
+// One ring of places, each in its own cache line and far from the last: every step waits for the memory.
 class Graph {
  public:
   Graph() : next_(kPlaces * kStride) {
@@ -78,7 +78,7 @@ class Graph {
   std::vector<std::uint32_t> next_;
 };
 
-// Memory that is given back and asked for again each time.
+// Memory that is freed and allocated again each time.
 class Table {
  public:
   Table()
@@ -103,7 +103,7 @@ class Ledger {
       const std::lock_guard lock(mutex_);
       std::this_thread::sleep_for(std::chrono::milliseconds(2));
     }
-    result = result + 1;  // or the unlocking would be called from where this was
+    result = result + 1;  // otherwise the unlocking would be called from this function's caller
   }
 
  private:
@@ -150,7 +150,7 @@ void in_threads(int count, const std::function<void()>& work) {
 int main(int argc, char** argv) {
   if (argc < 3) return 2;
   const double seconds = std::atof(argv[2]);
-  // CPU time, so that a busy machine leaves as many samples as a quiet one.
+  // CPU time, so that a busy machine gives as many samples as an idle one.
   const double wanted = seconds * CLOCKS_PER_SEC;
   const auto end = Clock::now() + std::chrono::microseconds(static_cast<long>(seconds * 1e6));
   const auto is = [&](const char* program) { return std::strcmp(argv[1], program) == 0; };
@@ -182,7 +182,7 @@ int main(int argc, char** argv) {
     cpu_set_t one;
     CPU_ZERO(&one);
     CPU_SET(sched_getcpu(), &one);
-    sched_setaffinity(0, sizeof(one), &one);  // a container of one CPU
+    sched_setaffinity(0, sizeof(one), &one);  // as in a container with one CPU
     in_threads(4, [&] { spin(end); });
   }
   if (is("idle")) {

@@ -1,6 +1,6 @@
-// Waits that need something of the machine: a limit on memory or CPU, a rival, a child, a ring. Timed by the
-// program itself, as known_waits does it. Usage: hard_waits KIND SECONDS [FILE]. Prints its answer as JSON:
-// seconds by site, and counts.
+// Waits that need some condition on the machine: a limit on memory or CPU, a rival, a child, a ring. The
+// program times them itself, like known_waits. Usage: hard_waits KIND SECONDS [FILE]. Prints its answer as
+// JSON: seconds by site, and counts.
 #include <fcntl.h>
 #include <linux/io_uring.h>
 #include <linux/time_types.h>
@@ -45,8 +45,8 @@ void add(const std::string& name, double value) {
   g_answer[name] += value;
 }
 
-// The barrier keeps the call from being the last thing that the function does: it would become a jump,
-// without a frame.
+// The barrier keeps the call from being the last action of the function: it would become a jump, without a
+// frame.
 #define SITE extern "C" __attribute__((noinline)) void
 #define STAY asm volatile("" ::: "memory")
 
@@ -70,7 +70,7 @@ SITE touch_new_memory(char* memory, std::size_t size) {
   STAY;
 }
 
-// The mapping is larger than the memory that the program may have, or its pages are dropped now and then.
+// The mapping is larger than the program's memory limit, or its pages are dropped now and then.
 int faults(const std::string& path, bool drop) {
   const int fd = open(path.c_str(), O_RDONLY);
   struct stat status {};
@@ -94,7 +94,7 @@ int faults(const std::string& path, bool drop) {
           madvise(map, size, MADV_DONTNEED);
           posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED);
         }
-        usleep(1000);  // seldom enough for every one to be walked
+        usleep(1000);  // rare enough for the recorder to walk every one
       });
   getrusage(RUSAGE_THREAD, &after);
   add("wait_for_mapped_page", waited_s);

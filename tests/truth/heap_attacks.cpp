@@ -1,4 +1,4 @@
-// A program of a few MiB that floods the rings of its heap tracer with well-formed events of its own making:
+// A program of a few MiB that floods the rings of its heap tracer with well-formed fake events:
 //   heap_attacks ATTACK THREADS
 // Each thread owns rings of its own and writes as fast as there is room, for as long as the program runs.
 #include <fcntl.h>
@@ -37,9 +37,9 @@ std::uint64_t next(std::uint64_t& state) {
 struct Range {
   std::uint64_t start = 0, end = 0;
 };
-Range g_code;  // of the C library
+Range g_code;  // the C library's code
 
-// Without an allocation: it may be hooked.
+// Without allocating: malloc may be hooked.
 Range find_mapping(const char* what, const char* rights) {
   thread_local char text[1 << 16];
   const int file = open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
@@ -95,7 +95,7 @@ struct Attack {
   std::uint64_t random;
   std::uint64_t serial = 0;
 
-  // The records of one step.
+  // Writes the records of one step.
   bool step(Ring& ring) {
     const std::uint64_t now = ring.ticks();
     const auto first = [&](int kind) { return TRACER_FIRST(now, kind); };
@@ -167,7 +167,7 @@ void attack(Attack made, std::uint32_t number, std::uint32_t threads) {
     t_armed = 1;
     auto& head = *reinterpret_cast<tracer_shared*>(range.start);
     while (__atomic_load_n(&head.mode, __ATOMIC_ACQUIRE) == 0 || head.ring_count == 0) usleep(1000);
-    // Rings from the back: the program's own threads take them from the front.
+    // Starts with the last rings: the program's own threads take the first ones.
     const std::uint32_t share = head.ring_count / 2 / threads;
     for (std::uint32_t i = 0;; i = (i + 1) % share) {
       Ring ring(head, head.ring_count - 1 - number * share - i);

@@ -1,9 +1,8 @@
-// Memory over time, one pattern per argument: what a verdict about the heap must say is known beforehand.
-// Usage:
+// Memory over time, one pattern per argument: the right verdict about the heap is known beforehand. Usage:
 //   heap_patterns PATTERN SECONDS
-// Prints its answer as JSON: the function that the pattern is about, what it did, and how late it was with it at most. Every pattern also does
-// some work that leaves nothing behind, evenly over time. The program sleeps most of the time: two of them do
-// not disturb each other.
+// Prints its answer as JSON: the function that the pattern is about, what it did, and its largest delay.
+// Every pattern also does some work that leaves nothing behind, evenly over time. The program sleeps most of
+// the time: two of them do not disturb each other.
 #include <time.h>
 #include <unistd.h>
 
@@ -24,7 +23,7 @@ namespace {
 #define SITE extern "C" __attribute__((noipa))
 #define STAY(block) asm volatile("" : : "r"(block) : "memory")
 
-// Each pattern has functions of its own, so that a verdict about the wrong one is seen.
+// Each pattern has its own functions, so that a verdict about the wrong one is noticed.
 #define SITE_OF(name)                 \
   SITE void* name(std::size_t size) { \
     void* block = std::malloc(size);  \
@@ -63,13 +62,13 @@ std::uint64_t random_number() {
   return g_random ^= g_random << 17;
 }
 
-// Common to all patterns: requests that are answered and forgotten.
+// Common to all patterns: requests whose memory is freed.
 void serve(int count) {
   for (int i = 0; i < count; ++i) std::free(site_request(100 + random_number() % 400));
 }
 
-double g_late_s = 0;        // the longest by which a tick came too late
-std::uint64_t g_bytes = 0;  // of the pattern, live at the end of its work
+double g_late_s = 0;        // the largest delay of a tick
+std::uint64_t g_bytes = 0;  // of the pattern, live at the end
 std::vector<void*> g_kept;
 
 // Calls step(tick, ticks) every 5 ms.
@@ -113,7 +112,7 @@ void slow_leak(double seconds) {
   for (void* block : map) std::free(block);
 }
 
-// The least recently used goes when a new one comes.
+// A new entry evicts the least recently used one.
 void cache(double seconds) {
   std::deque<void*> blocks;
   constexpr std::size_t kLimit = 1000;
@@ -126,7 +125,7 @@ void cache(double seconds) {
     }
   });
   g_bytes = blocks.size() * 4096;
-  // As a process that is killed would: nothing is freed.
+  // As in a killed process: nothing is freed.
   for (void* block : blocks) g_kept.push_back(block);
 }
 
@@ -152,14 +151,14 @@ void spike(double seconds) {
   g_kept.push_back(base);
 }
 
-// One block that is made 16 KiB longer with each tick.
+// One block that grows by 16 KiB with each tick.
 void grown(double seconds) {
   void* block = nullptr;
   every_tick(seconds, [&](int, int) { block = site_grown(block, g_bytes += 16384); });
   g_kept.push_back(block);
 }
 
-// One thread makes what another frees, most of it: each eighth is forgotten.
+// One thread allocates and another frees most of it: every eighth block is leaked.
 void handed(double seconds) {
   std::atomic<void*> box{nullptr};
   std::atomic<bool> done{false};
@@ -188,7 +187,7 @@ void handed(double seconds) {
   std::free(box.exchange(nullptr));
 }
 
-// Everything is kept in reach, and freed when the program ends.
+// Everything stays reachable, and is freed when the program exits.
 void at_exit(double seconds) {
   std::vector<void*> blocks;
   every_tick(seconds, [&](int tick, int ticks) {
@@ -199,7 +198,7 @@ void at_exit(double seconds) {
   for (void* block : blocks) std::free(block);
 }
 
-// Up and down around 4 MiB by an eighth, with a memory of its own.
+// Varies by an eighth around 4 MiB, with some persistence.
 void noise(double seconds) {
   std::vector<void*> blocks;
   double level = 0;
@@ -225,7 +224,7 @@ void warm_up(double seconds) {
   });
 }
 
-// A session for each request of this second, and more requests all the time.
+// One session per request of this second, and ever more requests.
 void with_work(double seconds) {
   std::deque<void*> sessions;
   every_tick(seconds, [&](int tick, int) {
@@ -270,7 +269,7 @@ int main(int argc, char** argv) {
                 "\n",
                 pattern.function, static_cast<unsigned long long>(g_bytes), now_s() - start, g_late_s);
     std::fflush(stdout);
-    // Not through the destructors: what they free would be live to the end as well.
+    // Skips the destructors: blocks freed there would also be live until the end.
     _exit(0);
   }
   return 2;

@@ -1,7 +1,7 @@
-// Memory that an allocator keeps: many blocks are live for a moment, then one of sixteen is. Usage:
+// Memory that an allocator keeps: many blocks are live for a moment, then one in sixteen. Usage:
 //   held_memory MIB SECONDS [trim]
-// `trim`: calls malloc_trim(0) afterwards. Works a little all the time. Prints its answer as JSON: bytes that stay live, and
-// what is resident of anonymous memory at the end.
+// `trim`: calls malloc_trim(0) afterwards. Works a little all the time. Prints its answer as JSON: bytes that
+// stay live, and resident anonymous memory at the end.
 #include <dlfcn.h>
 #include <time.h>
 
@@ -58,7 +58,7 @@ int main(int count, char** arguments) {
   const double seconds = std::atof(arguments[2]), start = now_s();
   std::vector<void*> blocks(static_cast<std::size_t>(std::atol(arguments[1])) * 1024 * 1024 / kBlock);
   for (void*& block : blocks) block = site_load(kBlock);
-  // In use for a while: reading once a second sees it.
+  // In use for a while: a reading once a second sees it.
   work_until(start + seconds / 4);
   std::size_t kept = 0;
   for (std::size_t i = 0; i < blocks.size(); ++i) {
@@ -69,7 +69,7 @@ int main(int count, char** arguments) {
     std::free(blocks[i]);
     blocks[i] = nullptr;
   }
-  if (count > 3)  // of the C library; another allocator may not have it
+  if (count > 3)  // from the C library; another allocator may not have it
     if (void* trim = dlsym(RTLD_DEFAULT, "malloc_trim")) reinterpret_cast<int (*)(std::size_t)>(trim)(0);
   work_until(start + seconds);
   std::printf("{\"live_bytes\": %zu, \"rss_anon_bytes\": %ld}\n",

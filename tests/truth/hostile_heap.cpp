@@ -1,7 +1,7 @@
 // A program that writes anything at any time to the memory that it shares with its heap tracer:
 //   hostile_heap SEED quiet|busy
-// It looks for the memory in its own maps, as long as it runs. `quiet` never allocates meanwhile, so that
-// nothing of what it breaks comes back to it; `busy` does, and may well be killed by its own doing.
+// It looks for the memory in its own maps as long as it runs. `quiet` never allocates in the meantime, so the
+// damage does not affect it; `busy` does, and may crash itself.
 #include <dirent.h>
 #include <fcntl.h>
 #include <setjmp.h>
@@ -21,13 +21,13 @@ namespace {
 
 constexpr std::size_t kHead = 58112;  // sizeof(struct tracer_shared)
 
-// The mapping may go at any moment: then the write is given up.
+// The mapping may disappear at any moment: then the write is abandoned.
 thread_local sigjmp_buf t_back;
 thread_local volatile sig_atomic_t t_armed = 0;
 
 void on_fault(int number) {
   if (t_armed != 0) siglongjmp(t_back, 1);
-  signal(number, SIG_DFL);  // our own fault, in the end
+  signal(number, SIG_DFL);  // a real crash of this program
 }
 
 std::uint64_t next(std::uint64_t& state) {
@@ -40,7 +40,7 @@ struct Range {
   std::uint64_t start = 0, end = 0;
 };
 
-// Without an allocation: it may be hooked.
+// Without allocating: malloc may be hooked.
 Range find_memory() {
   static char text[1 << 16];
   const int file = open("/proc/self/maps", O_RDONLY);
@@ -60,8 +60,7 @@ Range find_memory() {
   return found;
 }
 
-// Every byte of the head each time, and of the rest some pages: all of it would take its whole size in
-// memory.
+// Every byte of the head each time, and some pages of the rest: writing all of it would make it all resident.
 void scribble(const Range& range, std::uint64_t& random) {
   auto* bytes = reinterpret_cast<unsigned char*>(range.start);
   const std::uint64_t size = range.end - range.start;
@@ -71,7 +70,7 @@ void scribble(const Range& range, std::uint64_t& random) {
   }
   t_armed = 1;
   switch (next(random) % 4) {
-    case 0:  // anything
+    case 0:  // any bytes
       for (std::size_t i = 0; i + 8 <= kHead; i += 8) {
         const std::uint64_t word = next(random);
         memcpy(bytes + i, &word, 8);
@@ -80,14 +79,14 @@ void scribble(const Range& range, std::uint64_t& random) {
     case 1:
       memset(bytes, next(random) % 2 == 0 ? 0xff : 0, kHead);
       break;
-    case 2:  // one word, so that the rest makes sense
+    case 2:  // one word, so that the rest stays valid
       memcpy(bytes + next(random) % (kHead / 8) * 8, &random, 8);
       break;
     default:  // a number that is nearly right
       bytes[next(random) % 1024] ^= static_cast<unsigned char>(1u << next(random) % 8);
       break;
   }
-  // Rings and tables, their first words above all: pages near each other, so that few are touched.
+  // Rings and tables, mostly their first words: pages close together, so that few are touched.
   for (int i = 0; i < 64; ++i) {
     const std::uint64_t page = (next(random) % 512) * (size / 512) / 4096 * 4096;
     const std::uint64_t at = page + next(random) % 20 * 8;

@@ -1,12 +1,10 @@
-// Allocates before, while and after fathom is stopped. Usage: interrupted_heap FOLDER SECONDS
-//   site_before   1000 blocks of 64 bytes, and FOLDER/ready is made
-//   site_storm    once FOLDER/stopped is there, for so many seconds blocks of 48 bytes, of which 64 live at a
-//   time;
-//                 all are freed. Half of those of site_before are freed, too, and FOLDER/stormed is made
-//   site_after    once FOLDER/continued is there and most of a second has gone, 1000 blocks of 100 bytes, of
-//   which
-//                 400 are freed
-// In the end 600 blocks of site_after are left, and nothing else.
+// Allocates before, during and after a stop of fathom. Usage: interrupted_heap FOLDER SECONDS
+//   site_before   1000 blocks of 64 bytes, and FOLDER/ready is created
+//   site_storm    once FOLDER/stopped exists, blocks of 48 bytes for SECONDS, 64 live at a time; all are
+//                 freed. Half of those of site_before are freed, too, and FOLDER/stormed is created
+//   site_after    once FOLDER/continued exists and most of a second has passed, 1000 blocks of 100 bytes, 400
+//                 of which are freed
+// At the end only 600 blocks of site_after are left.
 #include <fcntl.h>
 #include <time.h>
 #include <unistd.h>

@@ -1,5 +1,5 @@
-// Holds blocks that it knows, lets jemalloc write a dump of its heap, and frees them again: argv[2] times,
-// into the folder argv[1]. Each time they are allocated and sampled again. Exit status 77: jemalloc is not
+// Allocates known blocks, lets jemalloc write a dump of its heap, and frees them again: argv[2] times, into
+// the folder argv[1]. Each time they are allocated and sampled again. Exit status 77: jemalloc is not
 // preloaded, or cannot profile. Sizes are jemalloc's size classes, so a dump counts the requested sizes:
 //   20,000 of 96 bytes   200 of 4,096   40 of 20,480
 #include <cstddef>

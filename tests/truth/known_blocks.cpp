@@ -1,7 +1,7 @@
-// Allocates blocks of known sizes and lifetimes at known places, and says what became of them: as JSON, for
-// each kind how many there were, and where and when some of them lived.
+// Allocates blocks of known sizes and lifetimes at known places, and prints their history as JSON: for each
+// kind their number, and where and when some of them lived.
 //   short_lived  freed at once                      long    freed after 300 ms
-//   handed       freed by a thread called "freer"   leaked  never freed
+//   handed       freed by a thread named "freer"    leaked  never freed
 //   sized        one of each size 1 .. 4096, freed at once
 #include <pthread.h>
 #include <time.h>
@@ -17,8 +17,8 @@ namespace {
 constexpr int kShortLived = 5000, kLong = 50, kHanded = 200, kLeaked = 7, kSized = 4096;
 constexpr std::size_t kShortLivedSize = 100, kLongSize = 3000, kHandedSize = 200, kLeakedSize = 70'000;
 
-// The barriers keep a call from being the last thing that its function does, and the compiler from knowing
-// that a block is never used.
+// The barriers keep a call from being the last action of its function, and hide from the compiler that a
+// block is never used.
 #define SITE extern "C" __attribute__((noipa))
 #define STAY(block) asm volatile("" : : "r"(block) : "memory")
 

@@ -1,6 +1,6 @@
-// Calls of known functions, counted by the program itself: returned, left by an exception, by longjmp and with their thread, tail
-// calls, recursion, sizes. Usage: known_calls ROUNDS [FILE]. With a file it begins when that is there, for which it
-// waits inside of a call of known_long. Prints its answer as JSON.
+// Calls of known functions, counted by the program itself: returned, left by an exception, by longjmp and
+// with their thread, tail calls, recursion, sizes. Usage: known_calls ROUNDS [FILE]. With FILE it begins when
+// that file exists, and waits for it inside a call of known_long. Prints its answer as JSON.
 #include <pthread.h>
 #include <setjmp.h>
 #include <time.h>
@@ -47,7 +47,7 @@ KNOWN void caller_of_few() {
 KNOWN int known_recursion(int depth) {
   if (depth <= 1) return 1;
   const int first = known_recursion(depth - 1);
-  STAY;  // else the compiler makes a loop of the one and calls only the other
+  STAY;  // otherwise the compiler turns one into a loop and only calls the other
   const int second = known_recursion(depth - 2);
   STAY;
   return first + second * 2;
@@ -67,7 +67,7 @@ KNOWN int known_tail(int i) {
   g_sink = i;
   return known_target(i + 1);
 }
-// One of three leaves for the other function, by a jump with a condition or behind one.
+// One in three leaves for the other function, by a conditional jump or by a jump after one.
 KNOWN int known_branch(int i) {
   if (i % 3 == 0) return known_target(i);
   return i - 1;

@@ -1,6 +1,6 @@
-// Burns its time in functions that call each other, one of them inlined into another, on two goroutines.
+// Spends its time in functions that call each other, one of them inlined into another, on two goroutines.
 //
-//	main.main -> main.spin -> main.(*worker).step -> main.leaf -> main.mix (inlined)
+//  main.main -> main.spin -> main.(*worker).step -> main.leaf -> main.mix (inlined)
 package main
 
 import (

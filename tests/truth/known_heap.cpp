@@ -1,7 +1,7 @@
-// Allocates at known places and books every call by itself, to the byte. Usage:
-//   known_heap ROUNDS THREADS [FILE]     with FILE it begins when that file is there, for those who attach
-// Prints its answer as JSON: for each site the calls, the bytes, and what is never freed. A realloc counts as
-// a call for the new size at its site, and as the end of the old block.
+// Allocates at known places and counts every call itself, to the byte. Usage:
+//   known_heap ROUNDS THREADS [FILE]     with FILE it begins when that file exists, for attaching
+// Prints its answer as JSON: for each site the calls, the bytes, and the memory that is never freed. A
+// realloc counts as a call for the new size at its site, and as the end of the old block.
 #include <malloc.h>
 #include <pthread.h>
 #include <signal.h>
@@ -57,8 +57,8 @@ void freed(SiteNumber site, std::size_t bytes) {
   g_sites[site].freed_bytes += bytes;
 }
 
-// The barriers keep a call from being the last thing its function does, where it would become a jump without
-// a frame, and the compiler from knowing that a block is never used.
+// The barriers keep a call from being the last action of its function, where it would become a jump without a
+// frame, and hide from the compiler that a block is never used.
 #define SITE extern "C" __attribute__((noipa))
 #define STAY(block) asm volatile("" : : "r"(block) : "memory")
 
@@ -102,7 +102,7 @@ SITE void* site_grown(void* old, std::size_t old_size, std::size_t size) {
   booked(kGrown, size);
   return block;
 }
-// A realloc that cannot be done leaves the block as it was.
+// A realloc that fails leaves the block unchanged.
 SITE void* site_kept() {
   void* block = std::malloc(77);
   STAY(block);
@@ -183,7 +183,7 @@ SITE void* site_at_exit() {
   return block;
 }
 
-// What a thread leaves behind is freed by its destructor of thread-local objects.
+// A destructor of thread-local objects frees memory left by a thread.
 struct Remnant {
   void* block = nullptr;
   ~Remnant() {
@@ -198,7 +198,7 @@ struct Early {
   void* block = site_constructor();
 } g_early;
 
-// Blocks on their way from the thread that made them to the thread that frees them.
+// Blocks on their way from the allocating thread to the freeing one.
 constexpr int kMailbox = 64;
 std::atomic<void*> g_mailbox[kMailbox];
 constexpr std::size_t kHandedSize = 200;
@@ -284,7 +284,7 @@ void print_answer() {
 int main(int argc, char** argv) {
   if (argc < 3) return 2;
   const int rounds = std::atoi(argv[1]), thread_count = std::atoi(argv[2]);
-  std::atexit(print_answer);  // the first to be registered runs last
+  std::atexit(print_answer);  // the first one registered runs last
   std::atexit([] { STAY(site_at_exit()); });
   struct sigaction action {};
   action.sa_handler = site_handler;

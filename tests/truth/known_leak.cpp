@@ -1,7 +1,8 @@
-// Leaks at a known rate at a known place, and books every block to the byte where the book outlives it. Usage:
-//   known_leak MB_PER_SECOND CACHE_MB MOST_MB BOOK [FILE]    with FILE it begins when that file is there
-// BOOK: four 64-bit numbers, bytes and blocks of insert_into_index, then of block_cache. It stops to leak at MOST_MB, and waits to
-// be killed for a minute.
+// Leaks at a known rate at a known place, and counts every block to the byte in a file that outlives it.
+// Usage:
+//   known_leak MB_PER_SECOND CACHE_MB MOST_MB BOOK [FILE]    with FILE it begins when that file exists
+// BOOK: four 64-bit numbers, bytes and blocks of insert_into_index, then of block_cache. It stops leaking at
+// MOST_MB, and waits up to a minute to be killed.
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <time.h>
@@ -21,7 +22,7 @@ void book(int row, std::size_t bytes) {
   g_book[row + 1] = g_book[row + 1] + 1;
 }
 
-// The compiler must not see that it is never read.
+// The compiler must not see that the block is never read.
 void touch(void* block, std::size_t bytes) {
   std::memset(block, 1, bytes);
   asm volatile("" : : "r"(block) : "memory");
@@ -40,7 +41,7 @@ double now() {
 
 }  // namespace
 
-// Booked when the allocator has given it, and before its pages are touched: there the kernel kills.
+// Counted after the allocator returned it, and before its pages are touched: there the kernel kills.
 extern "C" __attribute__((noipa)) void insert_into_index() {
   void* block = std::malloc(kBlock);
   if (block == nullptr) std::exit(9);
@@ -60,7 +61,7 @@ extern "C" __attribute__((noipa)) void handle_request() {
   asm volatile("" : : "r"(request) : "memory");
   std::free(request);
   insert_into_index();
-  asm volatile("");  // a call, and not a jump
+  asm volatile("");  // a call, not a jump
 }
 
 int main(int argc, char** argv) {

@@ -1,7 +1,7 @@
-// Takes address space and gives it back at known places, and books it to the byte. Usage:
-//   known_mappings ROUNDS [FILE]     with FILE it begins when that file is there, for those who attach
-// Prints its answer as JSON: for each place the calls that took memory, their bytes, what of them is left,
-// and the calls and bytes of madvise that gave memory back without unmapping it.
+// Maps and unmaps address space at known places, and counts it to the byte. Usage:
+//   known_mappings ROUNDS [FILE]     with FILE it begins when that file exists, for attaching
+// Prints its answer as JSON: for each place the calls that mapped memory, their bytes, the bytes still
+// mapped, and the calls and bytes of madvise that returned memory without unmapping it.
 #include <malloc.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -73,14 +73,14 @@ ADVISES(site_lazy, MADV_FREE)
 ADVISES(site_paged_out, MADV_PAGEOUT)
 ADVISES(site_removed, MADV_REMOVE)
 
-// Advice that gives nothing back, and a call that fails: none of them counts.
+// Advice that returns no memory, and a call that fails: none of them counts.
 SITE void site_only_advice(char* start, std::size_t bytes) {
   if (madvise(start, bytes, MADV_WILLNEED) != 0) give_up("madvise");
   if (madvise(start + 1, bytes, MADV_DONTNEED) == 0) std::exit(2);
   STAY(start);
 }
 
-// The C library returns pages automatically. It does not report how many.
+// The C library returns pages automatically, and does not report how many.
 SITE void site_trimming() {
   constexpr std::size_t kBlocks = 512, kBytes = 40'000;
   static char* blocks[kBlocks];
@@ -99,7 +99,7 @@ void round() {
   for (std::size_t i = 0; i < 64; ++i) kept[i * kPage] = 1;
   site_unneeded(kept + 8 * kPage, 8 * kPage);
   g_unneeded.give_back(8 * kPage);
-  site_unneeded(kept + 20 * kPage, 100);  // the kernel takes whole pages
+  site_unneeded(kept + 20 * kPage, 100);  // the kernel rounds to whole pages
   g_unneeded.give_back(kPage);
   site_lazy(kept + 32 * kPage, 16 * kPage);
   g_lazy.give_back(16 * kPage);

@@ -1,6 +1,6 @@
-// Takes memory of every kind in known amounts and says how much of each is resident. Usage:
-//   known_memory SECONDS [FILE]     with FILE it begins when that file is there, for those who attach
-// Prints its answer as JSON once all is in place, and stays for so many seconds.
+// Uses memory of every kind in known amounts and prints how much of each is resident. Usage:
+//   known_memory SECONDS [FILE]     with FILE it begins when that file exists, for attaching
+// Prints its answer as JSON once all of it is allocated, and keeps it for SECONDS.
 #include <fcntl.h>
 #include <pthread.h>
 #include <sys/mman.h>
@@ -91,7 +91,7 @@ std::uint64_t rollup(const char* field) {
 
 int main(int argc, char** argv) {
   if (argc < 2) return 2;
-  ::prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0);  // else half of a mapping may be all of it
+  ::prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0);  // otherwise half of a mapping may become all of it
   if (argc > 2)
     while (::access(argv[2], F_OK) != 0) ::usleep(10'000);
 
@@ -101,7 +101,7 @@ int main(int argc, char** argv) {
   constexpr std::size_t kUntouched = 64 * kMiB;
   site_untouched(kUntouched);
 
-  // Freed, and kept by the allocator, as a block above it is live.
+  // Freed, and kept by the allocator, because a block above it is live.
   constexpr std::size_t kPassing = 4000, kPassingBlocks = 8000;
   std::vector<void*> passing(kPassingBlocks);
   for (void*& block : passing) block = site_passing(kPassing);

@@ -1,5 +1,5 @@
-// Waits at known places for a known reason, timed by the program itself: each site's sum of wall time less
-// the time on a CPU. Usage: known_waits SECONDS FILE. Prints its answer as JSON: sites in seconds.
+// Waits at known places for a known reason, timed by the program itself: each site's sum of wall time minus
+// CPU time. Usage: known_waits SECONDS FILE. Prints its answer as JSON: sites in seconds.
 #include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
@@ -40,8 +40,8 @@ int g_items = 0;
 int g_pipe[2], g_epoll_pipe[2], g_silence[2];
 std::map<std::string, double> g_answer;
 
-// The barrier keeps the call from being the last thing that the function does: it would become a jump,
-// without a frame.
+// The barrier keeps the call from being the last action of the function: it would become a jump, without a
+// frame.
 #define SITE extern "C" __attribute__((noinline)) void
 #define STAY asm volatile("" ::: "memory")
 
@@ -67,7 +67,7 @@ SITE wait_for_pipe() {
   if (read(g_pipe[0], &byte, 1) != 1) abort();
   STAY;
 }
-// No data is ever sent: every call fails when its time is over.
+// No data is ever sent: every call times out.
 SITE wait_for_nobody() {
   char bytes[100];
   if (recv(g_silence[0], bytes, sizeof(bytes), 0) != -1) abort();
@@ -105,7 +105,7 @@ SITE wait_for_page(const volatile char* page) {
   STAY;
 }
 
-// Runs `site` until the end, in a thread of this name.
+// Runs `site` until the end, in a thread with this name.
 std::thread play(const char* name, const char* site_name, const std::function<void()>& site,
                  const std::function<void()>& between = {}) {
   return std::thread([=] {
@@ -124,7 +124,7 @@ std::thread feed(const char* name, const std::function<void()>& work) {
   return std::thread([=] {
     pthread_setname_np(pthread_self(), name);
     while (going()) work();
-    work();  // a waiter for the last one continues, too
+    work();  // releases a thread that waits for the last one
   });
 }
 
@@ -182,11 +182,11 @@ int main(int argc, char** argv) {
       "faulter", "wait_for_page", [&] { wait_for_page(map + page); },
       [&] {
         page = (page + 37 * 4096) % kSize;
-        if (page % (1 << 20) < 37 * 4096) {  // not to be had from the cache the next time round
+        if (page % (1 << 20) < 37 * 4096) {  // keeps it out of the page cache for the next round
           madvise(const_cast<char*>(map), kSize, MADV_DONTNEED);
           posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED);
         }
-        leave(0.005);  // seldom enough for every one to be walked
+        leave(0.005);  // rare enough for the recorder to walk every one
       }));
   for (auto& thread : threads) thread.join();
 

@@ -1,5 +1,5 @@
-// Loads an allocator when it runs already, and allocates a thousand blocks of a thousand bytes by it at one
-// site; frees every second one. Usage: late_allocator LIBRARY. Exits with 77 if it cannot be loaded.
+// Loads an allocator while running, and allocates a thousand blocks of a thousand bytes with it at one site;
+// frees every second one. Usage: late_allocator LIBRARY. Exits with 77 if it cannot be loaded.
 #include <dlfcn.h>
 #include <unistd.h>
 
@@ -18,7 +18,7 @@ int main(int argc, char** argv) {
   if (library == nullptr) return 77;
   const auto allocate = reinterpret_cast<void* (*)(std::size_t)>(dlsym(library, "malloc"));
   const auto release = reinterpret_cast<void (*)(void*)>(dlsym(library, "free"));
-  usleep(700'000);  // observers have seen the library by then
+  usleep(700'000);  // observers have noticed the library by then
   for (int i = 0; i < 1000; ++i) {
     void* block = site_late(allocate);
     if (i % 2 == 0) release(block);

@@ -1,5 +1,5 @@
-// Spends all of its time in the loader, which looks functions up that are called for the first time: before each round the
-// linkage table is put back as it was at the start. Linked with -z lazy -z norelro.
+// Spends all of its time in the loader, which looks up functions on their first call: before each round the
+// program resets the linkage table to its initial state. Linked with -z lazy -z norelro.
 //
 //   main -> binds_again -> (the loader)
 #include <stdio.h>
@@ -12,7 +12,7 @@
 enum {
   kReserved = 3,
   kEntries = 6
-};  // of the linkage table: the loader's own, and how many are put back at least
+};  // of the linkage table: the loader's own, and the minimum number to reset
 
 extern void* table_of_links[] __asm__("_GLOBAL_OFFSET_TABLE_") __attribute__((visibility("hidden")));
 

@@ -1,5 +1,5 @@
-// An ordinary busy program: THREADS threads that allocate, fill and free blocks of many sizes from some places each, and
-// nothing else:
+// An ordinary busy program: THREADS threads that allocate, fill and free blocks of many sizes from several
+// places each, and nothing else:
 //   many_allocators THREADS
 #include <unistd.h>
 

@@ -1,7 +1,7 @@
-// Allocates and touches a number of MiB (first argument, at most 512), 64 KiB at a time, at 1 GiB/s at most,
+// Allocates and touches a number of MiB (first argument, at most 512), 64 KiB at a time, at most at 1 GiB/s,
 // and keeps them: a leak with one call site. Its exit status is the second argument, 0 by default. With
-// "flat" as third it maps all of it at once and then touches it, without a system call that could fail when
-// memory runs out.
+// "flat" as the third it maps all of it at once and then touches it, without a system call that could fail
+// when memory runs out.
 #include <sys/mman.h>
 #include <time.h>
 
@@ -24,7 +24,7 @@ __attribute__((noipa)) void insert_into_index() {
 
 __attribute__((noipa)) void handle_request() {
   insert_into_index();
-  asm volatile("");  // a call, and not a jump
+  asm volatile("");  // a call, not a jump
 }
 
 void touch_all(std::size_t bytes) {

@@ -1,8 +1,8 @@
-// Blocks of mimalloc's own functions and of heaps of its own, at known places, booked to the byte. Usage:
+// Blocks from mimalloc's own functions and from separate heaps, at known places, counted to the byte. Usage:
 //   mimalloc_heaps LIBRARY ROUNDS [FILE]
-// with LIBRARY a libmimalloc.so of version 2, loaded at once; with FILE it begins when that file is there.
-// Prints its answer as known_heap does. Heaps end with mi_heap_delete, which leaves their blocks alive: they
-// are freed one by one.
+// LIBRARY is a libmimalloc.so of version 2, loaded at once; with FILE it begins when that file exists. Prints
+// its answer like known_heap. Heaps end with mi_heap_delete, which keeps their blocks: the program frees them
+// one by one.
 #include <dlfcn.h>
 #include <unistd.h>
 
@@ -140,7 +140,7 @@ void round(void* heap, int number) {
       taken(site_memalign(256, small), kMemalign, small),
       taken(site_posix(512, small), kPosix, small),
       taken(site_nothrow(small, 64), kNothrow, small),
-      taken(site_pages(small), kPages, 4096),  // what it asks the allocator for is a whole page
+      taken(site_pages(small), kPages, 4096),  // it requests a whole page from the allocator
   };
   const auto grow = [&](Block& block, void* at, int site, Size size) {
     gone(block);
@@ -152,7 +152,7 @@ void round(void* heap, int number) {
   grow(blocks[4], site_grown_zeroed(heap, blocks[4].at, 9, large), kGrownZeroed, 9 * large);
   grow(blocks[10], site_new_realloc(blocks[10].at, 5000), kNewRealloc, 5000);
   grow(blocks[13], site_new_reallocn(blocks[13].at, 11, 64), kNewReallocn, 704);
-  // Every third round leaves half of them.
+  // Every third round keeps half of them.
   for (Size i = 0; i < std::size(blocks); ++i) {
     if (number % 3 == 0 && i % 2 == 0) continue;
     release(blocks[i].at);

@@ -1,8 +1,8 @@
-// Locks that park their threads as parking_lot (Rust) does: a byte for the lock, the waiters in queues of a table by the
-// lock's address, each at a futex word in its own ThreadData, the functions named as there. Four threads of the team
-// "first" compete for one lock, three of "second" for another; holders keep a lock for 2 ms. The time for which each lock was
-// waited for is measured by the threads themselves.
-// Usage: parked_locks SECONDS. Prints its answer as JSON: "0xADDRESS" of each lock in seconds.
+// Locks that park their threads as parking_lot (Rust) does: a byte for the lock, the waiters in queues of a
+// table by the lock's address, each at a futex word in its own ThreadData, with the same function names. Four
+// threads of the team "first" compete for one lock, three of "second" for another; holders keep a lock for
+// 2 ms. The threads themselves measure the time they wait for each lock. Usage: parked_locks SECONDS. Prints
+// its answer as JSON: "0xADDRESS" of each lock in seconds.
 #include <linux/futex.h>
 #include <pthread.h>
 #include <sys/syscall.h>
@@ -21,7 +21,7 @@
 
 namespace parking_lot_core::parking_lot {
 
-// In the order of a real build of parking_lot_core 0.9.
+// In the field order of a real build of parking_lot_core 0.9.
 struct ThreadData {
   std::uintptr_t key = 0;
   ThreadData* next_in_queue = nullptr;
@@ -59,7 +59,7 @@ OUT_OF_LINE bool park(std::uintptr_t key, Validate validate) {
   return true;
 }
 
-// Gives the lock to the first waiter; `then` gets whether others wait, or there was none.
+// Gives the lock to the first waiter; tells `then` whether others wait, or that there was none.
 template <class Then>
 OUT_OF_LINE void unpark_one(std::uintptr_t key, Then then) {
   Bucket& bucket = bucket_of(key);
@@ -84,7 +84,7 @@ OUT_OF_LINE void unpark_one(std::uintptr_t key, Then then) {
 
 namespace parking_lot::raw_mutex {
 
-// As with fair unlocking: the lock goes from the holder to the first that waits.
+// Fair unlocking: the lock goes from the holder to the first waiter.
 class RawMutex {
  public:
   OUT_OF_LINE void lock_slow() {
@@ -122,7 +122,7 @@ double g_end_s;
 
 struct Team {
   const char* name;
-  parking_lot::raw_mutex::RawMutex lock;  // one byte: lines or words do not distinguish neighbours
+  parking_lot::raw_mutex::RawMutex lock;  // one byte: two locks may share a line or a word
   std::atomic<std::int64_t> waited_ns{0};
 };
 Team g_first{"first", {}, {}}, g_second{"second", {}, {}};

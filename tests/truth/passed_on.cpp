@@ -1,5 +1,5 @@
-// Throws in a loop, through frames that have their frame pointer in use and frames that have not: who walks the stack
-// while the exception is passed on must find the callers that stand here, or none.
+// Throws in a loop, through frames with and without a frame pointer: a stack walk during the propagation of
+// the exception must find these callers, or none.
 //
 //   main -> throws_in_a_loop -> catches -> passes_on -> goes_deeper (four times) -> throws
 #include <alloca.h>
@@ -34,7 +34,7 @@ APART void goes_deeper(unsigned long n, int depth) {
   result = result + 1;
 }
 
-// Its frame size is an argument, so the compiler finds it by the frame pointer.
+// Its frame size is an argument, so the compiler needs the frame pointer.
 APART void passes_on(unsigned long n) {
   const Local local;
   auto* room = static_cast<char*>(alloca(64 + n % 512));

@@ -1,14 +1,14 @@
-/* Samples its own heap and tells of it by otel_memory probes, as a program would that has such a sampler built in; and knows what it
- * told. Every block that it tells of is "sampled": so the sums are the same in each run.
+/* Samples its own heap and reports it through otel_memory probes, like a program with a built-in sampler; and knows what it
+ * reported. Every block that it reports is "sampled", so the sums are the same in each run.
  *
- *   probed_heap rounds ROUNDS THREADS [GO]   each thread: ROUNDS blocks at each of two sites, once the file GO is there; then JSON
- *   probed_heap watch FILE                   tells until FILE is there and nobody watches any more, then JSON
- *   probed_heap fork                         forks a child that tells, too
- *   probed_heap again ROUNDS                 tells as with one thread, and becomes "rounds ROUNDS 1"
- *   probed_heap load LIBRARY                 loads one that tells, too, and lets it
- *   probed_heap lie COUNT                    tells of so many blocks that there are not, of any size and weight, and frees others
- *   probed_heap values COUNT                 tells 200, -5, 60000, 70000, 3 * round and the round, 16 rounds at most
- *   probed_heap cost COUNT                   nanoseconds of CPU of one of COUNT allocations, each told with its free
+ *   probed_heap rounds ROUNDS THREADS [GO]   each thread: ROUNDS blocks at each of two sites, once the file GO exists; then JSON
+ *   probed_heap watch FILE                   reports until FILE exists and nothing watches any more, then JSON
+ *   probed_heap fork                         forks a child that reports, too
+ *   probed_heap again ROUNDS                 reports as with one thread, and becomes "rounds ROUNDS 1"
+ *   probed_heap load LIBRARY                 loads one that reports, too, and lets it
+ *   probed_heap lie COUNT                    reports that many blocks that do not exist, of any size and weight, and frees others
+ *   probed_heap values COUNT                 reports 200, -5, 60000, 70000, 3 * round and the round, at most 16 rounds
+ *   probed_heap cost COUNT                   nanoseconds of CPU per allocation, out of COUNT, each reported with its free
  */
 #include <dlfcn.h>
 #include <pthread.h>
@@ -40,7 +40,7 @@ static void tell_free(void* block) {
 #endif
 }
 
-/* Weight and size are numbers that the compiler knows. */
+/* Weight and size are compile-time constants. */
 __attribute__((noinline)) void* site_keeps(void) {
   void* block = malloc(kKeptSize);
   if (otel_memory_alloc_semaphore != 0) {
@@ -53,7 +53,7 @@ __attribute__((noinline)) void* site_keeps(void) {
   return block;
 }
 
-/* Here they are arguments, and one of them lies in memory. */
+/* Here they are arguments, and one of them is in memory. */
 __attribute__((noinline)) void site_churns(unsigned long size, unsigned long crossings) {
   volatile unsigned long weight = crossings * kInterval;
   void* block = malloc(size);
@@ -76,7 +76,7 @@ __attribute__((noinline)) void caller_of_churns(int round) {
   __asm__ __volatile__("" ::: "memory");
 }
 
-/* Values of each width, from any place the compiler keeps them in. */
+/* Values of each width, from any place where the compiler keeps them. */
 unsigned table[16];
 static unsigned counter;
 __attribute__((noinline)) void site_of_values(unsigned char narrow, signed char negative, unsigned short wide,
@@ -88,7 +88,7 @@ __attribute__((noinline)) void site_of_values(unsigned char narrow, signed char 
 
 static int rounds;
 
-/* Every second kept block is freed in the end. */
+/* Frees every second kept block at the end. */
 static void* work(void* unused) {
   (void)unused;
   void** kept = calloc((size_t)rounds, sizeof(void*));
@@ -124,7 +124,7 @@ static void run_threads(int threads) {
 
 static double now_ns(void) {
   struct timespec time;
-  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time); /* of the machine others may use the rest */
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time); /* others on the machine may use the rest */
   return (double)time.tv_sec * 1e9 + (double)time.tv_nsec;
 }
 
@@ -166,7 +166,7 @@ int main(int count, char** words) {
     return 3;
   }
   if (strcmp(words[1], "load") == 0 && count == 3) {
-    usleep(300000); /* it is listened to before */
+    usleep(300000); /* it has a listener before this */
     void* library = dlopen(words[2], RTLD_NOW);
     unsigned long (*tells)(int) = NULL;
     if (library != NULL) *(void**)&tells = dlsym(library, "library_tells");

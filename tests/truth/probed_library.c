@@ -1,4 +1,4 @@
-/* A library that tells of its heap by itself, and is loaded late. */
+/* A library that reports its own heap, and is loaded late. */
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -7,7 +7,7 @@
 PROBE_SEMAPHORE(otel_memory, alloc);
 PROBE_SEMAPHORE(otel_memory, free);
 
-/* This many blocks, once a listener is there; frees every second one. Their total weight; 0: no listener for ten seconds. */
+/* Reports this many blocks, once there is a listener; frees every second one. Returns their total weight; 0: no listener for ten seconds. */
 unsigned long library_tells(int count) {
   unsigned long weight = 0;
   for (int i = 0; i < 5000 && (otel_memory_alloc_semaphore == 0 || otel_memory_free_semaphore == 0); ++i)

@@ -1,12 +1,12 @@
-// Programs whose kind of problem is known: problem_kinds KIND SECONDS. In each, irrelevant threads do what
-// they do in real programs, next to the one thing that limits it.
+// Programs whose kind of problem is known: problem_kinds KIND SECONDS. In each, irrelevant threads do the
+// usual work of real programs, next to the one cause that limits it.
 //
 //   pool       main computes, eight threads of a pool wait for work that never comes
 //   joined     main waits for a thread that computes
 //   keepers    main computes, five threads sleep for a moment again and again
 //   spin       two threads spin until a third sets a flag, which sleeps in between
-//   asleep     a timer is all that it waits for
-//   held       a thread sleeps with a lock that another one wants
+//   asleep     it only waits for a timer
+//   held       a thread sleeps while it holds a lock that another one wants
 //   contended  eight threads compute with one lock
 //   stuck      two threads want each other's lock
 //   idle       an event loop without events, and a pool without work
@@ -71,7 +71,7 @@ void waits_for_work() {
   computes(std::chrono::milliseconds(2));
 }
 
-// glibc's mutex is not fair: a thread that checks the time between two locks can wait for minutes.
+// glibc's mutex is not fair: a thread that checks the time between two locks may have to wait for minutes.
 void ends_at_the_end() {
   ::signal(SIGALRM, [](int) { ::_exit(0); });
   const auto left = std::chrono::duration_cast<std::chrono::microseconds>(g_end - Clock::now()).count();

@@ -1,6 +1,6 @@
-// Waits that a profiler should recognise by the functions around them, each in its own place: a connection of a bounded pool, a
-// reader-writer lock, a file that is synced after each write, a name server that takes its time. Usage: recognised_waits
-// SECONDS FILE. Prints its answer as JSON: places in seconds.
+// Waits that a profiler should recognize by the functions around them, each in its own place: a connection of
+// a bounded pool, a reader-writer lock, a file that is synced after each write, a slow name server. Usage:
+// recognised_waits SECONDS FILE. Prints its answer as JSON: places in seconds.
 #include <arpa/inet.h>
 #include <fcntl.h>
 #include <netdb.h>
@@ -82,7 +82,8 @@ SITE append_to_log(int file) {
   timed(g_logged_ns, [&] { fsync(file); });
 }
 
-// Answers each question after 20 ms: there is no such name. The last ones are asked when the others have ended.
+// Answers each query after 20 ms: there is no such name. The last queries come after the other threads have
+// ended.
 void serve_names(int server) {
   std::array<unsigned char, 512> packet;
   sockaddr_in peer{};
@@ -92,8 +93,8 @@ void serve_names(int server) {
         recvfrom(server, packet.data(), packet.size(), 0, reinterpret_cast<sockaddr*>(&peer), &length);
     if (size < 12) continue;  // no request for a while
     usleep(20'000);
-    packet[2] |= 0x80;     // an answer
-    packet[3] = 0x80 | 3;  // from a server that can ask others: no such name
+    packet[2] |= 0x80;     // a response
+    packet[3] = 0x80 | 3;  // from a recursive server: no such name
     if (sendto(server, packet.data(), static_cast<std::size_t>(size), 0, reinterpret_cast<sockaddr*>(&peer),
                length) != size)
       abort();
@@ -102,7 +103,7 @@ void serve_names(int server) {
 
 sockaddr_in g_name_server;
 
-// The thread's own resolver asks our server, whatever resolv.conf says.
+// The thread's own resolver asks our server, regardless of resolv.conf.
 SITE look_up_peer() {
   _res.nscount = 1;
   _res.nsaddr_list[0] = g_name_server;

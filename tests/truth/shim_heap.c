@@ -1,8 +1,8 @@
-/* A program that reaches its allocator as one in Rust does: by four small functions that hand a request on, and by nothing else.
+/* A program that reaches its allocator as one in Rust does: only through four small functions that forward a request.
  * Usage:
- *   shim_heap ROUNDS FILE [quiet | absurd]   works until FILE is there; then books what it allocates, to the byte
- * quiet: does nothing until then. absurd: asks for sizes that nobody has until then.
- * Prints its answer as JSON, as known_heap does. */
+ *   shim_heap ROUNDS FILE [quiet | absurd]   works until FILE exists; then counts its allocations, to the byte
+ * quiet: does nothing until then. absurd: requests impossible sizes until then.
+ * Prints its answer as JSON, like known_heap. */
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -19,7 +19,7 @@ void _rjem_sdallocx(void* block, size_t size, int flags);
 
 #define SHIM __attribute__((noipa))
 #define SITE __attribute__((noipa))
-/* Keeps a call from being the last thing that a site does. */
+/* Keeps a call from being the last action of a site. */
 #define STAY(block) __asm__ volatile("" : : "r"(block) : "memory")
 
 static int is_plain(size_t size, size_t align) {
@@ -64,7 +64,7 @@ static void ended(int site, size_t size) {
   if (booking) --sites[site].live_calls, sites[site].live_bytes -= size;
 }
 
-/* The same once more for the time before, under names that are never looked up. */
+/* The same again for the time before, under names that are never looked up. */
 #define SITES_OF(prefix)                                                            \
   SITE void* prefix##_plain(size_t size) {                                          \
     return booked(PLAIN, shim_alloc(size, 8), size);                                \

@@ -1,4 +1,4 @@
-// Counts the signals that reach it, and prints the count when it ends: like a server that saves its data at
+// Counts the signals that reach it, and prints the count when it exits: like a server that saves its data at
 // the first SIGINT and gives up at the second.
 //
 //   signal_counter linger MS [STATUS]   from the first signal counts for MS ms more, frees its memory, exits

@@ -1,7 +1,7 @@
-/* A static probe (USDT) without SystemTap's header: an instruction that does nothing, and a note that says where it is and where the
- * compiler keeps the values. The layout of the note is that of <sys/sdt.h>, version 3; readelf -n reads both alike.
+/* A static probe (USDT) without SystemTap's header: a no-op instruction, and a note with its address and the places of
+ * its values. The layout of the note is that of <sys/sdt.h>, version 3; readelf -n reads both.
  *
- *   PROBE_SEMAPHORE(provider, name)            once, at file scope: counts who watches
+ *   PROBE_SEMAPHORE(provider, name)            once, at file scope: counts the watchers
  *   PROBE1(provider, name, a), PROBE3(...)     at the place; each value 8 bytes wide */
 #ifndef FATHOM_TESTS_STATIC_PROBE_H
 #define FATHOM_TESTS_STATIC_PROBE_H

@@ -1,10 +1,10 @@
-// Threads that are born, allocate, hand a block on and die, as fast as the machine makes them, from several
+// Threads that start, allocate, hand a block on and end, as fast as the machine can create them, from several
 // spawners at once: detached, on small stacks. Usage:
-//   thread_storm THREADS SPAWNERS [FILE]   with FILE it begins when that file is there
-//   thread_storm 0 SPAWNERS SECONDS        goes on for so long, or until SIGTERM
+//   thread_storm THREADS SPAWNERS [FILE]   with FILE it begins when that file exists
+//   thread_storm 0 SPAWNERS SECONDS        runs for SECONDS, or until SIGTERM
 //
-// Prints its answer as known_heap does, with the number of threads, those a second, and "failures": threads
-// that could not be made, and blocks whose content had changed. Exits with 1 if there were any.
+// Prints its answer like known_heap, with the number of threads, their rate per second, and "failures":
+// threads that could not be created, and blocks whose content had changed. Exits with 1 if there were any.
 #include <pthread.h>
 #include <unistd.h>
 
@@ -21,7 +21,7 @@
 namespace {
 
 constexpr std::size_t kStackBytes = 64 * 1024;
-constexpr std::uint32_t kAtOnce = 64;  // of one spawner
+constexpr std::uint32_t kAtOnce = 64;  // per spawner
 
 struct Site {
   const char* name;
@@ -66,7 +66,7 @@ void gone(int site, std::size_t size) {
   g_sites[site].freed_bytes.fetch_add(size, std::memory_order_relaxed);
 }
 
-// One per thread of a spawner that may run: the thread's number, and the block that it hands on.
+// One per possible running thread of a spawner: the thread's number, and the block that it hands on.
 struct Place {
   std::atomic<int> state{0};  // 0 free, 1 a thread runs, 2 it has handed its block on
   std::uint64_t number = 0;
@@ -162,7 +162,7 @@ int main(int argc, char** argv) {
     if (pthread_create(&spawner, nullptr, spawn, &orders) != 0) return 2;
   for (pthread_t& spawner : spawners) pthread_join(spawner, nullptr);
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-  // What has handed its block on may still be on its way out.
+  // A thread that has handed its block on may still be exiting.
   usleep(100'000);
   std::printf("{");
   print("calls", [](const Site& site) { return site.calls.load(); });

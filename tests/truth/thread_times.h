@@ -1,9 +1,9 @@
-// What a thread can say about its own time: the clock on the wall, and for how long it has been on a CPU.
+// A thread's measurements of its own time: wall-clock time, and time on a CPU.
 //
 // The second is perf's task clock, which the kernel starts and stops at each switch. CLOCK_THREAD_CPUTIME_ID
-// leaves out what the host of a virtual machine took away while the thread had its CPU
-// (CONFIG_PARAVIRT_TIME_ACCOUNTING): 30 to 200 us of each short wait for a disk, when the host is busy. The
-// thread did not wait then, for anything that can be seen from inside.
+// leaves out the time that the hypervisor took away while the thread had its CPU
+// (CONFIG_PARAVIRT_TIME_ACCOUNTING): 30 to 200 us of each short wait for a disk, when the host is busy. From
+// inside the virtual machine, the thread did not wait then.
 #pragma once
 #include <linux/perf_event.h>
 #include <sys/syscall.h>
@@ -22,14 +22,14 @@ inline double wall_s() {
   return static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) * 1e-9;
 }
 
-// Of the calling thread, since its first call. Ends the program where perf's events cannot be had.
+// Of the calling thread, since its first call. Ends the program if perf events are not available.
 inline double on_cpu_s() {
   thread_local const int clock = [] {
     perf_event_attr wanted{};
     wanted.size = sizeof(wanted);
     wanted.type = PERF_TYPE_SOFTWARE;
     wanted.config = PERF_COUNT_SW_TASK_CLOCK;
-    wanted.exclude_kernel = 1;  // less to be allowed; this clock counts time in the kernel all the same
+    wanted.exclude_kernel = 1;  // needs fewer permissions; this clock still counts time in the kernel
     const long made = syscall(SYS_perf_event_open, &wanted, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);
     if (made < 0) {
       std::perror("perf's task clock");
@@ -42,7 +42,7 @@ inline double on_cpu_s() {
   return static_cast<double>(ns) * 1e-9;
 }
 
-// Off the CPU while `work` was done.
+// Time off the CPU during `work`.
 template <class Work>
 double off_cpu_s(const Work& work) {
   const double wall = wall_s(), on_cpu = on_cpu_s();

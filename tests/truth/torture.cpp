@@ -1,7 +1,8 @@
-// Everything at once that a tracer in a process must survive: children made in every way, programs executed,
-// threads that live for microseconds, libraries that come and go, signals, reads that wait. It checks itself:
-// contents of blocks, ends of children, system calls that must not fail. Usage: torture SECONDS PLUGIN
-// Prints how often each was done, "interrupted" (waits that ended with EINTR) and "failures"; exits with 1 after a failure.
+// Everything that a tracer in a process must survive, at once: children created in every way, exec, threads
+// that live for microseconds, libraries that come and go, signals, waiting reads. It checks itself: contents
+// of blocks, exits of children, system calls that must not fail. Usage: torture SECONDS PLUGIN. Prints how
+// often each was done, "interrupted" (waits that ended with EINTR) and "failures"; exits with 1 after a
+// failure.
 #include <dlfcn.h>
 #include <errno.h>
 #include <poll.h>
@@ -36,7 +37,7 @@ void expect(bool holds, const char* what) {
   if (++g_failures < 20) std::fprintf(stderr, "torture: %s (errno %d)\n", what, errno);
 }
 
-// Blocks that know what is in them, freed in another order than they were made.
+// Blocks with checked contents, freed in another order than allocated.
 void churn(std::uint64_t seed, int rounds) {
   struct Block {
     unsigned char* bytes;
@@ -81,7 +82,7 @@ void wait_for(pid_t child, const char* what) {
 void forks() {
   const pid_t child = fork();
   if (child == 0) {
-    g_failures = 0;  // those of its parent are not its own
+    g_failures = 0;  // its parent's failures are not its own
     churn(static_cast<std::uint64_t>(getpid()), 300);
     _exit(g_failures == 0 ? 0 : 1);
   }
@@ -109,9 +110,9 @@ void libraries() {
   std::free(work(100));
   dlclose(library);
 }
-// No signal handler of this thread runs, so no wait should end early. The kernel wakes a wait for an ignored SIGCHLD if
-// the thread that forked is traced at that moment: epoll_wait, which it does not restart, then fails with EINTR. That
-// is counted apart.
+// No signal handler of this thread runs, so no wait should end early. But the kernel wakes a wait for an
+// ignored SIGCHLD if the thread that forked is traced at that moment: epoll_wait, which is not restarted,
+// then fails with EINTR. These are counted separately.
 void epolls() {
   const int epoll = epoll_create1(0);
   epoll_event event{};
@@ -159,7 +160,7 @@ constexpr Kind kKinds[] = {
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (argc < 3) return argc == 2 ? 0 : 2;  // the spawned child: it has run its constructors, that is all
+  if (argc < 3) return argc == 2 ? 0 : 2;  // the spawned child: it only runs its constructors
   g_plugin = argv[2];
   struct sigaction action {};
   action.sa_handler = [](int) { ++g_signals; };

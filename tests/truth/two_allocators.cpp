@@ -1,7 +1,7 @@
-// Two allocators in one program, jemalloc as malloc and mimalloc by its own names, or with MALLOC_IS_MIMALLOC mimalloc as malloc and
-// jemalloc by its own names; booked to the byte. Usage:
+// Two allocators in one program, jemalloc as malloc and mimalloc under its own names, or with
+// MALLOC_IS_MIMALLOC mimalloc as malloc and jemalloc under its own names; counted to the byte. Usage:
 //   two_allocators ROUNDS [FILE]
-// with FILE it begins when that file is there. Prints its answer as known_heap does.
+// with FILE it begins when that file exists. Prints its answer like known_heap.
 #include <unistd.h>
 
 #include <cstdio>

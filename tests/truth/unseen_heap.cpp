@@ -1,6 +1,6 @@
-// A program with an allocator of its own inside. It is stripped when it is built: `malloc` and `free` are exported,
-// as a shared library could want them, and the function by which the program frees is not. It holds 8 MiB for so
-// many seconds (first argument), creating a file by then (second argument), and nothing at the end.
+// A program with its own allocator. The build strips it: `malloc` and `free` are exported, as a shared
+// library might need them, and the function with which the program frees is not. It holds 8 MiB for a number
+// of seconds (first argument), creates a file once it does (second argument), and holds nothing at the end.
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -11,7 +11,7 @@
 
 namespace {
 
-// Not of 64 MiB: where such a mapping happens to be aligned to its size, it has the shape of an arena of glibc.
+// Not of 64 MiB: if such a mapping happens to be aligned to its size, it looks like an arena of glibc.
 constexpr std::size_t kPool = 24u << 20, kBlock = 4096, kBlocks = 2048;
 char* g_pool = nullptr;
 std::size_t g_used = 0;
@@ -20,7 +20,7 @@ std::size_t g_free_count = 0;
 
 }  // namespace
 
-// Blocks of one size only, as much as this program and its C++ library need.
+// Blocks of one size only, enough for this program and its C++ library.
 extern "C" __attribute__((visibility("default"), noipa)) void* malloc(std::size_t size) {
   if (g_pool == nullptr) {
     void* pool = ::mmap(nullptr, kPool, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);

@@ -1,5 +1,5 @@
-/* Runs a command that may use neither BPF nor perf events, as in a container with Docker's own rules: both calls are
- * refused. */
+/* Runs a command that may use neither BPF nor perf events, as in a container with Docker's default rules: both calls
+ * fail. */
 #include <errno.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>

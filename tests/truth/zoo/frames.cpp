@@ -1,4 +1,4 @@
-// Frames of unusual shape: sizes known only at run time, re-aligned, enormous, very many, and without any
+// Frames of unusual shape: sizes known only at run time, re-aligned, enormous, very many, and without an
 // unwind table.
 #include <alloca.h>
 
@@ -25,7 +25,7 @@ ZOO_FUNCTION std::uint64_t zoo_aligned(std::uint64_t seed) {
   return zoo_burn(5'000) + values[seed % 32];
 }
 
-// Re-aligned and of a size known only at run time: the frame is found again through a saved pointer.
+// Re-aligned, with a size known only at run time: a saved pointer leads back to the frame.
 ZOO_FUNCTION std::uint64_t zoo_aligned_alloca(std::size_t size) {
   alignas(64) std::uint64_t values[8]{size};
   auto* bytes = static_cast<unsigned char*>(alloca(size));

@@ -1,4 +1,4 @@
-// Code made at run time, as a just-in-time compiler does it: in anonymous memory, with frame pointers and no
+// Code generated at run time, as by a just-in-time compiler: in anonymous memory, with frame pointers and no
 // tables, named only by /tmp/perf-PID.map.
 #include <sys/mman.h>
 #include <unistd.h>

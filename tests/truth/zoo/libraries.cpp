@@ -1,5 +1,5 @@
 // Code outside the executable: through the PLT with lazy binding, in a library that appears under a new path
-// after the start and goes again, in hand-written functions of the C library, and in the vdso.
+// after the start and disappears, in hand-written functions of the C library, and in the vdso.
 #include <dlfcn.h>
 #include <time.h>
 #include <unistd.h>
@@ -55,7 +55,7 @@ void scene_dlopen(Deadline deadline) {
       "/tmp/zoo_plugin_" + std::to_string(getpid()) + "_" + std::to_string(counter++) + ".so";
   std::filesystem::copy_file(built, fresh, std::filesystem::copy_options::overwrite_existing);
   void* library = dlopen(fresh.c_str(), RTLD_LAZY | RTLD_LOCAL);
-  std::filesystem::remove(fresh);  // mapped, and gone from the disk, as after an upgrade
+  std::filesystem::remove(fresh);  // mapped, and deleted, as after an upgrade
   if (library == nullptr) std::abort();
   const auto work = reinterpret_cast<std::uint64_t (*)(std::uint64_t)>(dlsym(library, "zoo_plugin_work"));
   while (!passed(deadline)) work(20'000);

@@ -1,6 +1,6 @@
-// stacks_zoo [SECONDS]: two threads go through all scenes until the time is over. Prints how often each was
-// played. Where others use the CPUs it goes on until it has had half as much CPU time, and ten times as long at most:
-// every scene shall be seen.
+// stacks_zoo [SECONDS]: two threads run all scenes until the time is over. Prints how often each was run. If
+// other programs use the CPUs it continues until it has had half as much CPU time, and at most ten times as
+// long: every scene shall be recorded.
 #include <pthread.h>
 #include <time.h>
 

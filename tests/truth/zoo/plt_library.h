@@ -1,4 +1,4 @@
-// A library of functions so small that the way to them, through the PLT, weighs as much as they do.
+// A library of functions so small that the call through the PLT costs as much as they do.
 #pragma once
 
 #include <cstdint>

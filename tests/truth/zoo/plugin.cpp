@@ -1,4 +1,4 @@
-// The library that stacks_zoo loads and unloads. It calls into another one, so every load binds that call
+// The library that stacks_zoo loads and unloads. It calls another library, so each load binds that call
 // again.
 #include "plt_library.h"
 

@@ -1,5 +1,5 @@
 // Signal handlers that work for a while: on the interrupted stack and on one of their own. The signal comes
-// from a timer, so it hits any instruction, also inside a prologue.
+// from a timer, so it hits any instruction, even inside a prologue.
 #include <signal.h>
 #include <time.h>
 #include <unistd.h>
@@ -23,7 +23,7 @@ ZOO_FUNCTION std::uint64_t zoo_interrupted(std::uint64_t rounds) {
 
 namespace {
 
-// A signal to this thread, every millisecond, as long as this object lives.
+// Sends a signal to this thread every millisecond, as long as this object exists.
 class ThreadTimer {
  public:
   explicit ThreadTimer(int signal_number) {
@@ -73,8 +73,8 @@ void scene_alternate_stack(Deadline deadline) {
     const ThreadTimer timer(SIGUSR2);
     while (!passed(deadline)) zoo_interrupted(500);
   }
-  // A signal may still be pending; it is delivered on the way out of the next system call, while the stack is
-  // still there.
+  // A signal may still be pending; it is delivered at the end of the next system call, while the stack still
+  // exists.
   usleep(1000);
   sigaltstack(&before, nullptr);
 }

@@ -1,6 +1,5 @@
-// stacks_zoo: a program whose stacks are hard to walk. Every scene spends its time in one kind of stack and
-// keeps going until its deadline; the names of the functions that burn the time begin with zoo_ and are what
-// the tests look for.
+// stacks_zoo: a program whose stacks are hard to walk. Every scene spends its time in one kind of stack until
+// its deadline; the names of the functions that use the time begin with zoo_, and the tests look for them.
 #pragma once
 
 #include <chrono>
