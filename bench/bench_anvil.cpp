@@ -36,7 +36,7 @@ class Node : public Workload {
 }  // namespace
 }  // namespace fathom::bench
 
-// With a question: see compare_as_asked().
+// With an argument: see compare_as_asked().
 int main(int argc, char** argv) {
   const auto program = fathom::support::find_anvil();
   if (!program) {

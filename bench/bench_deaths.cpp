@@ -1,7 +1,8 @@
-// Is every death explained? A program that leaks at a known place and a known rate, and books each block, is killed at the limit of
-// its control group, again and again; a table counts the reports that name the right site, with the bytes of the book within one
-// per cent, and the stack that met the limit. Sampled bytes are estimates: of 500 MB in 64 KiB blocks, sampled every 512 KiB,
-// one in twenty is off by more than some 6 per cent. Needs root. Exits with 1 where a death is not explained.
+// Is every death explained? A program that leaks at a known place and a known rate, and counts each block, is
+// killed at the limit of its control group, again and again; a table counts the reports that name the right
+// site, with the counted bytes within one percent, and the stack that reached the limit. Sampled bytes are
+// estimates: of 500 MB in 64 KiB blocks, sampled every 512 KiB, one in twenty is off by more than about 6
+// percent. Needs root. Exits with 1 if a death is not explained.
 //   bench_deaths [MB_PER_SECOND...]     (100, 1000, 2500)     ROUNDS (20), LIMIT_MB (512)
 #include <fmt/core.h>
 
@@ -55,7 +56,7 @@ std::array<std::uint64_t, 4> read_book(const std::string& path) {
   return numbers;
 }
 
-// Program, group and recording of one death.
+// The program, control group and recording of one death.
 void die(const std::string& rate, const Way& way, int limit_mb, Row& row) {
   const support::TempDir folder;
   const std::string bytes = std::to_string(std::uint64_t(limit_mb) << 20);

@@ -1,13 +1,14 @@
-// Does fathom diff keep its promise? Pairs of equal runs of real programs, of which at most 5 in 100 may raise an alarm; and
-// pairs of which one has a function of 5 % that does a fifth more, which is to be found and to stand first in 95 of 100. Also
-// how long a comparison takes.
+// Does fathom diff keep its promise? Pairs of equal runs of real programs, at most 5 in 100 of which may
+// raise an alarm; and pairs where a function of 5 % does a fifth more work on one side, which must be found
+// and ranked first in 95 of 100. Also measures how long a comparison takes.
 //
-// The same for a lock that is held longer, an array that grows by 1.5 instead of 2, and a leak of 20 KB a second.
+// The same for a lock held longer, an array that grows by 1.5 instead of 2, and a leak of 20 KB a second.
 //
-// PAIRS (10) of each, SECONDS_PER_RUN (20). Pairs of equal runs that raise an alarm are copied into the folder KEEP. The
-// order within a pair is chance, as a machine gets slower and faster. `ranges`
-// makes many pairs in short time: of each recording that FILES names, long ones of a steady load, ranges of SECONDS_PER_RUN
-// are compared with one another, as many as PAIRS says. These are equal runs but for what differs between two starts.
+// PAIRS (10) of each, SECONDS_PER_RUN (20). Pairs of equal runs that raise an alarm are copied into the
+// folder KEEP. The order within a pair is random, because a machine gets slower and faster. `ranges` makes
+// many pairs in a short time: it compares PAIRS pairs of ranges of SECONDS_PER_RUN within each recording in
+// FILES, which are long ones of a steady load. These are equal runs except for the differences between two
+// starts.
 #include <fmt/core.h>
 #include <unistd.h>
 
@@ -78,10 +79,10 @@ nlohmann::json compare(const std::string& base, const std::string& fresh) {
   return compare({base, fresh});
 }
 
-// How far two equal runs lie apart beyond what sampling explains, as a part of the figure: of the wholes, and of functions
-// that have 5 % and more. What kRunToRun in analysis/diff/estimate.h stands for.
+// The spread of two equal runs beyond sampling, as a fraction of the figure: of totals, and of functions with
+// at least 5 %. Measures what kRunToRun in analysis/diff/estimate.h assumes.
 struct RunToRun {
-  double whole = 0, functions = 0;  // sums of squares, without what sampling adds
+  double whole = 0, functions = 0;  // sums of squares, without the part from sampling
   int wholes = 0, rows = 0;
 
   void add(const nlohmann::json& diff) {
@@ -91,7 +92,7 @@ struct RunToRun {
     if (!(base > 0) || !(fresh > 0)) return;
     const auto square = [&](double a, double b, double samples_a, double samples_b) {
       const double apart = (b - a) / ((a + b) / 2);
-      // Two runs have twice the variance of one.
+      // The difference of two runs has twice the variance of one.
       return (apart * apart - 1 / samples_a - 1 / samples_b) / 2;
     };
     whole += square(base, fresh, base_samples, new_samples);
@@ -113,7 +114,7 @@ struct RunToRun {
   }
 };
 
-// The first that is called changed; nothing where all is noise.
+// The first figure called changed; nullopt if all changes are noise.
 std::optional<std::string> alarm_of(const nlohmann::json& diff) {
   const auto& metric = diff.at("metrics").at(0);
   if (metric.at("whole").at("beyond_noise")) return "the whole";
@@ -158,7 +159,7 @@ void null_pairs(const std::string& name, const std::string& folder,
                     (which.empty() ? "" : which.substr(0, 200) + "; ") + apart.text()});
 }
 
-// Ranges of one long recording against one another.
+// Compares ranges of one long recording with each other.
 void range_pairs(const std::string& file) {
   const double length =
       compare({file, "--base", "0:", "--new", "0:"}).at("metrics").at(0).at("base").at("seconds");
@@ -183,7 +184,7 @@ void range_pairs(const std::string& file) {
                     which.empty() ? "-" : which.substr(0, 200)});
 }
 
-// Whether `planted` grew by more than noise, and by more than every function called `other...`: of one metric.
+// Whether `planted` grew by more than noise, and by more than every function named `other...`, in one metric.
 void planted_change(const std::string& folder, const std::string& what, const std::string& before,
                     const std::string& after, const std::vector<std::string>& sources,
                     const std::string& metric) {
@@ -257,7 +258,8 @@ void redis(const std::string& folder) {
                              std::chrono::milliseconds(5000)))
       throw std::runtime_error("redis-server did not start");
     record_process(file, server.pid(), [&] {
-      // Short turns: where a turn is as long as the recording, runs are not equal but have other parts of it.
+      // Short turns: if a turn is as long as the recording, runs are not equal but contain different parts of
+      // it.
       check(support::run({"redis-benchmark", "-s", socket, "-t", "get,set,lpush", "-n", "2000", "-c", "20",
                           "-r", "10000", "-q"}),
             "redis-benchmark");
@@ -306,7 +308,7 @@ void compiler(const std::string& folder) {
          "std::regex r(\"a+b\"); std::function<int(int)> f = [](int x) { return x + 1; }; "
          "std::vector<int> v{3, 1, 2}; std::sort(v.begin(), v.end()); m[\"x\"] = v; "
          "std::cout << f(1) << std::regex_match(\"aab\", r) << m.size(); }\n";
-  // Where headers lie only the driver knows.
+  // Only the compiler driver knows the folders of the headers.
   const std::string preprocessed = folder + "/input.ii";
   check(support::run({"g++", "-E", "-std=c++17", source, "-o", preprocessed}), "g++ -E");
   null_pairs("cc1plus", folder, [&](const std::string& file) {
@@ -318,8 +320,8 @@ void compiler(const std::string& folder) {
 }  // namespace
 }  // namespace fathom::bench
 
-// bench_diff [QUESTION...]: planted, lock, vector, leak, server, redis, anvil, jq, compiler; all of them without one; and
-// ranges, of the recordings in FILES (separated by colons).
+// bench_diff [QUESTION...]: planted, lock, vector, leak, server, redis, anvil, jq, compiler; without a
+// question all of them; and ranges, for the recordings in FILES (separated by colons).
 int main(int argc, char** argv) {
   using namespace fathom::bench;
   const fathom::support::TempDir folder;

@@ -1,11 +1,11 @@
 // Time and memory of a comparison of two large recordings: a million samples each, of 20,000 different stacks
-// of 40 frames, compared in the same run with tools that draw a difference from folded stacks: difffolded.pl
-// with flamegraph.pl, or inferno-diff-folded with inferno-flamegraph, if installed; flamegraph.pl alone gets
-// the differences as fathom found them, and only draws. Debian has flamegraph.pl in libdevel-nytprof-perl,
-// and difffolded.pl in no package: if it is not in PATH, bench/two_columns.pl, which does the same, replaces
-// it and is named in the table.
+// of 40 frames, compared in the same run with tools that draw a difference of folded stacks: difffolded.pl
+// with flamegraph.pl, or inferno-diff-folded with inferno-flamegraph, if installed; a run of flamegraph.pl
+// alone gets fathom's differences, and only draws. Debian has flamegraph.pl in libdevel-nytprof-perl, and no
+// package with difffolded.pl: if it is not in PATH, bench/two_columns.pl, which does the same, replaces it
+// and is named in the table.
 //
-// FLAMEGRAPH_PL names the script elsewhere. ROUNDS (5); SAMPLES (1,000,000).
+// FLAMEGRAPH_PL: path of the script. ROUNDS (5); SAMPLES (1,000,000).
 #include <fmt/core.h>
 
 #include <cstdlib>
@@ -54,7 +54,7 @@ void fold(const std::string& from, const std::string& to) {
   if (!outcome.ok()) throw std::runtime_error(outcome.describe());
 }
 
-// How to call it, as a word of a shell; the package of Debian has it outside of PATH.
+// The command to call it, as a shell word; Debian's package has it outside of PATH.
 std::optional<std::string> flamegraph_script() {
   if (support::find_program("flamegraph.pl")) return "flamegraph.pl";
   const char* named = std::getenv("FLAMEGRAPH_PL");

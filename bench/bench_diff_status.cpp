@@ -1,7 +1,8 @@
-// Does `fathom diff --fail-if` end with the right status on a busy machine? A program is recorded with LOAD (8) busy processes
-// beside it, PAIRS (10) times for each kind of work: twice the same, and 1.05, 1.5, 2, 10 and 50 times the work. The check is
-// `total > +20%`, so the same and 1.05 times are to pass and the others to fail. Goal: 95 of 100 right, and at most 2 of 100 equal pairs
-// fail. SECONDS_PER_RUN (1): CPU time of the smaller run. KEEP: a folder for the recordings.
+// Does `fathom diff --fail-if` exit with the right status on a busy machine? Records a program while LOAD (8)
+// other processes are busy, PAIRS (10) times for each kind of work: twice the same work, and 1.05, 1.5, 2, 10
+// and 50 times the work. The check is `total > +20%`, so the same and 1.05 times must pass and the others
+// must fail. Goal: 95 of 100 right, and at most 2 of 100 equal pairs fail. SECONDS_PER_RUN (1): CPU time of
+// the smaller run. KEEP: a folder for the recordings.
 #include <fmt/core.h>
 #include <signal.h>
 #include <sys/prctl.h>
@@ -31,7 +32,7 @@ double number(const char* name, double usual) {
   return text != nullptr ? std::atof(text) : usual;
 }
 
-// Processes that compute and write to memory in turn, until the object goes.
+// Processes that alternately compute and write to memory, until the object is destroyed.
 class Load {
  public:
   explicit Load(int processes) {
@@ -64,7 +65,7 @@ class Load {
   std::vector<pid_t> children_;
 };
 
-// So many units take a second or so on a processor of 3 GHz.
+// This many units take about a second on a 3 GHz processor.
 long units_of(const std::string& kind, double seconds) {
   const std::map<std::string, double> per_second = {
       {"arithmetic", 5000}, {"memory", 6000}, {"objects", 9000}};
@@ -101,7 +102,7 @@ int ask_all() {
       };
       record(path("base"), kind, units_of(kind, seconds));
       for (const double factor : {1.0, 1.05, 1.5, 2.0, 10.0, 50.0}) {
-        if (factor > 2 && pair % 5 != 0) continue;  // they take long, and are the easy ones
+        if (factor > 2 && pair % 5 != 0) continue;  // they take long, and are easy to detect
         record(path(fmt::format("{}", factor)), kind, units_of(kind, seconds * factor));
         failed[factor] += fails(path("base"), path(fmt::format("{}", factor))) ? 1 : 0;
       }

@@ -1,6 +1,6 @@
-// For how long does the user wait from the end of the program to the end of the recorder? Of a compiler, which has many
-// stacks and nothing in its name cache at first; while the machine has nothing else to do, and while two programs for
-// each CPU want it.
+// How long does the user wait from the end of the program to the end of the recorder? For a compiler, which
+// has many stacks and an empty name cache at first; on an otherwise idle machine, and while two programs per
+// CPU compete for it.
 #include <fmt/core.h>
 #include <sys/stat.h>
 
@@ -26,12 +26,12 @@ using Words = std::vector<std::string>;
 struct Recorder {
   std::string name;
   Words prefix;
-  bool keeps_names;  // in the cache of its run before
+  bool keeps_names;  // of its previous run, in the cache
 };
 
 struct Program {
   Words command;
-  std::string witness;  // written as the last thing it does
+  std::string witness;  // written at its very end
 };
 
 double modified(const std::string& path) {
@@ -40,7 +40,7 @@ double modified(const std::string& path) {
   return static_cast<double>(status.st_mtim.tv_sec) + static_cast<double>(status.st_mtim.tv_nsec) * 1e-9;
 }
 
-// Nothing else runs, or `programs` that want a CPU all the time.
+// Either an otherwise idle machine, or `programs` that want a CPU all the time.
 class Load {
  public:
   explicit Load(unsigned programs) {

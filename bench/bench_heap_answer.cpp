@@ -1,6 +1,6 @@
 // How long does a user wait for an answer about the heap: from the end of the program until the recording is
-// there, for the first report of it, and for another one? Compared with heaptrack and heaptrack_print on the
-// same program. One program only allocates, so there are many events: heaptrack_interpret 1.4 ends in
+// written, for the first report, and for another one? Compared with heaptrack and heaptrack_print on the same
+// program. One program only allocates, so there are many events: heaptrack_interpret 1.4 ends in
 // std::bad_alloc there, so fathom has no peer. The other is a compiler, which has many stacks.
 #include <fmt/core.h>
 #include <sys/stat.h>
@@ -23,7 +23,7 @@ namespace {
 
 struct Program {
   std::string name;
-  std::vector<std::string> command;  // writes `witness` as the last thing it does
+  std::vector<std::string> command;  // writes `witness` at its very end
   std::string witness;
 };
 
@@ -31,7 +31,7 @@ struct Recorder {
   std::string name;
   std::vector<std::string> record, report;
   std::string file;
-  std::regex events;  // in the report's text, with commas or without
+  std::regex events;  // in the report's text, with or without commas
 };
 
 struct Figures {
@@ -85,7 +85,7 @@ void compare(const Program& program, const std::vector<Recorder>& recorders) {
               rows);
 }
 
-// Something for the compiler to do: the library's headers, and templates of them made for several types.
+// Work for the compiler: the library's headers, and their templates instantiated for several types.
 std::string source_in(const support::TempDir& folder) {
   const std::string path = folder / "work.cpp";
   std::ofstream file(path);
@@ -121,7 +121,7 @@ int main() {
                          heaptrack + ".zst",
                          std::regex("calls to allocation functions: ([0-9]+)")});
   const std::string seconds = fmt::format("{}", bench::seconds_per_run());
-  // The shell is replaced by the program, which is then the one that is recorded.
+  // exec replaces the shell by the program, so that the program is recorded.
   bench::compare({"Two threads that only allocate, stacks of 15 frames",
                   {MALLOC_STORM, "2", "15", seconds, witness},
                   witness},

@@ -33,7 +33,7 @@ void compare(const Shape& shape, const std::vector<Recorder>& recorders) {
                                     std::to_string(shape.depth), fmt::format("{}", seconds_per_run())})
       command.push_back(word);
     const support::Outcome outcome = support::run(command);
-    // heaptrack writes lines of its own around the program's.
+    // heaptrack prints its own lines around the program's.
     const std::size_t start = outcome.output.find("{\"ns_per_pair\"");
     if (start == std::string::npos) throw std::runtime_error(recorder.name + ": " + outcome.describe());
     support::Outcome answer;

@@ -1,7 +1,8 @@
-// Is what the report says of the heap ever wrong? Programs whose memory has a known course (heap_course_target.cpp)
-// are recorded with every call and by samples, from their start and while they run; a table counts the recordings
-// whose report is wrong: that the heap, or the function, does not grow where it does, or that it leaks where it does
-// not. Exits with 1 if there is any. Most of them sleep most of the time, so that many run at once.
+// Are the report's statements about the heap ever wrong? Records programs whose memory has a known course
+// (heap_course_target.cpp) with every call and by samples, from their start and while they run; a table
+// counts the recordings with a wrong report: that the heap, or the function, does not grow although it does,
+// or that it leaks although it does not. Exits with 1 if there is any. Most of the programs sleep most of the
+// time, so many run at once.
 //   bench_heap_verdicts [COURSE...]     SECONDS (60), SEEDS (20), AT_ONCE (24)
 #include <fmt/core.h>
 
@@ -44,7 +45,7 @@ const std::vector<Way> kWays = {
 
 struct Row {
   int recordings = 0, failed = 0, no_leak = 0, candidates = 0;
-  std::map<std::string, int> kinds;  // of the whole heap, and of what leaks
+  std::map<std::string, int> kinds;  // of the whole heap, and of the leaking function
 };
 
 class NoHeap : public analysis::CourseHeap {
@@ -73,7 +74,7 @@ class Job {
     begin_ =
         Clock::now() + std::chrono::milliseconds(static_cast<int>(random.between(0.1, 0.5) * seconds * 1000));
   }
-  // True when the recording has ended.
+  // True once the recording has ended.
   bool step() {
     if (!recorder_ && Clock::now() >= begin_)
       recorder_.emplace(command({"-p", std::to_string(program_->pid())}, {}), limit());

@@ -1,8 +1,8 @@
-// What does it cost to read a process's memory composition, and how long does the process wait for it?
-// fathom's page scan compared with smaps, smaps_rollup and pmap -x on one target: 1 GiB of anonymous memory,
-// a sparse file of 4 GiB of which a quarter is resident, a memfd, and 4,000 small mappings; a thread of it
-// maps and unmaps a page all the time, like an allocator. In each round every source is read for a while, and
-// nothing for as long.
+// What does it cost to read the composition of a process's memory, and how long does that delay the process?
+// Compares fathom's page scan with smaps, smaps_rollup and pmap -x on one target: 1 GiB of anonymous memory,
+// a sparse file of 4 GiB with a quarter resident, a memfd, and 4,000 small mappings; one of its threads maps
+// and unmaps a page all the time, like an allocator. Each round measures every source, and no source, for the
+// same time.
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <signal.h>
@@ -32,7 +32,7 @@ namespace {
 constexpr std::size_t kMiB = 1 << 20, kPage = 4096;
 constexpr std::uint64_t kNever = 60'000'000'000;
 
-// How long mmap and munmap of one page took, by microsecond; shared with the target.
+// How long mmap and munmap of one page took, in microseconds; shared with the target.
 struct Latencies {
   static constexpr std::size_t kMost = 1'000'000;
   std::atomic<bool> ready;
@@ -77,7 +77,7 @@ void touch(void* start, std::size_t bytes) {
   }
 }
 
-// The least number of microseconds that so many of them did not exceed.
+// The smallest number of microseconds that this share of the calls did not exceed.
 double percentile(const std::vector<std::uint32_t>& counts, double share) {
   std::uint64_t all = 0, seen = 0;
   for (const std::uint32_t count : counts) all += count;

@@ -14,7 +14,7 @@ namespace {
 class OneThread : public Workload {
  public:
   pid_t start() override {
-    // A second of sleep: the slowest of the profilers has attached by then.
+    // Sleeps a second: by then the slowest profiler has attached.
     target_.emplace(std::vector<std::string>{ONE_THREAD_TARGET, "1", fmt::format("{}", seconds_per_run())});
     support::pause_ms(50);
     return target_->pid();

@@ -1,9 +1,10 @@
 // How long a page takes to open: an hour of 32 threads with their heap, and a flame graph of a million calls.
-// The recording is made here (big_profile.h) and written through the store; the page is frozen by `fathom
-// view`, opened in a headless Chromium, and queried. Figures are printed with their limits.
+// The benchmark makes the recording (big_profile.h) and writes it through the store; `fathom view` writes the
+// page to a file, a headless Chromium opens it, and the benchmark queries it. Prints figures with their
+// limits.
 //
-//   bench_page real RECORDING [FOLDER]    a real one, merged and repeated to an hour of 32 threads
-//   bench_page hour|million [FOLDER]      CORES=2: so many of the 32 threads run at a time
+//   bench_page real RECORDING [FOLDER]    a real one, merged and repeated until it has an hour of 32 threads
+//   bench_page hour|million [FOLDER]      CORES=2: the number of threads, out of 32, that run at a time
 #include <fmt/format.h>
 #include <malloc.h>
 #include <sys/resource.h>
@@ -32,7 +33,7 @@ double now_s() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
-// A second of heap has a few rows of each of 2,000 sites.
+// A second of heap has a few rows for each of 2,000 sites.
 void add_heap(model::Profile& profile) {
   std::mt19937_64 random(3);
   model::HeapTables& tables = profile.heap;
@@ -83,7 +84,7 @@ model::Profile hour(double cores) {
   return profile;
 }
 
-// 50,000 stacks, each with 20 calls of its own.
+// 50,000 stacks, each with 20 calls that no other stack has.
 model::Profile million() {
   model::Profile profile = big_profile({.samples = 1000});
   std::vector<model::FrameId> frames;
@@ -102,7 +103,7 @@ model::Profile million() {
   return profile;
 }
 
-// A real recording again and again until it is an hour long, with its threads so many times that there are 32 or more.
+// Repeats a real recording until it is an hour long, and its threads until there are at least 32.
 void repeat(model::Profile& profile) {
   const std::uint64_t length = profile.meta.end_ns - profile.meta.start_ns;
   const auto times = static_cast<std::uint32_t>((3'600'000'000'000 + length - 1) / length);
@@ -175,7 +176,8 @@ Run run(std::vector<std::string> words) {
   argv.push_back(nullptr);
   const double start = now_s();
   Run out;
-  // What it shares until it executes counts as its memory, and this process made the recording: so it shares nothing.
+  // Until exec, shared memory counts as the child's, and this process made the recording: so it returns its
+  // memory first.
   ::malloc_trim(0);
   const pid_t pid = ::fork();
   if (pid < 0) return out;
@@ -195,7 +197,7 @@ void say(const char* what, double value, const char* unit, const char* reach) {
   std::fflush(stdout);
 }
 
-// The largest renderer below this process: its own memory, and the time that all its threads have used.
+// The largest renderer below this process: its own memory, and the CPU time of all its threads.
 struct Tab {
   double mib = 0, cpu_ms = 0;
 };
@@ -215,7 +217,7 @@ Tab tab() {
       above = field(read_file(fmt::format("/proc/{}/status", above)).value_or(""), "PPid:");
     const double mib = static_cast<double>(field(status, "RssAnon:")) / 1024;
     if (above != ::getpid() || mib < most.mib) continue;
-    // Fields 14 and 15, of which the first after the name in brackets is 3 (proc_pid_stat(5)).
+    // Fields 14 and 15; the first field after the name in brackets is 3 (proc_pid_stat(5)).
     const std::string stat = read_file(folder + "/stat").value_or("");
     std::istringstream fields(stat.substr(std::min(stat.size(), stat.rfind(')') + 1)));
     std::string skipped;
@@ -227,8 +229,8 @@ Tab tab() {
   return most;
 }
 
-// Milliseconds that an expression takes in the page, which may be a promise: the median of `rounds`, and the CPU time of the tab
-// for each of them, which other programs on the machine do not lengthen.
+// Milliseconds that an expression, possibly a promise, takes in the page: the median of `rounds`, and the CPU
+// time of the tab for each of them, which other programs on the machine do not increase.
 void say_ms(browser::Chromium& chromium, const char* what, const char* reach, const std::string& expression,
             int rounds = 9) {
   const std::string script = "(async () => { const times = []; for (let i = 0; i < " +
@@ -289,7 +291,7 @@ int measure(const std::string& question, const std::string& folder, const std::s
       "setTimeout(look, 5); look(); })");
   say("open: address to first picture of all views", now_s() - start, "s", "at most 2");
   say("  its CPU time", tab().cpu_ms / 1000, "s", "");
-  // A step, and the frame in which its picture is seen.
+  // A step, including the frame that shows its result.
   const std::string frame = "await new Promise((done) => requestAnimationFrame(() => done())); ";
   const std::string brush =
       "async (i) => { const n = window.fathom.slices; window.fathom.change({ range: [10 + i * 3, "

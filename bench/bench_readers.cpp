@@ -1,10 +1,10 @@
 // From another tool's file to an answer, compared with that tool on the same file in the same round: heap
 // dumps of jemalloc with jeprof, heaptrack's files with heaptrack_print, copied stacks of perf with `perf
-// script`. Folded stacks and exports have no peer unless one is installed. The real tools make the files
-// here, on third-party programs; a dump of a large binary is made of its own calls.
+// script`. Folded stacks and exports have no peer unless one is installed. The real tools create the files
+// here, on third-party programs; a dump of a large binary is made from its own calls.
 //
-// ROUNDS (5). ONLY (dump, heaptrack, perf, text, exports): one of them. DUMP_PROGRAM: the program whose
-// addresses the dump has (cc1plus, or fathom itself).
+// ROUNDS (5). ONLY (dump, heaptrack, perf, text, exports): one of them. DUMP_PROGRAM: the program for the
+// addresses of the dump (cc1plus, or fathom itself).
 #include <elf.h>
 #include <fmt/format.h>
 
@@ -51,7 +51,8 @@ struct Cost {
   }
 };
 
-// The places behind calls of `program`, which is what a heap dump has: five bytes that call a place of the same section.
+// The return addresses in `program`, as in a heap dump: after five bytes that call a place of the same
+// section.
 std::vector<std::uint64_t> return_addresses(const elf::ElfFile& file, std::size_t wanted) {
   const elf::Section* text = file.section(".text");
   if (text == nullptr) throw std::runtime_error(file.name() + " has no .text");
@@ -110,7 +111,7 @@ std::string to_shell(const std::string& command) {
 
 class Readers {
  public:
-  // `file` read by fathom's `command` and, where it is installed, by the peer's line of a shell.
+  // Reads `file` with fathom's `command` and, if it is installed, with the peer's shell command.
   void add(const std::string& file, const std::vector<std::string>& command, const std::string& peer = "") {
     std::string words;
     for (const std::string& word : command)
@@ -172,7 +173,7 @@ class Readers {
       add("a million samples", {"export", recording, "--to", format});
   }
 
-  // STACKS: how many different ones.
+  // STACKS: number of different stacks.
   void add_large_text() {
     const char* asked = std::getenv("STACKS");
     const std::size_t stacks = asked != nullptr ? std::strtoull(asked, nullptr, 10) : 1'000'000;

@@ -1,4 +1,4 @@
-// What does recording cost a server that, with its clients, fills two cores: redis-server under
+// What does recording cost a server that, together with its clients, fills two cores: redis-server under
 // redis-benchmark?
 #include <unistd.h>
 
@@ -63,7 +63,7 @@ class Redis : public Workload {
 }  // namespace
 }  // namespace fathom::bench
 
-// With a question: see compare_as_asked().
+// With an argument: see compare_as_asked().
 int main(int argc, char** argv) {
   const fathom::support::TempDir folder;
   const auto program = fathom::support::find_redis_server(folder.path());

@@ -1,5 +1,5 @@
-// What does it cost to begin and to end a recording? Of a program that does nothing: the CPU time of the recorder and
-// all that it starts, its peak memory, and for how long its user waits.
+// What does it cost to start and to end a recording? For a program that does nothing: the CPU time of the
+// recorder and its child processes, its peak memory, and how long its user waits.
 #include <string>
 #include <vector>
 

@@ -1,5 +1,5 @@
 // How long does a user wait from "enough" to a picture with names? Both profilers are asked to stop; then
-// fathom draws, and perf goes its usual way: perf script, stackcollapse-perf.pl, flamegraph.pl (found in
+// fathom draws, and perf uses its standard tools: perf script, stackcollapse-perf.pl, flamegraph.pl (found in
 // PATH; without them perf script alone, which flatters perf).
 #include <fmt/core.h>
 

@@ -1,6 +1,6 @@
-// What does it cost to record every context switch: of a program that does nothing else (ping_pong_target),
-// and of one with 300 threads (many_threads_target)? Each recorder starts the program, round after round,
-// compared with a run without any.
+// What does it cost to record every context switch: for a program that does nothing else (ping_pong_target),
+// and for one with 300 threads (many_threads_target)? Each recorder starts the program, round after round,
+// compared with a run without a recorder.
 #include <fmt/core.h>
 
 #include <filesystem>
@@ -17,7 +17,7 @@ namespace {
 
 struct Recorder {
   std::string name;
-  std::vector<std::string> prefix;  // what stands before the command
+  std::vector<std::string> prefix;  // placed before the command
 };
 
 double trips_per_second(const Recorder& recorder) {
@@ -58,7 +58,7 @@ void compare(const std::string& folder) {
   std::vector<std::vector<std::string>> rows;
   for (std::size_t i = 1; i < recorders.size(); ++i)
     rows.push_back({recorders[i].name, median_and_range(trips.ratios(i), 2),
-                    number(median(us_per_trip.differences(i)) / 2, 2),  // two switches make a round trip
+                    number(median(us_per_trip.differences(i)) / 2, 2),  // two switches per round trip
                     number(median(megabytes.values(i)), 1)});
   print_table({"recorder", "throughput, ratio", "added per switch, us", "file, MB"}, rows);
 }

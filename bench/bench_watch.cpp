@@ -1,7 +1,7 @@
 // How much longer do a server's requests take while its memory is read once a second: by fathom watch, or by
 // a loop that reads smaps? redis-server with half a gigabyte of keys, under redis-benchmark, which keeps 20
 // requests in flight and reports the 99th percentile of their time; and anvil, with 16 connections. Each run
-// has a new server: it grows meanwhile, so a later run would measure another.
+// has a new server: a server grows during a run, so a later run would measure another state.
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -51,13 +51,14 @@ class Redis {
   }
 
  private:
-  // Keys of 512 bytes, of a million different ones.
+  // Keys of 512 bytes, a million different ones.
   Load set(int requests, int pipelined) const {
     const support::Outcome outcome =
         support::run({"redis-benchmark", "-s", socket_, "-t", "set", "-d", "512", "-r", "1000000", "-n",
                       std::to_string(requests), "-c", "20", "-P", std::to_string(pipelined), "--csv"},
                      {.limit = milliseconds(120'000)});
-    // Behind a line of titles: "SET","45000.00", and the average, the least, 50, 95 and 99 of 100, the most.
+    // After a header line: "SET","45000.00", and the average, the minimum, the 50th, 95th and 99th
+    // percentile, the maximum.
     std::size_t at = outcome.output.find("\"SET\",");
     std::vector<double> numbers;
     while (at != std::string::npos && numbers.size() < 7) {
@@ -70,7 +71,7 @@ class Redis {
     return {numbers[0], numbers[5], numbers[6]};
   }
 
-  static inline double rate_ = 0;  // of the first run: as many requests in each
+  static inline double rate_ = 0;  // of the first run: every run makes the same number of requests
   std::string socket_;
   support::Running running_;
 };
@@ -104,7 +105,7 @@ std::optional<support::Running> start_reader(std::size_t contender, pid_t pid) {
                          "sh", "-c", "while cat /proc/" + number + "/smaps > /dev/null; do sleep 1; done"});
 }
 
-// `start()` gives a server that is ready for requests.
+// `start()` returns a server that is ready for requests.
 template <class Start>
 void measure(const std::string& title, const Start& start) {
   Figure per_second(kNames.size()), p99(kNames.size()), longest(kNames.size());
@@ -113,7 +114,7 @@ void measure(const std::string& title, const Start& start) {
     const auto server = start();
     server->load(0.5);
     auto reader = start_reader(contender, server->pid());
-    support::pause_ms(1000);  // what a reader does once is not the question
+    support::pause_ms(1000);  // excludes what a reader does only once
     const double cpu_before = reader ? support::cpu_seconds_of(reader->pid()) : 0;
     const auto begun = std::chrono::steady_clock::now();
     const Load load = server->load(seconds_per_run());

@@ -1,5 +1,5 @@
 // diff_changes_target SECONDS lock HOLD_US | vector FACTOR | leak BYTES_PER_SECOND: programs in which one
-// thing, `planted`, can be changed from outside, while others of its kind stay the same. For bench_diff: the
+// part, `planted`, can be changed from outside, while others of its kind stay the same. For bench_diff: the
 // change is known.
 #include <chrono>
 #include <cstdio>
@@ -21,9 +21,9 @@ bool goes_on() {
   return Clock::now() < g_end;
 }
 
-// Four threads want two locks; one lock is held for `hold`, the other always for 400 us. They do other things
-// in between, or the locks would be wanted all the time: then waiting takes all the time, however long they
-// are held, and only the amount of work shows the change.
+// Four threads want two locks; one lock is held for `hold`, the other always for 400 us. They do other work
+// in between: otherwise the locks would be wanted all the time, and waiting would take all the time for any
+// `hold`, so only the amount of work would show the change.
 std::mutex g_planted, g_other;
 
 __attribute__((noinline)) void planted(microseconds hold) {
@@ -50,7 +50,7 @@ void contend(microseconds hold) {
   for (std::thread& thread : threads) thread.join();
 }
 
-// An array that is given `factor` times its room whenever it is full.
+// An array that grows to `factor` times its size whenever it is full.
 __attribute__((noinline)) char* grown(char* array, std::size_t used, std::size_t room) {
   char* larger = static_cast<char*>(std::malloc(room));
   std::memcpy(larger, array, used);
@@ -73,7 +73,7 @@ __attribute__((noinline)) void other_growth() {
   for (std::size_t room = 64; room < 1'000'000; room *= 2) std::free(std::malloc(room));
 }
 
-// What is never freed, a part of it every 10 ms.
+// Memory that is never freed, allocated in parts every 10 ms.
 std::vector<void*> g_kept;
 
 __attribute__((noinline)) void planted(std::size_t bytes) {

@@ -1,5 +1,6 @@
-// diff_target SECONDS THREADS PER_CENT: twenty functions of unequal cost take turns in each thread, and `planted`, which
-// takes 5 % of the CPU time and does PER_CENT (100) of its usual work. For bench_diff: what changed is known.
+// diff_target SECONDS THREADS PER_CENT: in each thread, twenty functions of unequal cost take turns with
+// `planted`, which takes 5 % of the CPU time and does PER_CENT (100) of its usual work. For bench_diff: the
+// change is known.
 #include <chrono>
 #include <cstdint>
 #include <cstdio>
@@ -33,7 +34,7 @@ __attribute__((noinline)) std::uint64_t planted(std::uint64_t seed, int steps) {
   return result;
 }
 
-// The steps of all ordinary functions together.
+// One step of all ordinary functions together.
 template <int... kNumbers>
 constexpr int steps_of(std::integer_sequence<int, kNumbers...>) {
   return ((8000 / (1 + kNumbers)) + ...);

@@ -1,5 +1,6 @@
-// diff_work_target KIND UNITS: UNITS of equal work and nothing else, so twice the units are twice the CPU time. KIND: `arithmetic`,
-// which neighbours on the machine hardly slow; `memory`, which waits for memory; `objects`, which allocates and frees.
+// diff_work_target KIND UNITS: does only UNITS of equal work, so twice the units need twice the CPU time.
+// KIND: `arithmetic`, which other programs hardly slow; `memory`, which waits for memory; `objects`, which
+// allocates and frees.
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>

@@ -1,4 +1,4 @@
-# Heap dumps alone: needs neither jemalloc nor a target.
+# Heap dumps: needs neither jemalloc nor a target.
 if(FATHOM_BENCH AND TARGET fathom_formats_dumps)
   find_package(benchmark REQUIRED)
   add_executable(dumps_bench dumps_bench.cpp)

@@ -1,5 +1,6 @@
-// From the text of heap dumps to a profile without names: one dump with 20,000 addresses, and a hundred of them as a heap
-// over time. With names it is the whole program that counts: `fathom report` on a dump of a large binary.
+// From the text of heap dumps to a profile without names: one dump with 20,000 addresses, and a hundred of
+// them as a heap over time. Names are measured with the whole program: `fathom report` on a dump of a large
+// binary.
 #include <benchmark/benchmark.h>
 #include <fmt/format.h>
 

@@ -1,6 +1,6 @@
-// How many events of the heap tracer the collector takes per second, in one thread: rings read, put in order,
-// blocks followed, sites added up. Only draining is timed; the events are written in between, as the tracer
-// would. 16,384 stacks. CPU time of the thread: other work of the machine does not count.
+// How many events of the heap tracer the collector handles per second, in one thread: it reads rings, orders
+// events, follows blocks, adds up sites. Only draining is timed; the events are written in between, as the
+// tracer would write them. 16,384 stacks. CPU time of the thread: other programs on the machine do not count.
 //   pairs    each thread allocates and frees at once, like a loop of malloc and free
 //   churn    10^6 blocks are live; each event frees one at random or allocates: every one misses the cache
 // In one ring, and in four whose ticks interleave.
@@ -78,7 +78,7 @@ class Bench {
       } else if (blocks_.size() < run_.live) {
         blocks_.push_back(0x7f0000000000 + blocks_.size() * 48);
         tracer_.alloc(ring, ticks_, blocks_.back(), size, stack);
-      } else {  // a random one goes, and its place is handed out again
+      } else {  // a random block is freed, and its place is reused
         const std::uint64_t block = blocks_[random_() % blocks_.size()];
         tracer_.free(ring, ticks_, block);
         ticks_ += 50;

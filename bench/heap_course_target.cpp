@@ -1,5 +1,5 @@
-// Runs one course (src/analysis/verdicts/testing_courses.h) in real time with real blocks.
-// Usage: heap_course_target COURSE SEED SECONDS LIFE: the course as it is for so many seconds, for a life of so many.
+// Runs one course (src/analysis/verdicts/testing_courses.h) in real time with real blocks. Usage:
+// heap_course_target COURSE SEED SECONDS LIFE: runs for SECONDS; LIFE is the life of the course in seconds.
 #include <time.h>
 #include <unistd.h>
 
@@ -10,7 +10,7 @@
 
 using namespace fathom::analysis;
 
-// Each has a function of its own, whose name identifies a verdict.
+// Each course has its own function, whose name identifies a verdict.
 #define SITE_OF(name)                                                                    \
   extern "C" __attribute__((noipa)) void* name(void* block, std::size_t size) {          \
     void* const made = block == nullptr ? std::malloc(size) : std::realloc(block, size); \

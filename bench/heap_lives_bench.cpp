@@ -1,7 +1,7 @@
-// What does it cost to keep the life of every block of the heap, on disk and in time? Ten million blocks of
-// a program that runs for a minute: 2,000 call stacks of which a few are hot, sizes by stack, addresses that
-// are handed out again, most lives short and some long. Bytes per block in the file; time to write them as a
-// recorder does; time to read the recording without them, and through filters that take much and little.
+// What does it cost to keep the lifetime of every heap block, on disk and in time? Ten million blocks of a
+// program that runs for a minute: 2,000 call stacks, a few of them hot, sizes by stack, reused addresses,
+// most lifetimes short and some long. Bytes per block in the file; time to write them like a recorder; time
+// to read the recording without them, and through filters that select many and few.
 #include <benchmark/benchmark.h>
 #include <unistd.h>
 

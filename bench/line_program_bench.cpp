@@ -1,11 +1,11 @@
-// Should the line programs of DWARF be run by libdw? Both are asked for the files and lines of the same addresses, each in a
-// process of its own, and their answers are compared.
+// Should libdw run the line programs of DWARF? Asks libdw and fathom's own code for the files and lines of
+// the same addresses, each in its own process, and compares their answers.
 //
 //   line_program_bench FILE...          with .debug_line: ELF files or debug files
 //
-// "first": 1,000 addresses of functions all over the file, nothing read before. "later": 10,000 more, in ten batches, as
-// they come while a program is recorded. CPU time; memory is what the anonymous resident set grew by. What both need, the
-// entry of the unit that an address lies in, is found before.
+// "first": 1,000 addresses of functions all over the file, nothing read before. "later": 10,000 more, in ten
+// batches, as they arrive while recording a program. CPU time; memory is the growth of the anonymous resident
+// set. The unit's entry for an address, which both need, is looked up before.
 #include <dwarf.h>
 #include <elf.h>
 #include <elfutils/libdw.h>
@@ -178,7 +178,7 @@ class Libdw {
   }
 
  private:
-  // What paths of the line program are relative to, which libdw leaves to its caller.
+  // The base of the line program's relative paths, which libdw leaves to its caller.
   static std::string folder_of(Dwarf_Die& die) {
     Dwarf_Attribute attribute;
     const char* found = dwarf_formstring(dwarf_attr(&die, DW_AT_comp_dir, &attribute));
@@ -198,14 +198,14 @@ std::uint64_t anonymous_memory() {
   return memory ? memory->rss_anon : 0;
 }
 
-// In a process of its own: what one method keeps is not the other's.
+// In a process of its own, so that one method does not use the other's caches.
 template <class Method>
 Measured measure(const std::string& path, const elf::ElfFile& file, const std::vector<Batch>& batches) {
   std::FILE* out = std::tmpfile();
   if (const pid_t child = ::fork(); child == 0) {
     Answers answers;
     answers.reserve(kBatch * kBatches);
-    ::malloc_trim(0);  // what the parent has freed would be used again, and count for nothing
+    ::malloc_trim(0);  // otherwise memory that the parent has freed would be reused, and not count
     const auto memory = anonymous_memory();
     const auto start = clock_ns(CLOCK_PROCESS_CPUTIME_ID);
     Method method(path, file);

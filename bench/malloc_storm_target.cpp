@@ -1,6 +1,6 @@
-// Threads that do nothing but malloc and free, below calls that go DEPTH deep and whose innermost eight
-// frames change from pair to pair. Usage: malloc_storm THREADS DEPTH SECONDS [FILE]. Prints JSON: nanoseconds
-// per pair and thread; FILE is made when it ends.
+// Threads that only call malloc and free, below calls that are DEPTH deep and whose innermost eight frames
+// change from pair to pair. Usage: malloc_storm THREADS DEPTH SECONDS [FILE]. Prints JSON: nanoseconds per
+// pair and thread; creates FILE at its end.
 #include <atomic>
 #include <chrono>
 #include <cstdint>
@@ -25,7 +25,7 @@ NOT_INLINED void pair() {
   asm volatile("" : : : "memory");
 }
 NOT_INLINED void right(int depth, unsigned path);
-// Two functions that call one another, so that the path decides which frames are on the stack.
+// Two functions that call each other, so that the path decides which frames are on the stack.
 NOT_INLINED void left(int depth, unsigned path) {
   if (depth == 0)
     pair();
@@ -44,7 +44,7 @@ NOT_INLINED void right(int depth, unsigned path) {
     right(depth - 1, path >> 1);
   asm volatile("" : : : "memory");
 }
-// The outer frames stay, to the end; the eight innermost ones follow the path.
+// The outer frames stay until the end; the eight innermost ones follow the path.
 NOT_INLINED std::uint64_t descend(int depth, Clock::time_point end) {
   std::uint64_t pairs = 0;
   if (depth > 0) {

@@ -1,6 +1,6 @@
-// many_threads_target SECONDS: 300 threads as a server has them. 270 are parked, 20 wake up every 10 ms for a
-// little work, and 10 in five pairs hand work to each other as fast as they can. Prints what the pairs
-// managed.
+// many_threads_target SECONDS: 300 threads as in a server. 270 are parked, 20 wake up every 10 ms for a
+// little work, and 10 in five pairs hand work to each other as fast as they can. Prints the work of the
+// pairs.
 #include <pthread.h>
 #include <unistd.h>
 

@@ -1,5 +1,5 @@
 // one_thread_target WAIT SECONDS: sleeps, so that a profiler can attach, then sorts, searches and calls
-// through a tree of functions for SECONDS. Prints how many rounds it managed and what CPU time they took.
+// through a tree of functions for SECONDS. Prints the number of rounds and their CPU time.
 #include <algorithm>
 #include <chrono>
 #include <cstdint>

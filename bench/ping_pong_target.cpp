@@ -1,5 +1,5 @@
-// ping_pong_target SECONDS: two threads on one CPU hand a byte to each other through two pipes, below a stack
-// of some depth. Nothing but switches. Prints how many round trips it managed.
+// ping_pong_target SECONDS: two threads on one CPU pass a byte to each other through two pipes, below a stack
+// of some depth. Only context switches. Prints the number of round trips.
 #include <pthread.h>
 #include <sched.h>
 #include <unistd.h>

@@ -1,4 +1,4 @@
-# The report alone: needs neither perf nor a target.
+# The report: needs neither perf nor a target.
 if(FATHOM_BENCH AND TARGET fathom_present_svg)
   find_package(benchmark REQUIRED)
   add_executable(report_bench report_bench.cpp)

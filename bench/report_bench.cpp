@@ -1,4 +1,4 @@
-// From a profile in memory to the report: how long a person waits after the file has been read. A million
+// From a profile in memory to the report: how long a user waits after the file has been read. A million
 // samples of a server: 20,000 different stacks of about 40 frames over 32 threads, a tenth of the calls
 // inlined.
 #include <benchmark/benchmark.h>

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Runs the benchmarks of BUILD_FOLDER and prints what docs/performance.md shows: bench/run.sh BUILD_FOLDER [QUESTION...].
-# ROUNDS (5) and SECONDS_PER_RUN (3) say how long, SEED repeats an order; progress goes to standard error.
+# Runs the benchmarks of BUILD_FOLDER and prints the tables of docs/performance.md: bench/run.sh BUILD_FOLDER
+# [QUESTION...]. ROUNDS (5) and SECONDS_PER_RUN (3) set the duration, SEED repeats an order; progress goes to
+# standard error.
 set -euo pipefail
 build=$1
 shift
@@ -25,7 +26,7 @@ declare -A titles=(
   [unwind_table]="Making unwind tables, beside libdw asked once for each function"
 )
 
-# Google Benchmark's lines, "table/libc.so.6",iterations,real_time,..., as one row for each binary.
+# Turns Google Benchmark's lines, "table/libc.so.6",iterations,real_time,..., into one row per binary.
 print_unwind_tables() {
   printf '| binary | .eh_frame, MiB | rows | table, ms | libdw, ms | libdw / fathom |\n| --- | --- | --- | --- | --- | --- |\n'
   "$build/bench/unwind_table_bench" --benchmark_format=csv --benchmark_filter='^(table|libdw_rule_per_function)/' 2>/dev/null |

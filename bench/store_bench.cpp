@@ -1,7 +1,7 @@
 // What does a recording cost on disk and in time? Bytes and nanoseconds per sample, written as the capture
-// loop writes (one append per second) and read back whole. The load: 999 Hz on 4 CPUs, 12 threads, a call
-// tree of 20,000 stacks of which a few hundred are hot, and timers that are some microseconds late. Waits
-// apart: 64 threads that block on locks and files, some 12,500 waits a second.
+// loop writes (one append per second) and read back completely. The load: 999 Hz on 4 CPUs, 12 threads, a
+// call tree of 20,000 stacks, a few hundred of them hot, and timers that are some microseconds late. Waits
+// separately: 64 threads that block on locks and files, about 12,500 waits a second.
 #include <benchmark/benchmark.h>
 #include <unistd.h>
 
@@ -24,7 +24,7 @@ using model::Profile;
 
 constexpr std::uint64_t kHz = 999, kCpus = 4, kThreads = 12;
 
-// Feeds one second after the other into a profile, as capture does: a stack is added when it is first seen.
+// Feeds one second after the other into a profile, as capture does: adds a stack when it first occurs.
 class Load {
  public:
   Load() : builder_(profile_) {
@@ -36,7 +36,7 @@ class Load {
     module.kind = model::ModuleKind::kFile;
     module.name = builder_.string("app");
     module_ = builder_.module(module);
-    // Depth 5 to 45, each stack grown from another one.
+    // Depth 5 to 45; each stack extends another one.
     paths_.push_back({});
     while (paths_.size() < 20'000) {
       auto path = paths_[random_() % paths_.size()];
@@ -95,8 +95,8 @@ class Load {
   std::uint64_t beats_ = 0;
 };
 
-// Waits of a server: each thread runs for some 50 us, waits for something between 20 us and 50 ms on one of
-// its stacks, and queues for some microseconds.
+// Waits of a server: each thread runs for about 50 us, waits between 20 us and 50 ms on one of its stacks,
+// and queues for some microseconds.
 class WaitLoad {
  public:
   WaitLoad() : builder_(profile_) {
@@ -245,7 +245,7 @@ void write_waits(benchmark::State& state) {
 }
 BENCHMARK(write_waits)->Arg(3)->Arg(30)->Unit(benchmark::kMillisecond);
 
-// A window of a tenth of the recording, compared with all of it.
+// A window of a tenth of the recording, compared with the whole.
 void read_waits(benchmark::State& state) {
   {
     WaitLoad load;

@@ -1,4 +1,5 @@
-# Compares with addr2line and not perf, and does not need the program fathom: so separate from the others.
+# Compares with addr2line and not perf, and does not need the program fathom: so it is separate from the
+# others.
 if(FATHOM_BENCH AND TARGET fathom_binary_symbolize)
   add_executable(symbolize_bench symbolize_bench.cpp)
   target_link_libraries(symbolize_bench PRIVATE fathom_binary_symbolize)

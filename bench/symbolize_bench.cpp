@@ -1,10 +1,10 @@
-// How long until a profile's addresses have names? In one run with addr2line -fCi, which gets the same
-// addresses of the same file through a pipe, as perf does.
+// How long does it take to resolve a profile's addresses? Compared in the same run with addr2line -fCi, which
+// gets the same addresses of the same file through a pipe, as perf does.
 //
 //   symbolize_bench [FILE...]     default: this program itself, which has DWARF and inlined calls
 //
-// "open": symbol tables read, DWARF found. "first": 1,000 addresses spread over the file, nothing read
-// before. "all": 20,000 more, of 20,000 different functions and places. "cached": a second recording, names
+// "open": read symbol tables, find DWARF. "first": 1,000 addresses spread over the file, with nothing read
+// before. "all": 20,000 more, in 20,000 different functions and places. "cached": a second recording, names
 // from disk, including the time to read them. Wall time, the median of five rounds; memory is the growth of
 // the anonymous resident set in the first.
 #include <elf.h>
@@ -57,7 +57,7 @@ double median(std::vector<double> values) {
   return values[values.size() / 2];
 }
 
-// Reproducible; each function is as likely as the others, however long.
+// Reproducible; each function is equally likely, whatever its length.
 std::vector<ElfAddress> addresses_in(const elf::ElfFile& file, std::size_t count) {
   std::vector<elf::Symbol> functions;
   for (const auto& symbol : file.symbols(elf::SymbolTable::kSymtab))

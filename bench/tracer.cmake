@@ -1,4 +1,4 @@
-# The tracer in this very process: needs neither a target nor a peer, so apart from the others.
+# The tracer in this very process: needs neither a target nor a peer, so it is separate from the others.
 if(FATHOM_BENCH AND TARGET fathom_tracer_testing)
   foreach(bench tracer_bench tracer_cold_bench)
     add_executable(${bench} ${bench}.cpp)

@@ -1,11 +1,11 @@
-// What does the tracer add to a pair of malloc and free (glibc), when a program does nothing else?
+// What does the tracer add to a pair of malloc and free (glibc) if a program does nothing else?
 //
-// The hooks are called through pointers, as through a slot. The innermost frames are a binary tree of calls
-// that is walked through from left to right, with a pair at each leaf: up to 16,384 stacks, and at every pair
-// another one than before. `bare` is the same program with malloc and free themselves; rounds of all kinds
-// alternate, and medians are compared. In exact mode a thread of this process empties the rings and does
-// nothing with them. Only the CPU time of the threads that allocate counts, so that other programs disturb
-// less. Exact mode is measured with both clocks: the counter, and the sequence where no counter orders events.
+// The hooks are called through pointers, as through a slot. The innermost frames are a binary tree of calls,
+// walked from left to right, with a pair at each leaf: up to 16,384 stacks, and a different one at every
+// pair. `bare` is the same program with plain malloc and free; rounds of all kinds alternate, and medians are
+// compared. In exact mode a thread of this process empties the rings and discards the events. Only the CPU
+// time of the allocating threads counts, so that other programs disturb less. Exact mode is measured with
+// both clocks: the counter, and the sequence where no counter orders events.
 //
 //   tracer_bench [seconds per round] [rounds]
 #include <fmt/core.h>
@@ -27,7 +27,7 @@ using fathom::tracer::testing::Target;
 using Malloc = void*(std::size_t);
 using Free = void(void*);
 
-struct alignas(64) Work {  // threads do not share a line
+struct alignas(64) Work {  // threads do not share a cache line
   Malloc* allocate;
   Free* release;
   std::uint64_t random;
@@ -37,7 +37,7 @@ struct alignas(64) Work {  // threads do not share a line
   double cpu_ns = 0;
 };
 
-// Of this thread: other programs on the machine are not to count.
+// Of this thread: other programs on the machine must not count.
 double cpu_ns() {
   timespec time{};
   clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
@@ -53,7 +53,7 @@ void pair(Work& work) {
   work.release(block);
 }
 
-// A node of the tree, one frame each; two functions, so that two paths differ in their return addresses.
+// A node of the tree, with one frame; two functions, so that two paths differ in their return addresses.
 [[gnu::noinline]] void left(Work& work, int depth);
 [[gnu::noinline]] void right(Work& work, int depth);
 
@@ -98,7 +98,7 @@ double measure(Malloc* allocate, Free* release, int threads, int depth, double s
   std::vector<std::thread> running;
   for (std::size_t i = 0; i < work.size(); ++i) {
     work[i] = {allocate, release, i + 1, seconds, std::min(kTree, depth - 6)};
-    // in addition to the tree: the start of the thread, and std::thread's
+    // in addition to the tree: the start of the thread, and std::thread's frames
     running.emplace_back([&work, i, depth] { descend(work[i], depth - work[i].tree - 6); });
   }
   for (std::thread& each : running) each.join();

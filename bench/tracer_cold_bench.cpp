@@ -1,10 +1,9 @@
-// What does sampling add to a pair of malloc and free (glibc) in a program that does something else in
-// between?
+// What does sampling add to a pair of malloc and free (glibc) in a program that does other work in between?
 //
-// Between two pairs it reads so many places of 4 MiB of its own, and frees one of a thousand blocks that it
-// keeps: the tracer's memory is then not always in the nearest caches, as it is not in a server. Slices of
-// 4,000 pairs with the hooks stand between two without; medians and quartiles of the differences, in CPU time
-// of the thread. One run says little on a machine that others use: compare builds in turn, several times.
+// Between two pairs it reads a number of places in its own 4 MiB, and frees one of a thousand blocks that it
+// keeps: so the tracer's memory is not always in the nearest caches, as in a server. Each slice of 4,000
+// pairs with the hooks is between two without; medians and quartiles of the differences, in CPU time of the
+// thread. One run means little on a shared machine: compare builds in turn, several times.
 //
 //   tracer_cold_bench [reads between two pairs] [slices]
 #include <fmt/core.h>
@@ -43,7 +42,7 @@ class Program {
       void* block = allocate(16 + (next() >> 60 << 5));
       asm volatile("" : : "r"(block) : "memory");
       std::uint64_t sum = 0;
-      for (int i = 0; i < reads_; ++i) sum += field_[next() >> 45];  // 19 bits: one of 4 MiB / 8
+      for (int i = 0; i < reads_; ++i) sum += field_[next() >> 45];  // 19 bits: an index into 4 MiB / 8
       asm volatile("" : : "r"(sum));
       std::swap(block, kept_[next() >> 54]);
       release(block);

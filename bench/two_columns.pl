@@ -1,7 +1,7 @@
 #!/usr/bin/perl
-# Joins two files of folded stacks into one with two columns, base and new: what difffolded.pl does, which no package of
-# Debian has. Written for bench_diff_speed as the first half of its peer; flamegraph.pl, of libdevel-nytprof-perl, draws it.
-# two_columns.pl BASE NEW
+# Joins two files of folded stacks into one with two columns, base and new: a replacement for difffolded.pl,
+# which no package of Debian has. Written for bench_diff_speed as the first half of its peer; flamegraph.pl,
+# from libdevel-nytprof-perl, draws the result. two_columns.pl BASE NEW
 use strict;
 use warnings;
 

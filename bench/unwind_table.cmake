@@ -1,4 +1,4 @@
-# Compares with libdw and not perf, and does not need the program fathom: so separate from the others.
+# Compares with libdw and not perf, and does not need the program fathom: so it is separate from the others.
 if(FATHOM_BENCH)
   find_package(benchmark REQUIRED)
   pkg_check_modules(LIBDW REQUIRED IMPORTED_TARGET libdw libelf)

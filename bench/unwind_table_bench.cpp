@@ -1,10 +1,9 @@
-// How long does the unwind table of a module take, per MiB of .eh_frame, and how long does libdw need to walk
-// through the same entries?
+// How long does it take to build the unwind table of a module, per MiB of .eh_frame, and how long does libdw
+// need to walk through the same entries?
 //
-// Each binary is mapped and read once before, so its pages are warm: starting a recording reads binaries that
-// are running. libdw is asked for the entries only (dwarf_next_cfi) in one benchmark, and for the rule at the
-// start of every function in the other, which is the least that would have to be asked to know what the table
-// knows.
+// Each binary is mapped and read once before, so its pages are warm: a recording reads binaries that are
+// running. One benchmark only asks libdw for the entries (dwarf_next_cfi), the other for the rule at the
+// start of every function, which is the minimum to get the content of the table.
 #include <benchmark/benchmark.h>
 #include <elf.h>
 #include <elfutils/libdw.h>
@@ -25,7 +24,7 @@ using fathom::elf::ModuleFile;
 const char* const kBinaries[] = {
     "/lib/x86_64-linux-gnu/libc.so.6",
     "/usr/lib/x86_64-linux-gnu/libcrypto.so.3",
-    "/usr/bin/redis-check-rdb",  // redis-server, as redis-tools has it
+    "/usr/bin/redis-check-rdb",  // redis-server, as in redis-tools
     "/usr/lib/gcc/x86_64-linux-gnu/12/cc1plus",
     "/usr/lib/x86_64-linux-gnu/libLLVM-14.so.1",
 };

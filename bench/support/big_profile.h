@@ -1,5 +1,6 @@
-// A recording of a server as large ones are: samples of 20,000 different stacks of 40 frames in 32 threads of four names. Three
-// quarters of a stack are shared by many, the rest is its own; few stacks are common, most are rare. The same every time.
+// A recording of a large server: samples of 20,000 different stacks of 40 frames in 32 threads with four
+// names. Three quarters of a stack are shared by many stacks, the rest is its own; few stacks are common,
+// most are rare. The same every time.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +14,8 @@ namespace fathom::bench {
 
 struct BigProfile {
   int samples = 1'000'000;
-  // After a change: the functions have numbers of another build, and what is common differs by a few per cent.
+  // After a change: functions have the numbers of another build, and common frequencies differ by a few
+  // percent.
   bool after = false;
 };
 

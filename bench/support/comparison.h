@@ -12,11 +12,11 @@ namespace fathom::bench {
 
 struct Throughput {
   double per_second = 0;
-  double per_cpu_second = 0;  // of the target alone: firmer, where others use the machine as well
+  double per_cpu_second = 0;  // of the target alone: more reliable if other programs use the machine
 };
 
-// Something to record. start() begins a fresh target that is ready to be attached to; work() makes it work,
-// for about seconds_per_run(); stop() ends it.
+// A program to record. start() starts a new target that is ready for attaching; work() makes it work, for
+// about seconds_per_run(); stop() ends it.
 class Workload {
  public:
   virtual ~Workload() = default;
@@ -26,13 +26,13 @@ class Workload {
   virtual std::string unit() const = 0;  // of the throughput
 };
 
-// Records the workload with each of `profilers`, of which the first is nothing, and prints the table. `folder` is for
-// the recordings.
+// Records the workload with each of `profilers`, the first of which records nothing, and prints the table.
+// `folder` is for the recordings.
 void compare(Workload& workload, const std::string& folder, const std::vector<Profiler>& profilers);
 
-// "": fathom and perf. "default": the cost of the default recording and of each part. "heap": the cost of
-// tracing the heap. "before": each engine and that of the build that BEFORE names. The exit status of a
-// benchmark.
+// Runs the comparison for `question`. "": fathom and perf. "default": the cost of the default recording and
+// of each part. "heap": the cost of tracing the heap. "before": each engine of this build and of the build
+// that BEFORE names. Returns the exit status of the benchmark.
 int compare_as_asked(Workload& workload, const std::string& folder, const std::string& question);
 
 }  // namespace fathom::bench

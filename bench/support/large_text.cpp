@@ -25,12 +25,12 @@ constexpr const char* kCrates[] = {"reth_db",
                                    "mdbx::cursor"};
 constexpr std::size_t kFunctions = 20'000, kPrefixes = 200'000, kLeastDepth = 10, kThreads = 8;
 
-// mt19937_64 alone is the same everywhere; the standard's distributions are not.
+// Only mt19937_64 itself gives the same numbers everywhere; the standard's distributions do not.
 class Random {
  public:
   double part() { return static_cast<double>(engine_() >> 11) * 0x1p-53; }  // [0, 1)
   std::size_t below(std::size_t end) { return static_cast<std::size_t>(part() * static_cast<double>(end)); }
-  // The first ones far more often than the last ones.
+  // Low indexes far more often than high ones.
   std::size_t mostly_first(std::size_t end, int power) {
     return static_cast<std::size_t>(std::pow(part(), power) * static_cast<double>(end));
   }
@@ -85,7 +85,7 @@ class Stacks {
  private:
   Random random_;
   std::vector<std::string> names_;
-  std::vector<std::vector<std::uint32_t>> prefixes_;  // that stacks begin with
+  std::vector<std::vector<std::uint32_t>> prefixes_;  // common beginnings of stacks
   std::unordered_set<std::uint64_t> seen_;
 };
 

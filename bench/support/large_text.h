@@ -1,6 +1,6 @@
-// Texts with as many different stacks as the profile of a large program over a day: calls of 20 to 80 characters, 10 to 60 deep,
-// which share their beginnings, as stacks of one program do. Most were seen once, some thousands of times. The same numbers
-// give the same text on every machine.
+// Texts with as many different stacks as the profile of a large program over a day: calls of 20 to 80
+// characters, 10 to 60 deep, with shared outer frames, as in one program. Most occur once, some thousands of
+// times. The same numbers give the same text on every machine.
 #pragma once
 
 #include <cstddef>

@@ -22,7 +22,7 @@ double since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
 
-// A stack is complete when its last frame is where threads and processes begin.
+// A stack is complete if its last frame is a function where threads and processes start.
 void judge_perf_script(const std::string& text, Recorded& recorded) {
   constexpr std::array<std::string_view, 4> kStarts{"_start", "clone3", "__clone3", "clone"};
   std::istringstream lines(text);

@@ -8,10 +8,10 @@
 
 namespace fathom::bench {
 
-// Starts it and waits for its end, ten minutes at most. Throws std::runtime_error when it fails.
+// Starts it and waits for its end, at most ten minutes. Throws std::runtime_error if it fails.
 support::Outcome run(const std::vector<std::string>& command);
 
-// The path of g++'s compiler proper, whose driver would be another process; empty if there is none.
+// The path of g++'s actual compiler, because its driver would be another process; empty if there is none.
 std::string cc1plus();
 
 }  // namespace fathom::bench

@@ -13,7 +13,7 @@ namespace {
 using testing::DoubleEq;
 using testing::ElementsAre;
 
-TEST(Rounds, EachContenderRunsOnceInARoundAndNothingTwice) {
+TEST(Rounds, EachContenderRunsOncePerRoundAndThePlainRunTwice) {
   std::vector<std::vector<std::size_t>> order(50);
   run_rounds(50, 3, [&](int round, std::size_t contender) {
     order[static_cast<std::size_t>(round)].push_back(contender);
@@ -26,7 +26,7 @@ TEST(Rounds, EachContenderRunsOnceInARoundAndNothingTwice) {
   }
 }
 
-TEST(Rounds, AFigureStandsAgainstBothRunsOfNothingOfItsRound) {
+TEST(Rounds, AFigureIsComparedWithBothPlainRunsOfItsRound) {
   Figure figure(2);
   figure.add(0, 0, 90);
   figure.add(0, 1, 80);
@@ -40,7 +40,7 @@ TEST(Rounds, AFigureStandsAgainstBothRunsOfNothingOfItsRound) {
   EXPECT_THAT(figure.values(0), ElementsAre(90, 110, 40, 50));
 }
 
-TEST(Rounds, ARoundWithoutBothRunsOfNothingHasNoRatio) {
+TEST(Rounds, ARoundWithoutBothPlainRunsHasNoRatio) {
   Figure figure(2);
   figure.add(0, 1, 80);
   figure.add(0, 0, 100);
