@@ -1,5 +1,5 @@
-// A process with a jemalloc and a glibc whose memory anybody may have written: the input is a list of places and words.
-// Nothing is read that is not present, work has a bound, and what comes out is in order.
+// A process with a jemalloc and a glibc whose memory may contain anything: the input is a list of places and
+// words. Only present memory is read, work is bounded, and the result is well-formed.
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
@@ -30,7 +30,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
 
   const std::uint64_t bases[] = {Jemalloc::kRoot, Jemalloc::kBlock,   Jemalloc::kLeaf, Jemalloc::kHeap,
                                  Glibc::kArena,   Jemalloc::kRecords, Glibc::kHeap,    Glibc::kData};
-  // Place: which base, how far; word: as it is, or as far from a base.
+  // Place: a base and a distance; word: as it is, or a distance from a base.
   struct Change {
     std::uint8_t base, pointer;
     std::uint16_t offset;

@@ -1,5 +1,5 @@
-// Any bytes as a module with an allocator, alone and as its own twin: what is found lies in the code, in
-// order, and every hook point is asked for.
+// Any bytes as a module with an allocator, alone and as its own twin: results lie in the code, in order, and
+// every hook point is requested.
 #include <cstdint>
 #include <cstdlib>
 #include <span>

@@ -1,4 +1,5 @@
-// What every reader of a foreign format promises of any bytes: an error of one line, or a sound profile of which trees can be built.
+// The promise of every reader of a foreign format, for any bytes: an error of one line, or a valid profile
+// from which trees can be built.
 #pragma once
 
 #include <cstdint>

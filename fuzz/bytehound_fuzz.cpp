@@ -1,5 +1,5 @@
-// Any bytes as a file of bytehound, and as the events of one: refused in one line, or made a sound heap of which trees can be
-// built.
+// Any bytes as a bytehound file, and as its events: rejected in one line, or read as a valid heap from which
+// trees can be built.
 #include "any_profile.h"
 #include "formats/bytehound/bytehound.h"
 

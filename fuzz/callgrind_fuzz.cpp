@@ -1,4 +1,5 @@
-// Any bytes as a file of callgrind: refused in one line, or made a sound profile of which trees can be built.
+// Any bytes as a callgrind file: rejected in one line, or read as a valid profile from which trees can be
+// built.
 #include "any_profile.h"
 #include "formats/valgrind/callgrind.h"
 

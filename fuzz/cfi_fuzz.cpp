@@ -1,5 +1,5 @@
 // Any bytes as .eh_frame, as .debug_frame and as code: rows must come out in order and within their function.
-// Then the same bytes as a module, walked with registers and a stack of its own bytes: a hostile table must
+// Then the same bytes as a module, walked with registers and a stack from its own bytes: a hostile table must
 // not lead the walk astray.
 #include <cstdint>
 #include <cstdlib>

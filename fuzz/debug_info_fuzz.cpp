@@ -1,6 +1,6 @@
-// A hostile ELF file with DWARF, through all that names come from: symbol tables, PLT, libdw, line programs.
-// The file is asked at addresses all over its code. libdw is not built with sanitizers, so only what crashes
-// or hangs is seen of it.
+// A hostile ELF file with DWARF, through all sources of names: symbol tables, PLT, libdw, line programs,
+// queried at addresses all over its code. libdw is not built with sanitizers, so only its crashes and hangs
+// are noticed.
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -34,7 +34,7 @@ void ask_line_program(std::span<const std::byte> bytes) {
   }
 }
 
-// The first half as entries, the second one as their abbreviations.
+// The first half as entries, the second half as their abbreviations.
 void ask_entries(std::span<const std::byte> bytes) {
   const auto entries = CodeEntries::open({bytes.first(bytes.size() / 2), bytes.subspan(bytes.size() / 2)}, 0);
   if (!entries) return;

@@ -1,5 +1,6 @@
-// Any two texts of folded stacks as the two sides of a comparison, with any options: compared or refused in one line, and
-// every writing of the answer is what it says to be. The first bytes choose the options, a zero byte parts the sides.
+// Any two texts of folded stacks as the two sides of a comparison, with any options: compared or rejected in
+// one line, and every output format is valid. The first bytes choose the options, a zero byte separates the
+// sides.
 #include <cmath>
 #include <cstdint>
 #include <cstdio>

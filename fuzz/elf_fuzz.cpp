@@ -1,5 +1,4 @@
-// Any bytes as an ELF file: everything that a reader of modules asks is asked, and must be answered or
-// refused.
+// Any bytes as an ELF file: every query of a module's reader must be answered or rejected.
 #include <cstdint>
 #include <span>
 

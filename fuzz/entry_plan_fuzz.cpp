@@ -1,5 +1,5 @@
-// Any bytes as a function: it is refused, or the plan keeps what its header promises. The first bytes choose
-// where trampoline and stub lie.
+// Any bytes as a function: it is rejected, or the plan keeps the promises of its header. The first bytes
+// choose the addresses of trampoline and stub.
 #include <Zydis/Zydis.h>
 
 #include <cstdint>
@@ -33,7 +33,7 @@ std::int64_t branch_target(const ZydisDecodedInstruction& instruction, std::uint
 void check_plan(const fathom::arch::EntryPlan& plan, std::span<const std::byte> code,
                 fathom::ProcessAddress function, fathom::ProcessAddress trampoline,
                 fathom::ProcessAddress stub) {
-  // The bytes that change.
+  // The changed bytes.
   check(plan.before.size() == plan.after.size() && plan.before.size() >= 5 && plan.before.size() <= 16);
   const std::uint64_t first = plan.patch_address.value - function.value;
   check(first == 0 || first == 4);
@@ -43,7 +43,7 @@ void check_plan(const fathom::arch::EntryPlan& plan, std::span<const std::byte> 
   check(jump && jump->mnemonic == ZYDIS_MNEMONIC_JMP && jump->length == 5);
   check(branch_target(*jump, plan.patch_address.value) == static_cast<std::int64_t>(stub.value));
 
-  // The instructions moved: one behind the other on both sides, each the same or its longer form.
+  // The moved instructions: in sequence on both sides, each one the same or its longer form.
   check(!plan.trampoline.empty() && plan.trampoline.size() <= fathom::arch::kTrampolineRoom);
   check(!plan.moved.empty() && plan.single_instruction == (plan.moved.size() == 1));
   check(plan.moved.front().from == first && plan.moved.front().to == first);
@@ -63,7 +63,7 @@ void check_plan(const fathom::arch::EntryPlan& plan, std::span<const std::byte> 
     from += original->length;
     to += moved->length;
   }
-  // And the way back.
+  // And the jump back.
   if (!goes_on) {
     check(to == plan.trampoline.size());
     return;

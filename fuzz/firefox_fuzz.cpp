@@ -1,4 +1,5 @@
-// Any bytes as a processed profile of the Firefox Profiler: refused in one line, or made a sound profile of which trees can be built.
+// Any bytes as a processed profile of the Firefox Profiler: rejected in one line, or read as a valid profile
+// from which trees can be built.
 #include "any_profile.h"
 #include "formats/firefox/firefox.h"
 

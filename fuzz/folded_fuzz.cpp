@@ -1,5 +1,5 @@
-// Any bytes as folded stacks: refused in one line, or read into a sound profile whose weight survives being
-// written and read again.
+// Any bytes as folded stacks: rejected in one line, or read as a valid profile whose weight survives writing
+// and reading it again.
 #include <cstdint>
 #include <cstdlib>
 #include <string_view>

@@ -1,5 +1,5 @@
-// A hostile program with a table of Go functions, and the same bytes as nothing but such a table: names must lie within the
-// file, functions within their bounds, and every walk through it must end.
+// A hostile program with a table of Go functions, and the same bytes as such a table alone: names must lie
+// within the file, functions within their bounds, and every walk through it must end.
 #include <elf.h>
 
 #include <cstdint>

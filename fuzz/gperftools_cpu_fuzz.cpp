@@ -1,4 +1,5 @@
-// Any bytes as a CPU profile of gperftools: refused in one line, or made a sound profile of which trees can be built.
+// Any bytes as a CPU profile of gperftools: rejected in one line, or read as a valid profile from which trees
+// can be built.
 #include "any_profile.h"
 #include "formats/gperftools/cpu_profile.h"
 

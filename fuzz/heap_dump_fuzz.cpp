@@ -1,4 +1,5 @@
-// Any bytes as a heap dump: refused in one line, or made a sound profile, alone and as a series with itself.
+// Any bytes as a heap dump: rejected in one line, or read as a valid profile, alone and as a series with
+// itself.
 #include <cmath>
 #include <cstdint>
 #include <cstdlib>
@@ -15,7 +16,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     if (dump.error().message.find('\n') != std::string::npos) std::abort();
     return 0;
   }
-  // Files that a dump names are not opened here: what is on the disk is no part of the input.
+  // Does not open files that a dump names: files on the disk are not part of the input.
   dump->maps.clear();
   std::vector<dumps::DumpFile> files;
   for (const char* name : {"x.1.0.i0.heap", "x.1.1.i1.heap"})
@@ -23,7 +24,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   for (const dumps::Merge::Kind kind :
        {dumps::Merge::Kind::kLatest, dumps::Merge::Kind::kAll, dumps::Merge::Kind::kMean}) {
     Result<model::Profile> profile = dumps::merge_dumps(files, {kind, 0}, {}, {});
-    if (!profile) continue;  // sums that are no numbers any more
+    if (!profile) continue;  // sums that are not numbers any more
     dumps::trim_allocator_frames(*profile);
     if (!model::check(*profile)) std::abort();
   }

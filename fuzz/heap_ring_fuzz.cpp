@@ -1,5 +1,5 @@
-// Rings of the heap tracer, which stand in memory that the target can write at any moment: any bytes at any
-// positions are read to an end, and what comes out is sound.
+// Rings of the heap tracer, in memory that the target can write to at any moment: any bytes at any positions
+// are read to an end, and the result is valid.
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>

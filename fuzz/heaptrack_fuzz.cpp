@@ -1,4 +1,4 @@
-// Any text as a file of heaptrack: refused in one line, or made a sound heap of which trees can be built.
+// Any text as a heaptrack file: rejected in one line, or read as a valid heap from which trees can be built.
 #include "any_profile.h"
 #include "formats/heaptrack/heaptrack.h"
 

@@ -1,5 +1,5 @@
-// Any bytes as a request to the metrics endpoint, and as an answer to a scrape, in pieces of any size: bounds hold, and
-// how the bytes are cut makes no difference.
+// Any bytes as a request to the metrics endpoint, and as a response to a scrape, in pieces of any size:
+// limits hold, and the cuts between pieces make no difference.
 #include <algorithm>
 #include <cstdint>
 #include <cstdlib>
@@ -51,7 +51,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
 
   const HttpResponse whole = respond(bytes, bytes.size() + 1), cut = respond(bytes, piece);
   require(whole.body().size() <= 16384 && cut.body().size() <= 16384);
-  // A bound can be met earlier in small pieces, and never later.
+  // With small pieces a limit may be reached earlier, but never later.
   if (cut.state() == HttpResponse::State::kWhole && whole.state() == cut.state())
     require(whole.body() == cut.body());
   return 0;

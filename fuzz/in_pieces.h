@@ -1,4 +1,4 @@
-// A text that comes in pieces is the same profile as the whole text, wherever it is cut.
+// A text that arrives in pieces gives the same profile as the whole text, wherever it is cut.
 #pragma once
 
 #include <algorithm>
@@ -11,7 +11,7 @@ namespace fathom::fuzz {
 
 inline void check_in_pieces(formats::StreamReader& reader, std::string_view text,
                             const Result<model::Profile>& whole) {
-  // The length of the pieces comes from the text, so that the fuzzer may try any.
+  // The text determines the size of the pieces, so that the fuzzer can try any size.
   const std::size_t most = text.empty() ? 1 : 1 + static_cast<unsigned char>(text.back()) % 61;
   for (std::string_view rest = text; !rest.empty(); rest.remove_prefix(std::min(most, rest.size())))
     reader.add(rest.substr(0, most));

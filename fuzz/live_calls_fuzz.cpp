@@ -1,5 +1,5 @@
-// Calls that were seen in a process, which writes what it likes into its registers and onto its stack: any records of the kernel's are
-// read to an end, and any stream of hits has a verdict that its counts bear.
+// Calls seen in a process, which may write anything into its registers and onto its stack: any records of the
+// kernel are read to an end, and any stream of hits gets a verdict that its counts support.
 #include <cstdint>
 #include <cstdlib>
 #include <span>
@@ -29,7 +29,7 @@ std::vector<process::MapEntry> maps() {
   return entries;
 }
 
-// Numbers that mean something come up often, and any other may come up.
+// Mostly numbers with a meaning, but any other may occur.
 std::uint64_t number(Cursor& in) {
   const auto kind = in.read<std::uint8_t>();
   switch (kind >> 6) {
@@ -56,7 +56,7 @@ void check(const Verdict& verdict, std::size_t hits) {
 
 }  // namespace
 
-// Input: one byte of beliefs, one that says if records or hits follow.
+// Input: one byte of assumptions, one that chooses records or hits.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   Cursor in(std::as_bytes(std::span(data, size)));
   const auto flags = in.read<std::uint8_t>();

@@ -1,5 +1,5 @@
-// Any bytes as a log in which statistics of jemalloc may stand: numbers within their bounds, sentences in one line each,
-// JSON that is UTF-8; the log cut anywhere as well.
+// Any bytes as a log that may contain statistics of jemalloc: numbers within their bounds, sentences in one
+// line each, JSON that is UTF-8; also with the log cut anywhere.
 #include <cstdint>
 #include <cstdlib>
 #include <string_view>

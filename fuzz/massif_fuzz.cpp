@@ -1,4 +1,4 @@
-// Any bytes as a file of massif: refused in one line, or made a sound profile of which trees can be built.
+// Any bytes as a massif file: rejected in one line, or read as a valid profile from which trees can be built.
 #include "any_profile.h"
 #include "formats/valgrind/massif.h"
 

@@ -1,4 +1,4 @@
-// Any bytes as metrics: bounds hold, names are names, and what was read can be written and read again.
+// Any bytes as metrics: limits hold, names are valid, and the result can be written and read again.
 #include <algorithm>
 #include <cctype>
 #include <cmath>
@@ -43,7 +43,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     require(std::none_of(value.name.begin(), value.name.end(), [](char c) { return c == '\n'; }));
   }
   for (const Format format : {Format::kPrometheus, Format::kOpenMetrics}) {
-    // Values that are no UTF-8 get longer.
+    // Values that are not UTF-8 get longer.
     const ReadMetrics again = read_text(write_text(read.families, format));
     std::size_t count = 0;
     for (const Family& family : again.families) count += family.samples.size();

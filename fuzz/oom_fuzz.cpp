@@ -1,5 +1,5 @@
-// Any bytes as a kernel log: records within their bounds, sentences for each, JSON that is UTF-8; every line alone and
-// the log cut anywhere as well.
+// Any bytes as a kernel log: records within their bounds, sentences for each, JSON that is UTF-8; also every
+// line alone and the log cut anywhere.
 #include <cstdint>
 #include <cstdlib>
 #include <string_view>

@@ -1,4 +1,4 @@
-// The bytes of a perf ring: any position, any content, decoded as the side band and as the sampler would.
+// The bytes of a perf ring: any position, any content, decoded both as side band and as samples.
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
@@ -23,8 +23,7 @@ perf_event_attr attributes(bool sampling) {
 
 }  // namespace
 
-// Input: one byte of flags, two of the position, and the ring's content behind them, filled up to a power of
-// two.
+// Input: one byte of flags, two of the position, then the ring's content, filled up to a power of two.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace fathom::sources;
   constexpr std::size_t kHeader = 3;

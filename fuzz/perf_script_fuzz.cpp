@@ -1,4 +1,4 @@
-// Any bytes as the text of perf script: refused in one line, or read into a sound profile that can be
+// Any bytes as the text of perf script: rejected in one line, or read as a valid profile that can be
 // reported.
 #include <cstdint>
 #include <cstdlib>

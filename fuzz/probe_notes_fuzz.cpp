@@ -1,5 +1,5 @@
-// A hostile file with probe notes, and the same bytes as nothing but such notes: what is read lies within the file, and so do the
-// operands of their arguments, which name registers that there are.
+// A hostile file with probe notes, and the same bytes as such notes alone: the result lies within the file,
+// and so do the operands of the arguments, which name existing registers.
 #include <elf.h>
 
 #include <cstdint>

@@ -1,5 +1,5 @@
-// Text of /proc and of perf maps: every parser on every input. What a parser accepts must keep what its
-// header promises.
+// Text of /proc and of perf maps: every parser on every input. Accepted input must keep the promises of the
+// parser's header.
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
@@ -39,7 +39,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
 
   if (const auto entries = parse_maps(text)) {
     for (const MapEntry& entry : *entries) require(entry.start <= entry.end);
-    // Pages over all of them: each is counted once, in a mapping or elsewhere.
+    // Pages over all of them: each one is counted once, in a mapping or elsewhere.
     bool ascending = true;
     for (std::size_t i = 1; i < entries->size(); ++i)
       ascending = ascending && (*entries)[i - 1].end <= (*entries)[i].start;
@@ -53,7 +53,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
       require(sum == std::uint64_t{1} << 47);
     }
   }
-  // In two pieces it is the same as in one, and every mapping is judged.
+  // In two pieces the result is the same as in one, and every mapping is judged.
   const auto whole = fathom::sources::parse_smaps(text);
   fathom::sources::SmapsParser parser;
   const bool fed = parser.feed(text.substr(0, size / 2)) && parser.feed(text.substr(size / 2));

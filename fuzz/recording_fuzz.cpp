@@ -1,6 +1,5 @@
-// Recording files. Checksums would stop nearly every mutation at the door, so the first byte says what the
-// rest is: an even one, a file as it stands; an odd one, blocks (type, rows, size and payload) that get sound
-// headers here.
+// Recording files. Checksums would stop nearly every mutation, so the first byte chooses the meaning of the
+// rest: even: a file as it is; odd: blocks (type, rows, size and payload) that get valid headers here.
 #include <algorithm>
 #include <cstdint>
 #include <cstdlib>
@@ -27,7 +26,7 @@ Bytes with_sound_headers(Cursor in) {
     const auto kind = in.read<std::uint8_t>();
     const auto rows = in.read<std::uint16_t>();
     const auto payload = in.read_bytes(std::min<std::size_t>(in.read<std::uint16_t>(), in.remaining()));
-    if (kind >= 0xf0) ++sequence;  // a block is missing
+    if (kind >= 0xf0) ++sequence;  // a missing block
     encoder.append(file, kTypes[kind % std::size(kTypes)], sequence++, rows,
                    Bytes(payload.begin(), payload.end()));
   }
@@ -41,11 +40,11 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const bool blocks = (in.read<std::uint8_t>() & 1) != 0;
   const Bytes file = blocks ? with_sound_headers(in) : Bytes(in.rest().begin(), in.rest().end());
   store::ReadOptions options;
-  options.memory_limit_bytes = 8 << 20;  // runs expand: less is more inputs a second
+  options.memory_limit_bytes = 8 << 20;  // runs expand: a lower limit gives more inputs a second
   for (const int way : {0, 1, 2}) {
     const bool window = way == 1;
     options.from_ns = options.to_ns = {};
-    if (way == 2) {  // only some blocks of the heap
+    if (way == 2) {  // only selected blocks of the heap
       options.blocks.emplace();
       options.blocks->least_size = 16;
       options.blocks->keep = 3;
@@ -56,13 +55,13 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     }
     auto profile = store::read_bytes(file, "fuzz", options);
     if (!profile) continue;
-    // What is handed out is sound, whatever came in, and no stored sample or wait has vanished.
+    // Any returned profile is valid, for any input, and no stored sample or wait is missing.
     if (!model::check(*profile)) std::abort();
     if (profile->quality.truncated &&
         (profile->quality.samples != profile->samples.size() + profile->quality.filtered ||
          profile->quality.waits != profile->waits.size() + profile->quality.filtered_waits))
       std::abort();
-    // What was cut to the window lies in it.
+    // The content is cut to the window.
     if (window)
       for (const auto& wait : profile->waits)
         if (wait.start_ns < *options.from_ns || store::end_of(wait) > *options.to_ns) std::abort();

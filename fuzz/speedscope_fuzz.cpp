@@ -1,4 +1,5 @@
-// Any text as a file of speedscope: refused in one line, or made a sound profile of which trees can be built.
+// Any text as a speedscope file: rejected in one line, or read as a valid profile from which trees can be
+// built.
 #include "any_profile.h"
 #include "formats/speedscope/speedscope.h"
 

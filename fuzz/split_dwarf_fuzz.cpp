@@ -1,5 +1,6 @@
-// A hostile package of split DWARF: its index, the strings and sections of its units, and the image of each for libdw; and any
-// bytes as a list of ranges. libdw is not built with sanitizers, so only what crashes or hangs is seen of it.
+// A hostile package of split DWARF: its index, the strings and sections of its units, and the image of each
+// for libdw; and any bytes as a list of ranges. libdw is not built with sanitizers, so only its crashes and
+// hangs are noticed.
 #include <elfutils/libdw.h>
 
 #include <cstddef>

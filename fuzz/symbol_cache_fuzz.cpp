@@ -1,5 +1,5 @@
-// The cache is a file that may be damaged by anything. The input is what follows the checksum, so that the
-// reader behind it is reached; accepted input must come back the same after writing it again.
+// The cache is a file that may be damaged in any way. The input is the part after the checksum, so that it
+// reaches the reader; accepted input must come back the same after writing it again.
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 

@@ -1,6 +1,6 @@
-// The head of the tracer's shared memory and the journal in it, which a target can write to: whatever stands
-// there is refused with a reason, or what comes out of it is sound and allows no write that a module's file
-// does not ask for. This process stands in for the target.
+// The head of the tracer's shared memory with its journal, which a target can write to: any content is
+// rejected with a reason, or the result is valid and allows only writes that agree with a module's file. This
+// process stands in for the target.
 #include <unistd.h>
 
 #include <cstdint>
@@ -22,7 +22,7 @@ void require(bool holds) {
   if (!holds) std::abort();
 }
 
-// A head as a killed profiler leaves it, with two changes: one of text and one of data.
+// A head as left by a killed profiler, with two changes: one of text and one of data.
 const tracer_shared& sound_head() {
   static const tracer_shared head = [] {
     Options options;
@@ -49,13 +49,13 @@ const tracer_shared& sound_head() {
 struct Here {
   RemoteMemory memory = RemoteMemory::open(::getpid()).value();
   std::vector<process::MapEntry> maps = process::read_maps(::getpid()).value();
-  OwnPlaces places;  // no tracer is in
+  OwnPlaces places;  // there is no tracer
   ModuleFiles files{::getpid(), maps};
 };
 
 }  // namespace
 
-// Input: how much is mapped, then changes of a sound head: offset, number of bytes, bytes.
+// Input: the mapped size, then changes of a valid head: offset, number of bytes, bytes.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   static Here here;
   auto head = std::make_unique<tracer_shared>(sound_head());
@@ -83,7 +83,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   Restorer restorer(here.memory, here.maps, here.places, here.files);
   const Restoration allowed = restorer.by_journal(view->journal);
   for (const auto& entry : allowed.changes) {
-    // No word of data holds an address of a tracer, so only text may be written, and only as it is.
+    // No word of data holds an address of a tracer, so only text may be written, and only with its own
+    // content.
     require(entry.kind == TRACER_HOOK_ENTRY);
     const process::MapEntry* mapping = here.files.mapping_of(entry.address, entry.length);
     require(mapping != nullptr && ModuleFiles::is_text(*mapping));

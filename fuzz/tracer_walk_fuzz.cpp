@@ -1,9 +1,10 @@
-// The tracer's walker on tables and a stack of any bytes, the stack changed here and there between walks: it
-// must read nothing outside its stack, end within its limit, and find the same as a walk without memory of
-// earlier ones.
+// The tracer's walker on tables and a stack of any bytes, with some changes of the stack between walks: it
+// must read nothing outside its stack, end within its limit, and give the same result as a walk without
+// memory of earlier ones.
 //
 // The first bytes give the sizes of the parts; then come mappings, pages, rows, rules, stack and changes. The
-// address sanitizer guards memory outside the stack's; the bounds given to the walker guard the stack itself.
+// address sanitizer guards all memory outside the stack; the bounds given to the walker guard the stack
+// itself.
 #include <algorithm>
 #include <cstdint>
 #include <cstdlib>
@@ -72,15 +73,14 @@ Walked walk(state& s, Memory& memory, slot& thread_slot, const position& at) {
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   static auto* const s = static_cast<state*>(std::calloc(1, offsetof(state, threads) + 2 * THREAD_BYTES));
   auto memory = std::make_unique<Memory>();
-  // One word more, as below the leaf's part of the stack stands the return address by which its callee
-  // returns.
+  // One extra word, because the return address for the leaf's callee is below the leaf's part of the stack.
   auto stack_memory = std::make_unique<u64[]>(1 + kStackWords);
   u64* const stack = stack_memory.get() + 1;
   const u64 stack_start = reinterpret_cast<u64>(stack);
   Input input(data, size);
 
-  // Addresses in the input are small numbers: they become places in code, on the stack, neither, or
-  // stay what they are.
+  // Addresses in the input are small numbers: they become places in code, on the stack or elsewhere, or stay
+  // unchanged.
   const auto address = [&] {
     const auto value = input.take<std::uint16_t>();
     switch (value >> 14) {
@@ -89,7 +89,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
       case 1:
       case 2:
         return kCode + (value & 0x3ff);
-      default:  // or no address at all, whose low bits are those of code
+      default:  // or not an address, with the low bits of code
         return value & 0x2000 ? kCode + (value & 0x3ff) + (u64{1} << 52) : u64{value} - 0xc000;
     }
   };
@@ -107,7 +107,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   shared.rows_count = 16;
   shared.rules_count = 8;
   shared.table_epoch = 1;
-  s->rules_epoch = 0;  // other tables than those of the input before
+  s->rules_epoch = 0;  // the tables differ from those of the previous input
   shared.mapping_run = u64{input.take<std::uint8_t>()} | u64{input.take<std::uint8_t>()} << 32;
   for (unwind_mapping& each : memory->mappings) {
     each.start = kCode + input.take<std::uint8_t>() * 4u;
@@ -130,12 +130,12 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   }
   for (std::size_t i = 0; i < kStackWords; ++i) stack[i] = address();
 
-  // Two threads on the same stack: the one remembers, the other never does.
+  // Two threads on the same stack: one remembers earlier walks, the other never does.
   slot* slots[2] = {&s->slots[0], &s->slots[1]};
   for (slot* each : slots) {
     thread& t = *thread_of(s, each);
     std::memset(&t, 0, sizeof t);
-    each->key = 1;  // no control block: the stack is known already
+    each->key = 1;  // no control block: the stack is already known
     t.stack_low = stack_start;
     t.stack_high = stack_start + kStackWords * 8;
     forget_rules(s, &shared, &t, shared.table_epoch);
@@ -145,7 +145,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   for (int round = 0; round < 8; ++round) {
     const std::uint8_t leaf = input.take<std::uint8_t>();
     position at{};
-    at.pc = address() & (PC_END - 1);  // a call has just pushed it
+    at.pc = address() & (PC_END - 1);  // right after a call pushed it
     at.sp = stack_start + leaf * 8u;
     at.fp = address();
     stack[leaf - 1] = at.pc;

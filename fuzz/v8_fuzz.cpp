@@ -1,4 +1,5 @@
-// Any text as a profile of V8, of CPU and of the heap: refused in one line, or made a sound profile of which trees can be built.
+// Any text as a V8 profile, of CPU and of the heap: rejected in one line, or read as a valid profile from
+// which trees can be built.
 #include "any_profile.h"
 #include "formats/v8/v8.h"
 

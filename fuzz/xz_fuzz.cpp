@@ -1,4 +1,4 @@
-// Any bytes as packed .xz: no more comes out than may.
+// Any bytes as packed .xz: the output stays within its limit.
 #include <cstdint>
 #include <cstdlib>
 #include <span>
