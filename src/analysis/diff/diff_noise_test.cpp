@@ -107,7 +107,7 @@ TEST(DiffNoise, EqualPairsOfAProgramWithPhasesRaiseFewAlarms) {
   EXPECT_LE(alarms(program, 100, 2), 5);
 }
 
-TEST(DiffNoise, EqualPairsThatDifferByOnePercentRaiseFewAlarms) {
+TEST(DiffNoise, EqualPairsWhoseRunsDifferByOnePercentRaiseFewAlarms) {
   Program program = ordinary();
   program.drift = kRunToRun;
   EXPECT_LE(alarms(program, 100, 3), 5);

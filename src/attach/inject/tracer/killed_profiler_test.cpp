@@ -48,7 +48,7 @@ void kill_and_wait(pid_t pid) {
   ::waitpid(pid, nullptr, 0);
 }
 
-TEST_P(KilledProfiler, IsCleanedUpAfterRandomMoments) {
+TEST_P(KilledProfiler, IsCleanedUpAfterKillsAtRandomMoments) {
   TestTarget target(GetParam(), {"storm", "3"});
   ASSERT_TRUE(target.ready());
   const auto text = target.text_bytes();
