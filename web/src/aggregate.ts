@@ -1,5 +1,5 @@
-// Adds up what a selection takes, from columns of running sums: values of cells, the tree of calls, tables. Pure. The sums
-// are those of `fathom report` with the same options, to the unit (tests/browser/page_browser_test.cpp).
+// Adds up the selected values, from columns of running sums: values of cells, the call tree, tables. Pure. The sums equal those
+// of `fathom report` with the same options, to the unit (tests/browser/page_browser_test.cpp).
 import { ShapeKind, type Cells, type CostTable, type Doc, type Sums } from "./document";
 import { plainShape, rankOf, type Shape } from "./shape";
 import { placeMatcher } from "./words";
@@ -9,12 +9,12 @@ export interface Selection {
   from: number; to: number;  // slices; `to` is exclusive
   thread: string | null;     // a name
   focus: string[]; ignore: string[];
-  sizes: Sizes | null;       // of the heap: only sites that asked for blocks of these
+  sizes: Sizes | null;       // of the heap: only sites that requested blocks of these sizes
 }
 export type Sizes = [first: number, end: number];  // buckets: 2^(first - 1) bytes up to less than 2^(end - 1)
 
 const wanted = 1, unwanted = 2;
-// Of each node whether the selection takes what is spent there.
+// For each node: whether the selection takes the time spent there.
 export function takenNodes(doc: Doc, focus: string[], ignore: string[]): Uint8Array {
   const out = new Uint8Array(doc.nodes).fill(1);
   if (!focus.length && !ignore.length) return out;
@@ -28,7 +28,7 @@ export function takenNodes(doc: Doc, focus: string[], ignore: string[]): Uint8Ar
   return out;
 }
 
-// Of each cell of the heap whether it asked for blocks of these sizes; null: all are taken.
+// For each cell of the heap: whether it requested blocks of these sizes; null: all are taken.
 export function sizedCells(doc: Doc, cells: Cells, sizes: Sizes | null): Uint8Array | null {
   const { shapes } = doc;
   if (!sizes || !shapes || cells !== doc.heap) return null;
@@ -38,7 +38,7 @@ export function sizedCells(doc: Doc, cells: Cells, sizes: Sizes | null): Uint8Ar
   return out;
 }
 
-// The first entry of cell `i` that is not before `slice`.
+// The first entry of cell `i` at or after `slice`.
 export function entryAt(cells: Cells, i: number, slice: number): number {
   let low = cells.first[i], high = cells.first[i + 1];
   while (low < high) {
@@ -58,7 +58,7 @@ export function cellValuesOf(table: CostTable, from: number, to: number): Float6
   return out;
 }
 
-// Running sums over entries of what came and, where a metric tells what is there at a time, of what went.
+// Running sums over entries of what was added, and for metrics that count live amounts, of what was removed.
 function flowOf(doc: Doc, metric: string): { came: Sums; went: Float64Array | null } {
   const table = doc.costs.get(metric), heap = doc.heap!;
   if (table) return { came: table.sums, went: null };
@@ -75,14 +75,14 @@ function addFlow(cells: Cells, i: number, came: Sums, went: Float64Array | null,
   }
 }
 
-// The value of every cell in a range of slices, by that metric alone.
+// The value of every cell in a range of slices, for this metric alone.
 export function cellValues(doc: Doc, metric: string, from: number, to: number): Float64Array {
   const table = doc.costs.get(metric);
   if (table) return cellValuesOf(table, from, to);
   const heap = doc.heap!, out = new Float64Array(heap.node.length);
   for (let i = 0; i < out.length; i++) {
     const start = heap.first[i], low = entryAt(heap, i, from), high = entryAt(heap, i, to);
-    // Estimates of what is gone may leave a hair of it, on either side of nothing.
+    // Estimates of removed amounts may leave a tiny difference, positive or negative.
     const live = (until: number) => {
       const left = heap.sumAllocatedBytes[until] - heap.sumAllocatedBytes[start] - heap.sumFreedBytes[until] + heap.sumFreedBytes[start];
       const came = heap.sumAllocatedBytes[heap.first[i + 1]] - heap.sumAllocatedBytes[start];
@@ -99,9 +99,9 @@ export function cellValues(doc: Doc, metric: string, from: number, to: number): 
   return out;
 }
 
-// `base`: the same cells' values at the other time of a comparison.
+// `base`: the values of the same cells at the other time of a comparison.
 export interface Taken { metric: string; cells: Cells; values: Float64Array; total: number; whole: number; base?: Float64Array }
-// What a selection takes; `whole` is what it would take without its patterns.
+// The selected values; `whole` is the total without the selection's patterns.
 export function take(doc: Doc, selection: Selection): Taken {
   const cells = cellsOf(doc, selection.metric);
   const values = cellValues(doc, selection.metric, selection.from, selection.to);
@@ -116,11 +116,11 @@ export function take(doc: Doc, selection: Selection): Taken {
   return { metric: selection.metric, cells, values, total: Math.round(total), whole: Math.round(whole) };
 }
 
-// Nodes in the order parents before children; 0 is the root. `place` of a thread is places + its row of the threads.
+// Nodes with parents before children; 0 is the root. `place` of a thread is places + its row of the threads.
 export interface Tree {
   parent: Uint32Array; place: Uint32Array; count: number;
   selfOf(node: number): number; totalOf(node: number): number;
-  outermost?: Uint8Array;  // by node whether no caller is the same function, where that is known
+  outermost?: Uint8Array;  // by node: no caller is the same function; if known
   base?: Costs; fresh?: Costs;  // of a comparison
 }
 export interface Costs { self: Float64Array; total: Float64Array }
@@ -129,7 +129,7 @@ export const treeOf = (parent: Uint32Array, place: Uint32Array, { self, total }:
 export const costsOf = ({ count, selfOf, totalOf }: Tree): Costs =>
   ({ self: Float64Array.from({ length: count }, (_, i) => selfOf(i)), total: Float64Array.from({ length: count }, (_, i) => totalOf(i)) });
 
-// Places of a tree: functions, then threads, then modules whose calls were made one.
+// Places of a tree: functions, then threads, then modules whose calls were merged.
 export const labelCount = (doc: Doc) => doc.places + doc.head.threads.length + doc.modules.length;
 export function labelOf(doc: Doc, place: number): string {
   if (place === 0) return "all";
@@ -138,7 +138,7 @@ export function labelOf(doc: Doc, place: number): string {
   return thread < threads.length ? threads[thread].name : `${doc.modules[thread - threads.length]} (all of it)`;
 }
 
-// Grows call by call; `child` finds the one of that place, `next` only the one that was added last.
+// Grows call by call; `child` finds the child with that place, `next` only the one added last.
 class Draft {
   parent = [0]; place = [0]; self = [0]; base = [0];
   private ids = new Map<number, number>();
@@ -174,7 +174,7 @@ function finished(parent: Uint32Array, place: Uint32Array, self: Float64Array, b
   return treeOf(parent, place, added(self), base ? added(base) : undefined);
 }
 
-// Of each thread, or of all (0), what is spent in each node of the shape, and at the other time of a comparison.
+// For each thread, or for all (0): the cost in each node of the shape, and at the other time of a comparison.
 type Spent = Map<number, { own: Float64Array; base: Float64Array | null }>;
 function spentIn(doc: Doc, taken: Taken, shape: Shape, threads: boolean): Spent {
   const out: Spent = new Map(), count = shape.parent.length, { base, values } = taken;
@@ -189,12 +189,12 @@ function spentIn(doc: Doc, taken: Taken, shape: Shape, threads: boolean): Spent 
   return out;
 }
 
-// The tree of all cells of a table, below their threads or not. It stays while selections change: `order` has the cells as a walk
-// down the tree meets them, so that those of a node and of all that it calls are a run of them, and what it costs is the
-// difference of two running sums. Of a million nodes only those that are looked at are ever asked.
+// The tree of all cells of a table, with or without threads as the first level. It stays while selections change: `order` has
+// the cells in the order of a walk down the tree, so that the cells of a node and its callees are one range, and their cost is
+// the difference of two running sums. Out of a million nodes, only the visible ones are ever computed.
 interface Skeleton {
   parent: Uint32Array; place: Uint32Array; order: Uint32Array;
-  first: Uint32Array; own: Uint32Array; end: Uint32Array;  // by node: where its cells begin, where its own end, and all of them
+  first: Uint32Array; own: Uint32Array; end: Uint32Array;  // by node: the start of its cells, the end of its own, and the end of all
   outermost?: Uint8Array;
 }
 const skeletons = new WeakMap<Shape, Map<Cells, (Skeleton | undefined)[]>>();
@@ -208,7 +208,7 @@ function orderCells(parent: Uint32Array, of: Uint32Array): Omit<Skeleton, "paren
     next[parent[i]] += sizes[i];
     next[i] = rank[i] + 1;
   }
-  const begin = new Uint32Array(rows + 1);  // of the cells of the node of a rank
+  const begin = new Uint32Array(rows + 1);  // of the cells of the node with this rank
   for (let i = 0; i < of.length; i++) begin[rank[of[i]] + 1]++;
   for (let i = 0; i < rows; i++) begin[i + 1] += begin[i];
   const first = new Uint32Array(rows), own = new Uint32Array(rows), end = sizes;
@@ -222,7 +222,7 @@ function orderCells(parent: Uint32Array, of: Uint32Array): Omit<Skeleton, "paren
   return { order, first, own, end };
 }
 
-// Nodes of a shape are merged already, and keep their order: one thread after the other, in the order of their first cells.
+// Nodes of a shape are already merged, and keep their order: one thread after the other, in the order of their first cells.
 function makeSkeleton(doc: Doc, cells: Cells, shape: Shape, threads: boolean): Skeleton {
   const count = shape.parent.length, groups = new Map<number, number[]>();
   for (let i = 0; i < cells.node.length; i++) {
@@ -262,7 +262,7 @@ function makeSkeleton(doc: Doc, cells: Cells, shape: Shape, threads: boolean): S
   return { parent, place, ...orderCells(parent, of) };
 }
 
-// By node whether no caller is the same function.
+// By node: whether no caller is the same function.
 function outermostOf({ parent, place }: Skeleton): Uint8Array {
   const out = new Uint8Array(parent.length);
   for (let i = 1; i < out.length; i++) {
@@ -282,7 +282,7 @@ function forward(doc: Doc, taken: Taken, shape: Shape, threads: boolean): Tree {
   const costs = (values: Float64Array) => {
     const sums = new Float64Array(order.length + 1);
     for (let i = 0, sum = 0; i < order.length; i++) sums[i + 1] = sum += values[order[i]];
-    // Samples and waits are whole numbers. Estimates of the heap may leave a hair where nothing is.
+    // Samples and waits are whole numbers. Estimates of the heap may leave a tiny difference instead of zero.
     const hair = doc.costs.has(taken.metric) ? 0 : 1e-9 * sums[order.length];
     const between = (from: number, to: number) => { const value = sums[to] - sums[from]; return Math.abs(value) <= hair ? 0 : value; };
     return { selfOf: (node: number) => between(first[node], own[node]), totalOf: (node: number) => between(first[node], end[node]) };
@@ -310,7 +310,8 @@ export function buildTree(doc: Doc, taken: Taken, options: TreeOptions, shape: S
   return draft.finish(compared);
 }
 
-// The same in order of time: in each part of it what was spent then, and what goes on from one part to the next is one box.
+// The same in time order: in each part of the time the cost in it, and a call that continues from one part to the next is one
+// box.
 export function buildTimeTree(doc: Doc, selection: Selection, shape: Shape, threads: boolean, most: number): Tree {
   const { from, to, metric } = selection, cells = cellsOf(doc, metric), nodes = takenNodes(doc, selection.focus, selection.ignore);
   const { came } = flowOf(doc, metric), sized = sizedCells(doc, cells, selection.sizes);
@@ -339,7 +340,7 @@ export function buildTimeTree(doc: Doc, selection: Selection, shape: Shape, thre
 }
 
 export interface FunctionRow { place: number; self: number; total: number }
-// Recursion counts once: `total` is what is spent where the function is anywhere on the stack. Of a tree that is not inverted.
+// Recursion counts once: `total` is the cost where the function is anywhere on the stack. For a tree that is not inverted.
 export function functionTable(doc: Doc, tree: Tree): FunctionRow[] {
   const self = new Float64Array(doc.places), total = new Float64Array(doc.places), seen = new Int32Array(doc.places).fill(-1);
   if (tree.outermost)
@@ -368,8 +369,8 @@ export function functionTable(doc: Doc, tree: Tree): FunctionRow[] {
 }
 
 export interface Around { self: number; total: number; callers: [place: number, value: number][]; callees: [place: number, value: number][] }
-// Around one function: callers add up to its total, callees and self too. Under recursion the outermost call's callers and
-// the innermost's callees. A caller of 0 is the start of the thread.
+// Around one function: callers add up to its total, and so do callees and self. Under recursion, the callers of the outermost
+// call and the callees of the innermost. Caller 0 is the start of the thread.
 export function around(doc: Doc, tree: Tree, place: number): Around {
   const callers = new Map<number, number>(), callees = new Map<number, number>();
   let self = 0, total = 0;
@@ -393,9 +394,10 @@ export function around(doc: Doc, tree: Tree, place: number): Around {
   return { self, total, callers: sorted(callers), callees: sorted(callees) };
 }
 
-// So many slices together are at most `most` parts of the whole.
+// The number of slices to join so that the whole has at most `most` parts.
 export const together = (doc: Doc, most: number) => Math.max(1, Math.ceil(doc.head.slices / Math.max(1, most)));
-// What is spent in each `per` slices, in cells for which `row` gives a number: [row][part]. Live bytes are those at its end.
+// The cost in each `per` slices, in cells for which `row` returns a number: [row][part]. For live bytes, the value at the end
+// of each part.
 export function overTime(doc: Doc, metric: string, per: number, rows: number, row: (cell: number) => number): Float64Array[] {
   const buckets = Math.ceil(doc.head.slices / per);
   const out = Array.from({ length: rows }, () => new Float64Array(buckets));
@@ -409,7 +411,7 @@ export function overTime(doc: Doc, metric: string, per: number, rows: number, ro
   return out;
 }
 
-// By node whether a function is on its path.
+// By node: whether a function is on its path.
 export function nodesWith(doc: Doc, place: number): Uint8Array {
   const out = new Uint8Array(doc.nodes);
   for (let i = 1; i < doc.nodes; i++) out[i] = out[doc.parent[i]] | (doc.place[i] === place ? 1 : 0);

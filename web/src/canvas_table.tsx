@@ -1,12 +1,12 @@
-// What a canvas shows, as a table that a screen reader reads and that copies as text. A button that is seen when it has the
-// focus shows it to everybody.
+// The content of a canvas, as a table for screen readers that copies as text. A button, visible when it has the focus, shows
+// the table to everybody.
 import { useSignal, useSignalEffect, type ReadonlySignal } from "@preact/signals";
 import { copy } from "./clipboard";
 
 export interface Table { head: string[]; rows: string[][] }
 export const asText = ({ head, rows }: Table) => [head, ...rows].map((row) => row.join("\t")).join("\n");
 
-const rest = 150;  // ms without a change, after which a table that nobody sees is made anew: laying it out takes longer than the picture
+const rest = 150;  // ms without a change, after which an invisible table is rebuilt: its layout takes longer than the picture
 
 function Cells({ id, caption, table }: { id: string; caption: ReadonlySignal<string>; table: ReadonlySignal<Table> }) {
   const { head, rows } = table.value;

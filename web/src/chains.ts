@@ -1,13 +1,13 @@
-// For whom a thread waited in the end: the thread that ended a wait has often waited itself meanwhile, and somebody ended
-// that wait. The rules are those of `fathom report --waits` (analysis/waits/wait_chains.cpp), over the waits that the page has.
-// Pure.
+// Which thread caused a wait in the end: the thread that ended a wait has often waited itself in the meantime, and another
+// thread ended that wait. The rules are those of `fathom report --waits` (analysis/waits/wait_chains.cpp), for the waits on the
+// page. Pure.
 import { type Doc } from "./document";
 
-export interface Hop { row: number; ns: number; waker: number; wakerTid: number }  // `ns`: the part that delays the hop before
+export interface Hop { row: number; ns: number; waker: number; wakerTid: number }  // `ns`: the part that delays the previous hop
 
 const mostHops = 8, leastNs = 100_000, leastShare = 0.3;
 
-export type ByThread = Map<number, number[]>;  // rows of the waits by thread number, in order of time
+export type ByThread = Map<number, number[]>;  // rows of the waits by thread number, in time order
 export function byThread({ waits }: Doc): ByThread {
   const out: ByThread = new Map();
   for (let i = 0; i < waits.start.length; i++) {
@@ -18,7 +18,8 @@ export function byThread({ waits }: Doc): ByThread {
   return out;
 }
 
-// The wait of a thread that fills most of a time, and ends in it: else it could not have woken anybody then.
+// A thread's wait that fills the largest part of a time range and ends in it: otherwise the thread could not have woken another
+// one then.
 function longestWithin({ waits }: Doc, rows: number[], from: number, to: number): [row: number, from: number, to: number] | null {
   let best: [number, number, number] | null = null;
   let low = 0, high = rows.length;

@@ -1,10 +1,10 @@
 import { notice } from "./state";
 
-// Says what was copied for a moment.
+// Shows for a moment what was copied.
 export async function copy(text: string, what: string): Promise<void> {
   try {
     await navigator.clipboard.writeText(text);
-  } catch {  // a page from a file may not be allowed to
+  } catch {  // a page opened from a file may not have permission
     const area = document.createElement("textarea"), focused = document.activeElement as HTMLElement | null;
     area.value = text;
     document.body.append(area);

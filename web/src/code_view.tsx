@@ -1,5 +1,5 @@
-// Source and machine code of the chosen function. A served page asks its server, for the selection that is shown; a page in a file
-// holds what was put into it (--with-source), of the whole recording.
+// Source and machine code of the selected function. A served page asks its server, for the current selection; a page in a file
+// contains the code that was put into it (--with-source), for the whole recording.
 import { useEffect } from "preact/hooks";
 import { useSignal } from "@preact/signals";
 import { unpack } from "./document";
@@ -15,7 +15,7 @@ const asks = () => document.querySelector("meta[name=fathom-code]") !== null;
 const held = () => document.getElementById("code");
 export const hasCode = () => asks() || held() !== null;
 
-// The selection in the words of the command line.
+// The selection as options of the command line.
 function question(fn: number): string {
   const v = view.value, parts = new URLSearchParams({ fn: doc.name[fn], metric: v.metric });
   if (v.range) {
@@ -42,7 +42,7 @@ async function codeOf(fn: number, asked: string): Promise<Code | string> {
 }
 
 const base = (path: string) => path.slice(path.lastIndexOf("/") + 1);
-const around = 2;  // instructions without cost that are shown around one that has some
+const around = 2;  // instructions without cost that are shown around each one with cost
 
 function Lines({ code, block }: { code: Code; block: Block }) {
   const all = useSignal(false), rows = block.instructions, shown = rows.map(() => all.value), out = [];
@@ -81,7 +81,7 @@ export function Code({ fn }: { fn: number }) {
   useEffect(() => {
     let wanted = true;
     code.value = null;
-    // While a brush is dragged nothing is asked.
+    // No requests while a brush is being dragged.
     const timer = setTimeout(() => codeOf(fn, asked).catch((error) => `${error}`).then((found) => { if (wanted) code.value = found; }), 150);
     return () => { wanted = false; clearTimeout(timer); };
   }, [asked]);

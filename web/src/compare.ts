@@ -1,5 +1,5 @@
-// Two times of one recording, as `fathom diff FILE --base A:B --new C:D` compares them: each function's figure on both
-// sides, and whether it changed by more than noise. Pure.
+// Compares two times of one recording, like `fathom diff FILE --base A:B --new C:D`: each function's figure on both sides, and
+// whether it changed by more than noise. Pure.
 import { cellValues, cellsOf, entryAt, sizedCells, takenNodes, type Selection, type Taken } from "./aggregate";
 import { Kind, type Doc } from "./document";
 import { changeBetween, figureOf, holmLevel, judgeAll, type Change, type Scale } from "./statistics";
@@ -10,14 +10,14 @@ export interface Compared { place: number; self: Change; total: Change }
 export interface Comparison {
   unit: Unit; seconds: [base: number, fresh: number]; factors: [base: number, fresh: number];
   whole: Change;
-  functions: Map<number, Compared>;          // by place; causes of waits among them
+  functions: Map<number, Compared>;          // by place; includes causes of waits
   threads: Map<number, Change>;              // by row of the head's threads
   lookedAt: number; level: number;
 }
 
 const usualPieces = 20, leastForPieces = 2, leastSamples = 10, leastShare = 0.001;
 
-// The peak is known of the whole recording alone.
+// The peak is only known for the whole recording.
 export const canCompare = (metric: string) => metric !== "heap-peak";
 export const isLevel = (metric: string) => metric === "heap-live" || metric === "heap-peak";
 
@@ -30,12 +30,12 @@ class Side {
     this.length = cut ? Math.ceil(count / usualPieces) : count;
     this.pieces = cut ? Math.max(1, Math.floor(count / this.length)) : 1;
   }
-  // What is left at the end is a piece of its own, the last one.
+  // The rest at the end is an additional, last piece.
   pieceOf(slice: number): number { return Math.min(this.pieces, Math.floor((slice - this.range[0]) / this.length)); }
   get stretch(): number { return (this.range[1] - this.range[0]) / (this.pieces * this.length); }
 }
 
-// Rows of both sides' pieces: those of base first.
+// Rows with the pieces of both sides: base first.
 class Rows {
   private values: Float64Array;
   constructor(rows: number, private sides: [Side, Side]) { this.values = new Float64Array(rows * this.width); }
@@ -71,7 +71,7 @@ export function compare(doc: Doc, selection: Selection, base: Range): Comparison
       if (!path.length)
         for (let at = doc.shown[cells.node[i]]; at !== 0; at = doc.parent[at]) if (seen[doc.place[at]] !== i) { seen[doc.place[at]] = i; path.push(doc.place[at]); }
       if (path.length) self.add(path[0], side, piece, value);
-      // A wait is its cause's and that of the function which waits.
+      // A wait counts for its cause and for the function that waits.
       if (path.length > 1 && doc.kind[path[0]] === Kind.cause) self.add(path[1], side, piece, value);
       for (const place of path) total.add(place, side, piece, value);
       threads.add(cells.thread[i], side, piece, value);
@@ -102,7 +102,7 @@ export function compare(doc: Doc, selection: Selection, base: Range): Comparison
     const weight = info?.weight ?? 0, samples = weight > 0 ? (sumOf(of[0]) + sumOf(of[1])) / weight : leastSamples;
     change.lookedAt = samples >= leastSamples && change.base + change.fresh >= leastShare * (wholeChange.base + wholeChange.fresh);
     changes.push(change);
-    // Figures that are the same everywhere are one test.
+    // Figures with the same values everywhere count as one test.
     if (change.lookedAt) { const key = rows.key(row); if (!tested.has(key)) { tested.add(key); chances.push(change.p); } }
     return change;
   };
@@ -122,7 +122,7 @@ export function compare(doc: Doc, selection: Selection, base: Range): Comparison
     if (doc.crate[place] && doc.kind[place] !== Kind.cause) byCrate.addAll(crates.of[place], self, place);
   }
   for (let row = 0; row < head.threads.length; row++) { const change = test(threads, row); if (any(change)) result.threads.set(row, change); }
-  // `fathom diff` has tables of these beside the others, and judges all of them together.
+  // `fathom diff` also has tables of these, and judges all of them together.
   for (let row = 0; row < modules.count; row++) test(byModule, row);
   for (let row = 0; row < crates.count; row++) test(byCrate, row);
   result.lookedAt = chances.length;
@@ -131,7 +131,7 @@ export function compare(doc: Doc, selection: Selection, base: Range): Comparison
   return result;
 }
 
-// Base's values of the same cells, beside those of the selection.
+// The base values of the same cells, in addition to those of the selection.
 export function withBase(doc: Doc, taken: Taken, selection: Selection, base: Range): Taken {
   const values = cellValues(doc, selection.metric, ...base), nodes = takenNodes(doc, selection.focus, selection.ignore);
   const sized = sizedCells(doc, taken.cells, selection.sizes);

@@ -1,4 +1,4 @@
-// What differs between two times: a sentence, functions and threads by their change, what is noise behind a button.
+// The differences between two times: a sentence, functions and threads by their change, and the noise behind a button.
 import type { ComponentChildren } from "preact";
 import { useComputed, useSignal } from "@preact/signals";
 import { comparison, doc, metric, search, view, change } from "./state";
@@ -16,7 +16,7 @@ const byChange = (a: Change, b: Change) => Math.abs(b.change) - Math.abs(a.chang
 
 const Legend = () => <span class="quiet"><s style={{ background: changeColor(1, 0, true) }} />less, gone<s style={{ background: changeColor(0, 1, true) }} />more, new<s style={{ background: changeColor(1, 1, false) }} />noise</span>;
 
-// Of two recordings the program has said it.
+// For two recordings, fathom has computed the comparison.
 function ComparedFiles() {
   const { compared } = metric.value, v = view.value;
   if (!compared) return null;
@@ -68,7 +68,7 @@ export function ComparedTop({ name }: { name: (place: number) => ComponentChildr
     </div>);
 }
 
-// Callers or callees: what they have to do with the function at both times. These are not judged: their function is.
+// Callers or callees: their share of the function at both times. They are not judged: their function is.
 export function ComparedCalls({ base, fresh, name }: { base: [number, number][]; fresh: [number, number][]; name: (place: number) => ComponentChildren }) {
   const c = comparison.value!, rows = new Map<number, [number, number]>();
   for (const [place, value] of base) rows.set(place, [value * c.factors[0], 0]);

@@ -1,11 +1,11 @@
-// The document that a page holds: a head in JSON and columns of numbers (docs/page.md). Decoded once into typed arrays.
+// The document in a page: a head in JSON and columns of numbers (docs/page.md). Decoded once into typed arrays.
 import type { Compared, Comparison, Unit } from "./compare";
 import { nothing, type Change } from "./statistics";
 
-// `weight`: what one independent sample is worth; 0: every event was counted.
-// `compared`: of a page of two recordings.
+// `weight`: the value of one independent sample; 0: every event was counted.
+// `compared`: on a page of two recordings.
 export interface Metric { name: string; title: string; unit: string; table: string; weight: number; compared?: ComparedHead }
-// What `fathom diff` says of both sides. Values of a side times its factor are figures.
+// The result of `fathom diff` for both sides. A side's values times its factor are figures.
 export interface ComparedHead {
   unit: Unit; seconds: [base: number, fresh: number]; factors: [base: number, fresh: number]; looked_at: number; level: number; judged: boolean;
   headline: string; legend: string; doubts: string[];
@@ -16,8 +16,8 @@ export interface Claim { text: string; metric: string; focus: string }
 export interface Head {
   version: number; file: string; compared_with?: string; runs?: { base: string[]; new: string[] }; arguments: string[]; target: string; event: string; frequency_hz: number;
   period_ns: number; start_unix_ms: number; duration_ns: number; cpus: string; host: string;
-  memory_limit: number;  // bytes; 0: none that is known
-  marks: { s: number; name: string }[];  // named moments, in order of time
+  memory_limit: number;  // bytes; 0: none known
+  marks: { s: number; name: string }[];  // named moments, in time order
   slice_ms: number; slices: number;
   folded: { calls: number; share: number };
   words: { headline: string; quality: string; claims: Claim[]; complaints: string[] };
@@ -32,7 +32,7 @@ export const enum Kind { code, kernel, runtime, allocator, generated, unknown, c
 
 export const enum WaitedFor { other, lock, file }
 
-// Entries of cell i stand from first[i] to first[i + 1], in order of time. Of values only their running sums are kept: sums[j] is
+// The entries of cell i are at first[i] to first[i + 1], in time order. Only running sums of the values are kept: sums[j] is
 // the sum of all entries before j.
 export type Sums = Float64Array | Uint32Array;
 export interface Cells { thread: Uint32Array; node: Uint32Array; first: Uint32Array; slice: Uint16Array }
@@ -43,32 +43,32 @@ export interface HeapTable extends Cells {
 }
 export interface Line { name: string; unit: string; pid: number; ms: Float64Array; value: Float64Array }
 
-// The longest single waits, in order of time. Threads are rows of the head's names, one higher: 0 is nobody.
+// The longest single waits, in time order. Threads are rows of the head's names plus one: 0 is none.
 export interface WaitRows {
   start: Float64Array; waited: Float64Array; queued: Float64Array;  // ns, from the start of the recording
   thread: Uint32Array; tid: Uint32Array; waker: Uint32Array; wakerTid: Uint32Array;
   node: Uint32Array; wakerNode: Uint32Array; object: Uint32Array; weight: Uint32Array;
 }
-// So many blocks of a cell of the heap have 2^(bucket - 1) up to 2^bucket bytes, or ns.
+// The number of blocks of a heap cell with 2^(bucket - 1) up to 2^bucket bytes, or ns.
 export const enum ShapeKind { size, lifetime, age }
 export interface Shapes { cell: Uint32Array; kind: Uint8Array; bucket: Uint8Array; blocks: Float64Array }
 export interface Blocks { cell: Uint32Array; address: Float64Array; size: Float64Array; allocated: Float64Array; blocks: Float64Array }
 
 export interface Doc {
   head: Head;
-  // Nodes of the call tree. Idle waits are shown without their stack: shown[node] is then a node behind `nodes` that hangs
-  // below the root; of all others it is the node itself.
+  // Nodes of the call tree. Idle waits are shown without their stack: shown[node] is then a node after `nodes` directly below
+  // the root; for all others it is the node itself.
   nodes: number; parent: Uint32Array; place: Uint32Array; shown: Uint32Array;
   places: number; name: string[]; module: string[]; crate: string[]; file: string[];
   line: Uint32Array; lastLine: Uint32Array; kind: Uint8Array;
   costs: Map<string, CostTable>; heap: HeapTable | null; lines: Line[];
-  modules: string[];  // that places are of
-  byObject: CostTable; waits: WaitRows;  // by what was waited for: `thread` is there a row of head.waits.objects
+  modules: string[];  // the modules of places
+  byObject: CostTable; waits: WaitRows;  // by the object of the wait: `thread` is then a row of head.waits.objects
   shapes: Shapes | null; blocks: Blocks | null;
-  compared: Map<string, Comparison> | null;  // of two recordings, by metric: time has two slices then, base and new
+  compared: Map<string, Comparison> | null;  // for two recordings, by metric: time then has two slices, base and new
 }
 
-// Newer browsers read base64 by themselves.
+// Newer browsers decode base64 themselves.
 function bytesOf(base64: string): Uint8Array<ArrayBuffer> {
   const native = (Uint8Array as unknown as { fromBase64?: (text: string) => Uint8Array<ArrayBuffer> }).fromBase64;
   if (native) return native.call(Uint8Array, base64);
@@ -79,9 +79,9 @@ function bytesOf(base64: string): Uint8Array<ArrayBuffer> {
 
 export async function unpack(base64: string): Promise<Uint8Array> {
   const packed = bytesOf(base64), stream = new DecompressionStream("gzip"), writer = stream.writable.getWriter(), reader = stream.readable.getReader();
-  writer.write(packed).catch(() => {});  // what is wrong with it is said where it is read
+  writer.write(packed).catch(() => {});  // the reader reports an error in it
   writer.close().catch(() => {});
-  // The last four bytes say how long it becomes: it is put where it belongs as it comes.
+  // The last four bytes contain the unpacked size: the data goes directly to its final place.
   const out = new Uint8Array(new DataView(packed.buffer).getUint32(packed.length - 4, true));
   for (let at = 0; ;) {
     const { done, value } = await reader.read();
@@ -91,8 +91,8 @@ export async function unpack(base64: string): Promise<Uint8Array> {
   }
 }
 
-// Columns are read in loops of their own by what they become: most numbers are of one byte, and those must cost nothing more.
-// Numbers have up to 53 bits: beyond 32 they are put together by multiplication.
+// Columns are read in separate loops by result type: most numbers have one byte, and those must be as cheap as possible.
+// Numbers have up to 53 bits: above 32 they are combined by multiplication.
 class Varints {
   private at = 0;
   constructor(private bytes: Uint8Array) {}
@@ -118,7 +118,7 @@ class Varints {
 
 function numbers(bytes: Uint8Array, kind: string, count: number): Float64Array {
   const out = new Float64Array(count), from = new Varints(bytes);
-  if (kind === "f") new Uint8Array(out.buffer).set(bytes);  // little-endian, as every machine that has a browser
+  if (kind === "f") new Uint8Array(out.buffer).set(bytes);  // little-endian, like every machine with a browser
   else if (kind === "d") for (let i = 0, last = 0; i < count; i++) out[i] = last += from.difference();
   else for (let i = 0; i < count; i++) out[i] = from.next();
   return out;
@@ -137,8 +137,8 @@ function sliceNumbers(bytes: Uint8Array, count: number): Uint16Array {
   return out;
 }
 
-// The entries of all cells, in one loop, as there are millions: what is of one sample has its slice only. False where a running
-// sum does not fit into `sums`.
+// The entries of all cells, in one loop, because there are millions: an entry of one sample only has its slice. False if a
+// running sum does not fit into `sums`.
 function readEntries(first: Uint32Array, steps: Varints, values: Varints, slice: Uint16Array, sums: Sums): boolean {
   let value = 0, sum = 0;
   for (let cell = 0, i = 0; cell + 1 < first.length; cell++)
@@ -175,7 +175,7 @@ export function readDocument(bytes: Uint8Array): Doc {
 
   const kind = new Uint8Array(column("place.kind"));
   const back = whole("node.back"), placeOf = whole("node.place"), nodes = back.length;
-  // Loops and typed arrays: there may be a million nodes.
+  // Loops and typed arrays, because there may be a million nodes.
   const shown = back.map((_, i) => i), idle = new Map<number, number>(), idlePlaces: number[] = [];
   for (let i = 1; i < nodes; i++) {
     if (kind[placeOf[i]] !== Kind.idle) continue;
@@ -196,7 +196,7 @@ export function readDocument(bytes: Uint8Array): Doc {
     const of = cells(table), count = of.first[of.first.length - 1], slice = new Uint16Array(count);
     const varints = (name: string) => read(name, (bytes) => new Varints(bytes));
     const filled = (sums: Sums) => readEntries(of.first, varints(`${table}.slice`), varints(`${table}.value`), slice, sums) ? sums : null;
-    // In half the room where they fit into 32 bits.
+    // Half the size if they fit into 32 bits.
     return { ...of, slice, sums: filled(new Uint32Array(count + 1)) ?? filled(new Float64Array(count + 1))! };
   };
   const costs = new Map<string, CostTable>();
@@ -209,7 +209,7 @@ export function readDocument(bytes: Uint8Array): Doc {
       sumFreedBytes: sumsOfReals("heap.freed_bytes"), sumFreedBlocks: sumsOfReals("heap.freed_blocks"),
     };
   }
-  // Five figures of each change, and whether it was looked at and is beyond noise.
+  // Five figures per change, and flags: judged, beyond noise.
   const changes = (name: string): Change[] => {
     const values = column(`${name}.values`);
     return Array.from(whole(`${name}.flags`), (flags, i) => ({ ...nothing,

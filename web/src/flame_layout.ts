@@ -1,24 +1,24 @@
-// The boxes of a flame graph for a width in pixels: largest first, below each call what it called. What is too narrow to see
-// becomes one box that says how many calls and how much, so that widths add up. Pure.
+// The boxes of a flame graph for a width in pixels: largest first, callees below their caller. Boxes too narrow to see are
+// joined into one that shows their number and cost, so that widths add up. Pure.
 import type { Tree } from "./aggregate";
 
 export interface Box {
-  node: number;   // of the tree; of a joined box the caller
+  node: number;   // of the tree; for a joined box, the caller
   x: number; width: number; row: number;
-  joined: number; // so many calls are in it; 0: it is one call
+  joined: number; // number of calls in it; 0: it is one call
   value: number;
 }
 
-// Children of node i stand in `list` from first[i] to first[i + 1]: ask for them by `of`, which puts the largest first when a node
-// is looked at for the first time. Of a million nodes a few thousand are.
+// Children of node i are in `list` at first[i] to first[i + 1]: get them with `of`, which sorts the largest first on the first
+// access of a node. Out of a million nodes, only a few thousand are accessed.
 export class Children {
   private seen = new Map<number, Uint32Array>();
   constructor(private tree: Tree, readonly first: Uint32Array, readonly list: Uint32Array, private sorted: boolean) {}
-  // Those that cost something.
+  // Only those with a cost.
   of(node: number): Uint32Array {
     const known = this.seen.get(node);
     if (known) return known;
-    // A node may have thousands: what they cost is asked once.
+    // A node may have thousands: computes each cost once.
     const { place } = this.tree, ids: number[] = [], costs: number[] = [];
     for (let i = this.first[node]; i < this.first[node + 1]; i++) {
       const cost = this.tree.totalOf(this.list[i]);
@@ -34,7 +34,7 @@ export class Children {
 
 // Trees of other selections have the same parents.
 const orders = new WeakMap<Uint32Array, { first: Uint32Array; list: Uint32Array }>();
-// Children of each node, the largest first, or as they stand.
+// Children of each node, largest first, or in their own order.
 export function childrenOf(tree: Tree, sorted = true): Children {
   let known = orders.get(tree.parent);
   if (!known) {
@@ -50,7 +50,7 @@ export function childrenOf(tree: Tree, sorted = true): Children {
 
 export const leastWidth = 1.5;  // pixels
 
-// `zoom`: this node has the full width, and its callers above it, too. Rows from the root on.
+// `zoom`: this node has the full width, and so do its callers above it. Rows start at the root.
 export function layout(tree: Tree, children: Children, zoom: number, width: number): Box[][] {
   const rows: Box[][] = [];
   const put = (box: Box) => (rows[box.row] ??= []).push(box);

@@ -1,4 +1,4 @@
-// The flame graph on a canvas of the size of its window, which scrolls over rows that are drawn only where they are seen.
+// The flame graph on a canvas of the size of its window, which scrolls over rows and only draws the visible ones.
 import { useLayoutEffect, useRef } from "preact/hooks";
 import { computed, useComputed, useSignal, useSignalEffect } from "@preact/signals";
 import { labelOf } from "./aggregate";
@@ -12,7 +12,7 @@ const rowHeight = 19, font = "12px ui-monospace, 'DejaVu Sans Mono', Menlo, Cons
 
 export const useMatches = () => useComputed(() => find(doc, tree.value, Math.min(zoom.value, tree.value.count - 1), search.value));
 
-// Zooms to the next box of which the name matches, the largest first; again and again through all of them.
+// Zooms to the next box whose name matches, largest first; repeated calls go through all of them.
 export function goToMatch(places: Uint8Array, step: 1 | -1): void {
   const t = tree.value, found = [];
   for (let i = 1; i < t.count; i++) if (places[t.place[i]] && t.totalOf(i) > 0) found.push(i);
@@ -24,14 +24,14 @@ export function goToMatch(places: Uint8Array, step: 1 | -1): void {
   if (place < doc.places) change({ fn: place }, true);
 }
 
-// The thread that a call is of, where the tree is by thread: threads stand below the root.
+// The thread of a call, if the tree is by thread: threads are below the root.
 const threadsOf = computed(() => {
   const { parent, place, count } = tree.value, out = new Uint32Array(count);
   for (let i = 1; i < count; i++) out[i] = parent[i] === 0 ? place[i] : out[parent[i]];
   return out;
 });
 
-// Of a comparison: how the call changed, where its function changed by more than noise in all.
+// For a comparison: the change of the call, if its function changed by more than noise in total.
 function colorAt(node: number): string {
   const t = tree.value, c = comparison.value, place = t.place[node];
   const thread = !c && view.value.color === "thread" && node !== 0 ? threadsOf.value[node] : 0;
@@ -48,7 +48,7 @@ function Numbers({ node }: { node: number }) {
     let thread = node;
     while (t.parent[thread] !== 0) thread = t.parent[thread];
     const isThread = t.place[thread] >= doc.places && !view.value.inverted && thread !== node, { weight } = metric.value;
-    // Samples come by chance: what is counted lies so far from the truth in one of twenty cases at most.
+    // Samples are random: in at most one of twenty cases the true value is further away than this.
     const error = weight > 0 ? 1.96 * Math.sqrt(value * weight) : 0;
     return <>{percent(value / t.totalOf(0))} · {amount(value, unit)} with what it calls{error > 0 && ` ± ${amount(error, unit)}`} · {amount(t.selfOf(node), unit)} itself
       {row && row.total > value && <><br />everywhere: {percent(row.total / t.totalOf(0))} · {amount(row.total, unit)}</>}
@@ -124,7 +124,7 @@ export function Flame() {
     }
     pen.globalAlpha = 1;
   };
-  // Callers stand at the foot of a graph that grows upwards.
+  // In a graph that grows upwards, callers are at the bottom.
   useSignalEffect(() => { rows.value; if (view.value.up) queueMicrotask(() => { const box = scroller.current; if (box) box.scrollTop = box.scrollHeight; }); });
   useSignalEffect(() => { view.value; rows.value; matches.value; hovered.value; size.value; comparison.value; draw(); });
   useLayoutEffect(() => {
@@ -145,12 +145,12 @@ export function Flame() {
     const place = tree.value.place[box.node];
     if (place > 0 && place < doc.places) change({ fn: place }, true);
   };
-  // Its callers and what it calls, wherever it is called.
+  // Its callers and callees, at all places where it is called.
   const pivot = (box: Box | null) => {
     const place = box && !box.joined ? tree.value.place[box.node] : 0;
     if (place > 0 && place < doc.places) { zoom.value = 0; change({ fn: place, tab: "callers" }); }
   };
-  // Boxes by the keyboard: up to the caller, down to the largest callee, sideways along the row.
+  // Boxes by keyboard: up to the caller, down to the largest callee, sideways along the row.
   const keys = (event: KeyboardEvent) => {
     const box = focusBox.value && rows.value[focusBox.value.row]?.find((b) => b.node === focusBox.value!.node) || rows.value[0]?.[0];
     if (!box) return;
@@ -174,7 +174,7 @@ export function Flame() {
   };
   const height = useComputed(() => rows.value.length * rowHeight);
   const shown = tip.value, t = tree.value;
-  // What is drawn, as text: the widest two hundred boxes, in the order of the graph.
+  // The drawing as text: the widest two hundred boxes, in the order of the graph.
   const table = useComputed(() => {
     const { unit } = metric.value, of = tree.value, boxes = rows.value.flat().filter((b) => b && !b.joined);
     const least = boxes.length > 200 ? boxes.map((b) => b.value).sort((a, b) => b - a)[200] : 0;

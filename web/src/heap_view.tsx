@@ -1,11 +1,11 @@
-// The heap in the selection: what grew between its two ends and who asked for it, sizes and lifetimes, single blocks.
+// The heap in the selection: what grew between its two ends and which code allocated it, sizes and lifetimes, single blocks.
 import { useComputed, useSignal } from "@preact/signals";
 import { entryAt, sizedCells, takenNodes } from "./aggregate";
 import { Kind, ShapeKind } from "./document";
 import { change, doc, heapLists, selection, showSizes, view } from "./state";
 import { amount, bytes, colorOf, foldGenerics, percent, seconds, secondsText, withCommas } from "./words";
 
-// The nearest function that is no allocator's and no library of the language; else the caller of the innermost.
+// The nearest function that belongs to neither an allocator nor a language library; otherwise the caller of the innermost one.
 function askerOf(node: number): number {
   let nearest = 0;
   for (let at = node; at !== 0; at = doc.parent[at]) {
@@ -16,7 +16,7 @@ function askerOf(node: number): number {
   return nearest || doc.place[node];
 }
 
-// Cells of the heap that threads and patterns take.
+// Heap cells that the selected threads and patterns take.
 const cellsTaken = () => {
   const heap = doc.heap!, { thread, focus, ignore, sizes } = selection.value, nodes = takenNodes(doc, focus, ignore), sized = sizedCells(doc, heap, sizes);
   return Array.from(heap.node, (node, cell) => nodes[node] === 1 && (!sized || sized[cell] === 1) && (thread === null || doc.head.threads[heap.thread[cell]].name === thread));

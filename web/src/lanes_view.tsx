@@ -1,4 +1,4 @@
-// Memory, CPU and waiting over one axis of time. Dragging selects a range; all views follow.
+// Memory, CPU and waiting on one time axis. Dragging selects a range; all views follow.
 import { useLayoutEffect, useRef } from "preact/hooks";
 import { useComputed, useSignal, useSignalEffect } from "@preact/signals";
 import { cellsOf, labelOf, nodesWith, overTime, together } from "./aggregate";
@@ -10,16 +10,16 @@ import { bytes, percent, quantity, seconds, secondsText, withCommas } from "./wo
 
 interface Band { name: string; color: string; values: Float64Array; dashed?: boolean }
 interface Lane { title: string; note: string; top: string; most: number; bands: Band[]; lines: Band[]; kind: "memory" | "cpu" | "wait" | "faults" | "io" | "series"; heat?: Heat; limit?: number }
-// What is in each slice of time; so many of them are a column.
-interface Heat { values: Float64Array; column: number; ms: number; readMs?: number }  // `readMs`: what was read from time to time, so often
+// The values of each time slice; several slices form a column.
+interface Heat { values: Float64Array; column: number; ms: number; readMs?: number }  // `readMs`: the interval between readings, for values that are read periodically
 
 const laneHeight = 62, lowHeight = 44, heatHeight = 124, axisHeight = 20, gap = 10, stripHeight = 14, markHeight = 14;
 const bandColors = ["#b8862f", "#4f93c9", "#3f9a78", "#b06aa0", "#8a8f2f", "#6f7fc4", "#9b6b52", "#8d95a3"];
 const causeColors = ["#c8504e", "#7a63bd", "#c98a2b", "#3f8fb0", "#8a9a3a", "#a9648f", "#8d95a3"];
 const rssParts = [["memory.rss_anon", "anonymous", "#3d7edb"], ["memory.rss_file", "files", "#9bbcea"], ["memory.rss_shmem", "shared", "#cfd9e6"]] as const;
 
-// A series at equal steps: the last value before, so that a gap stays what it was.
-// `ends`: it is nothing before its first reading, and after its last where others went on.
+// A series at equal steps: uses the last earlier value, so that a gap keeps its value. `ends`: zero before its first reading,
+// and after its last if other series continue.
 function resampled(line: Line, per: number, ends = false): Float64Array {
   const buckets = Math.ceil(doc.head.slices / per), out = new Float64Array(buckets), width = per * doc.head.slice_ms;
   let at = 0, value = line.value[0] ?? 0;
@@ -37,7 +37,7 @@ function resampled(line: Line, per: number, ends = false): Float64Array {
 
 function groups(metric: string, per: number, keyOf: (cell: number) => number, names: string[], colors: string[]): Band[] {
   const values = overTime(doc, metric, per, names.length, keyOf), buckets = Math.ceil(doc.head.slices / per);
-  // A part at the end may be shorter than the others.
+  // The last part may be shorter than the others.
   const ns = (b: number) => Math.max(1, Math.min(per * doc.head.slice_ms * 1e6, doc.head.duration_ns - b * per * doc.head.slice_ms * 1e6));
   const scale = metric === "cpu" ? doc.head.period_ns : 1;
   const sums = values.map((row) => row.reduce((a, b) => a + b, 0));
@@ -53,7 +53,7 @@ function groups(metric: string, per: number, keyOf: (cell: number) => number, na
 
 const heightOf = (lane: Lane) => lane.heat ? heatHeight : lane.kind === "faults" || lane.kind === "io" ? lowHeight : laneHeight;
 
-// Seconds, or the next longer round time of which a column has at least ten slices.
+// Seconds, or the next longer round time for which a column has at least ten slices.
 function heatOf(values: () => Float64Array): Heat | undefined {
   const ms = [1000, 10_000, 60_000, 600_000, 3_600_000].find((unit) => unit >= 10 * doc.head.slice_ms);
   if (!ms || doc.head.slices < 2) return undefined;
@@ -61,21 +61,21 @@ function heatOf(values: () => Float64Array): Heat | undefined {
 }
 const heatOfCells = (metric: string, key: (cell: number) => number) => heatOf(() => overTime(doc, metric, 1, 1, (cell) => key(cell) < 0 ? -1 : 0)[0]);
 const added = (bands: Float64Array[]) => bands.reduce((sum, band) => sum.map((value, i) => value + band[i]), new Float64Array(bands[0]?.length ?? 0));
-// A series knows no more than its readings: where they are far apart, what lies between them is the same or spread evenly.
+// A series knows no more than its readings: if they are far apart, the values between them are constant or spread evenly.
 function heatOfSeries(lines: Line[], values: () => Float64Array): Heat | undefined {
   const heat = heatOf(values), steps = lines.filter(({ ms }) => ms.length > 1).map(({ ms }) => (ms[ms.length - 1] - ms[0]) / (ms.length - 1));
   return heat && steps.length ? { ...heat, readMs: Math.min(...steps) } : heat;
 }
-// Memory is never far from what it was: strong is what is above its least.
+// Memory is never far from its earlier values: strong colour means far above the minimum.
 const aboveLeast = (values: Float64Array) => { const least = values.reduce((a, b) => Math.min(a, b), Infinity); return values.map((value) => value - least); };
 
-// What a counter grew by, of all processes together, in a second of each part; `unit`: so many of the counter are one.
+// The growth of a counter, over all processes, per second of each part; `unit`: the counter's value that counts as one.
 function rates(name: string, per: number, unit: number): Float64Array {
   const out = new Float64Array(Math.ceil(doc.head.slices / per)), width = per * doc.head.slice_ms;
   for (const line of doc.lines)
     if (line.name === name)
       for (let i = 1; i < line.ms.length; i++) {
-        // What came between two readings came evenly, as far as anybody knows.
+        // Growth between two readings is assumed to be even.
         const came = Math.max(0, line.value[i] - line.value[i - 1]) / unit, from = line.ms[i - 1] / width, to = Math.max(line.ms[i] / width, from + 1e-9);
         for (let b = Math.floor(from); b < to && b < out.length; b++) out[b] += came * (Math.min(b + 1, to) - Math.max(b, from)) / (to - from);
       }
@@ -84,7 +84,7 @@ function rates(name: string, per: number, unit: number): Float64Array {
 
 const linesOf = (...names: string[]) => doc.lines.filter(({ name }) => names.includes(name));
 
-// What the strength of colour says, and how much of the detail is real.
+// The meaning of the colour's strength, and how much of the detail is real.
 const heatNote = ({ kind, heat }: Lane) => `a column is ${seconds(heat!.ms / 1000).replace(/\.0+ /, " ")}, from below up; strong: ${kind === "memory" || kind === "series" ? "far above its least" : "much"}`
   + (heat!.readMs && heat!.readMs > heat!.ms / 10 ? `; read every ${seconds(heat!.readMs / 1000)}: nothing finer is known` : "");
 
@@ -92,7 +92,7 @@ function lanes(per: number, series: string | null, heat: string | null, thread: 
   const out: Lane[] = [], { head } = doc, buckets = Math.ceil(head.slices / per);
   const stacked = (bands: Band[]) => Math.max(0, ...Array.from({ length: buckets }, (_, b) => bands.reduce((sum, band) => sum + band.values[b], 0)));
   const mean = (bands: Band[]) => bands.reduce((sum, band) => sum + band.values.reduce((a, b) => a + b, 0), 0) / buckets;
-  // Of all processes together, each from its first reading to its last.
+  // For all processes together, each from its first reading to its last.
   const processes = new Set(doc.lines.filter(({ name }) => name === "memory.rss_anon").map(({ pid }) => pid)).size;
   const together = (name: string, parts: number) => {
     const lines = doc.lines.filter((one) => one.name === name);
@@ -139,7 +139,7 @@ function lanes(per: number, series: string | null, heat: string | null, thread: 
       heat: heat === "faults" ? heatOfSeries(linesOf(...faults.map(([name]) => name)), () => added(faults.map(([name]) => rates(name, 1, 1)))) : undefined });
   }
   const stalled = ["cgroup.io_stall_some", "system.io_stall_some"].find((name) => doc.lines.some((line) => line.name === name));
-  const stalls = stalled ? rates(stalled, per, 1e6) : null;  // seconds of a second
+  const stalls = stalled ? rates(stalled, per, 1e6) : null;  // seconds per second
   if (stalls?.some((value) => value >= 0.001))
     out.push({ title: "I/O", note: `stalls of the ${stalled!.split(".")[0] === "system" ? "machine" : "group"}`, top: percent(Math.max(...stalls)), most: Math.max(...stalls), bands: [{ name: "somebody waits for a device", color: "#6f8f5f", values: stalls }], lines: [], kind: "io",
       heat: heat === "io" ? heatOfSeries(linesOf(stalled!), () => rates(stalled!, 1, 1e6)) : undefined });
@@ -163,7 +163,7 @@ function ticks(width: number): number[] {
   return out;
 }
 
-// A column is a second (or what Heat::ms is) from below to above, so that what happens every second is a line across.
+// A column is a second (or Heap::ms) from bottom to top, so that events that repeat every second form a horizontal line.
 function drawHeat(pen: CanvasRenderingContext2D, heat: Heat, base: number, width: number, hot: string, line: string) {
   const { slices } = doc.head, high = heatHeight / heat.column, most = heat.values.reduce((a, b) => Math.max(a, b), 0);
   pen.fillStyle = hot;
@@ -183,12 +183,12 @@ export function Lanes() {
   const drag = useSignal<{ start: number; end: number; base: boolean } | null>(null), at = useSignal<number | null>(null);
   const per = useComputed(() => together(doc, width.value / 4));
   const series = useComputed(() => view.value.series), heat = useComputed(() => view.value.heat), thread = useComputed(() => view.value.thread), all = useComputed(() => lanes(per.value, series.value, heat.value, thread.value));
-  // When the function that is looked at was on a stack.
+  // When the function under the pointer was on a stack.
   const looked = useSignal<number | null>(null);
   useSignalEffect(() => {
     const pointed = hovered.value, { fn } = view.value;
     const place = pointed && pointed.place > 0 && pointed.place < doc.places ? pointed.place : fn;
-    const timer = setTimeout(() => { looked.value = place; }, 60);  // whoever moves over many boxes looks at none of them
+    const timer = setTimeout(() => { looked.value = place; }, 60);  // a pointer that moves over many boxes selects none of them
     return () => clearTimeout(timer);
   });
   const momentMetric = useComputed(() => view.value.metric);
@@ -260,7 +260,7 @@ export function Lanes() {
     });
     if (marks.length) {
       pen.font = "11px system-ui, sans-serif";
-      let free = 0;  // where the next name has room
+      let free = 0;  // where the next name fits
       for (const mark of marks) {
         const at = Math.round(mark.s / total * w);
         pen.fillStyle = color("--base");
@@ -282,7 +282,7 @@ export function Lanes() {
       const bottom = h - axisHeight, shown = [chosen, base].filter((range) => range !== null).map((range) => range.map((slice) => slice / slices * w)).sort((a, b) => a[0] - b[0]);
       pen.fillStyle = color("--page");
       pen.globalAlpha = 0.68;
-      let left = chosen || !base ? 0 : w;  // beside a base alone everything is looked at
+      let left = chosen || !base ? 0 : w;  // with only a base, everything counts
       for (const [from, to] of shown) { if (from > left) pen.fillRect(left, 0, from - left, bottom); left = Math.max(left, to); }
       if (left < w) pen.fillRect(left, 0, w - left, bottom);
       pen.globalAlpha = 1;
@@ -332,7 +332,7 @@ export function Lanes() {
     at.value = event.clientX - canvas.current!.getBoundingClientRect().left;
     if (!drag.value) return;
     drag.value = { ...drag.value, end: sliceAt(event, Math.round) };
-    // While it is dragged the views follow, a step a frame; only the end is a step that Back undoes.
+    // During a drag the views follow, one step per frame; only the end is a step that Back undoes.
     if (!timer) timer = requestAnimationFrame(() => { timer = 0; if (drag.value) select(drag.value.start, drag.value.end, true, drag.value.base); });
   };
   const keys = (event: KeyboardEvent) => {
@@ -347,7 +347,7 @@ export function Lanes() {
     else return;
     event.preventDefault();
   };
-  // The lanes as text: twenty pieces of the time, the mean of each band in them.
+  // The lanes as text: twenty parts of the time, with the mean of each band.
   const table = useComputed(() => {
     const buckets = Math.ceil(doc.head.slices / per.value), pieces = Math.min(20, buckets), bands = all.value.flatMap((lane) => [...lane.bands, ...lane.lines].map((band) => ({ lane, band })));
     const value = (lane: Lane, of: number) => lane.kind === "memory" ? bytes(of) : lane.kind === "series" ? quantity(of, doc.lines.find((line) => lineName(line) === view.value.series)?.unit ?? "") : of.toFixed(2);

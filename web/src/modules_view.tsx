@@ -1,10 +1,10 @@
-// By module: what it costs in the selection, and what its symbols are worth.
+// By module: its cost in the selection, and the quality of its symbols.
 import { useComputed } from "@preact/signals";
 import { Kind } from "./document";
 import { change, doc, metric, shape, taken, view } from "./state";
 import { amount, groupPattern, percent } from "./words";
 
-// "MODULE@0xADDRESS" stands for a function of which only the bounds are known, "MODULE+0x..." for a bare address.
+// "MODULE@0xADDRESS" stands for a function with known bounds only, "MODULE+0x..." for a bare address.
 const isNameless = (place: number) => doc.kind[place] === Kind.unknown || /(@0x|\+0x|@fde\+0x)[0-9a-f]+/.test(doc.name[place]);
 
 export function Modules() {
@@ -15,7 +15,7 @@ export function Modules() {
     for (let i = 0; i < values.length; i++) {
       if (!values[i]) continue;
       let leaf = cells.node[i];
-      while (leaf !== 0 && doc.kind[doc.place[leaf]] >= Kind.cause) leaf = doc.parent[leaf];  // nothing waits in a module of its own
+      while (leaf !== 0 && doc.kind[doc.place[leaf]] >= Kind.cause) leaf = doc.parent[leaf];  // a wait has no module of its own
       const place = doc.place[leaf], own = row(doc.module[place] || "none");
       own.self += values[i];
       if (isNameless(place)) own.nameless += values[i];

@@ -1,4 +1,4 @@
-// The page: what the recording says, when it happened, and one selection seen in several views.
+// The page: the report's sentences, the time axis, and one selection in several views.
 import { render } from "preact";
 import { useLayoutEffect } from "preact/hooks";
 import { useComputed, useSignal } from "@preact/signals";
@@ -24,7 +24,7 @@ const share = (value: number) => taken.value.total > 0 ? value / taken.value.tot
 
 function Story() {
   const { words, target, start_unix_ms } = doc.head, all = useSignal(false);
-  // Of what is long the first sentence says it; the rest is there for who asks, and the picture on the first screen.
+  // For a long text, the first sentence is enough; the rest is shown on request, and the picture is on the first screen.
   const brief = (text: string) => {
     const end = text.length > 200 && !all.value ? text.slice(60).search(/[.)] (?=[A-Z(])/) : -1;
     return end < 0 ? text : text.slice(0, 60 + end + 1);
@@ -55,7 +55,7 @@ function say(text: string) {
   setTimeout(() => { notice.value = ""; }, 4000);
 }
 
-// The chosen time becomes the base, and the next one that is chosen is compared with it.
+// The selected time becomes the base, and the next selection is compared with it.
 function makeBase() {
   if (!view.value.range || !canCompare(view.value.metric)) return;
   change({ base: view.value.range, range: null });
@@ -69,7 +69,7 @@ function Chip({ text, title, drop, kind = "" }: { text: string; title: string; d
 const editNames: Record<string, string> = { own: "only own code", recursion: "recursion folded", runtime: "runtime folded" };
 const toggleEdit = (edit: string) => { zoom.value = 0; change({ edits: view.value.edits.includes(edit) ? view.value.edits.filter((e) => e !== edit) : [...view.value.edits, edit] }); };
 
-// What is typed into the field, and is more than a search.
+// Text in the field that is more than a search.
 const words = /^(focus|ignore|hide|show-from|cause|size)[: ]\s*(.+)$|^(module|crate)(?: |:(?!:))\s*(.+)$/;
 
 function Bar() {
@@ -307,9 +307,9 @@ function Page() {
 async function main() {
   const root = document.getElementById("app")!;
   try {
-    // A comment: of all places in a page the one that browsers read fastest.
+    // A comment: the place in a page that browsers read fastest.
     const data = document.getElementById("data")!, text = data.firstChild!.nodeValue!;
-    data.textContent = "";  // as much again as all that is decoded from it
+    data.textContent = "";  // it takes as much memory again as the decoded data
     start(readDocument(await unpack(text)));
     document.title = `${doc.head.words.headline.split(" · ")[0] || doc.head.target} – fathom`;
     root.textContent = "";

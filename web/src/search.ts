@@ -1,8 +1,8 @@
-// What a search finds in a tree: which names, and how much is below them, each stack once. Pure.
+// The result of a search in a tree: matching names, and the cost below them, each stack once. Pure.
 import { labelCount, labelOf, type Tree } from "./aggregate";
 import type { Doc } from "./document";
 
-// A regular expression, or what it is literally where it is none. Small letters find both.
+// A regular expression, or literal text if it is not a valid one. Lower case also matches upper case.
 export function searchMatcher(text: string): ((name: string) => boolean) | null {
   if (!text) return null;
   const sensitive = /[A-Z]/.test(text);
@@ -15,7 +15,7 @@ export function searchMatcher(text: string): ((name: string) => boolean) | null 
   }
 }
 
-// `places`: by place whether it is one; the rest is of node `top` and what it calls.
+// `places`: by place whether it matches; the other values are of node `top` and its callees.
 export interface Found { places: Uint8Array; value: number; calls: number; share: number }
 export function find(doc: Doc, tree: Tree, top: number, text: string): Found | null {
   const matches = searchMatcher(text);
@@ -25,7 +25,7 @@ export function find(doc: Doc, tree: Tree, top: number, text: string): Found | n
   const state = new Uint8Array(tree.count);  // 1: below the zoomed node, 2: and below a match
   let value = 0, calls = 0;
   state[top] = 1;
-  // Who zoomed to a match sees it: it counts.
+  // The user who zoomed to a match sees it, so it counts.
   if (top > 0 && places[tree.place[top]]) { state[top] = 2; value = tree.totalOf(top); calls = 1; }
   for (let i = top + 1; i < tree.count; i++) {
     const above = state[tree.parent[i]];

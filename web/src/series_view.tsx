@@ -1,10 +1,10 @@
-// What was read over time: of each series its value at both ends of the selection, and its course.
+// Values read over time: each series with its value at both ends of the selection, and its course.
 import { useComputed } from "@preact/signals";
 import { change, doc, lineName, selection, view } from "./state";
 import type { Line } from "./document";
 import { quantity } from "./words";
 
-// The last value that was read at or before a time; the first one, if none was.
+// The last value read at or before a time; otherwise the first one.
 function valueAt(line: Line, ms: number): number {
   let low = 0, high = line.ms.length;
   while (low < high) {
@@ -15,7 +15,7 @@ function valueAt(line: Line, ms: number): number {
 }
 
 function Course({ line }: { line: Line }) {
-  // Bytes stand on zero; of what is only counted up, what came since the start is seen.
+  // Bytes start at zero; for a counter, the growth since the start is shown.
   const end = doc.head.duration_ns / 1e6, counts = line.unit !== "bytes" && line.value.every((value, i) => i === 0 || value >= line.value[i - 1]);
   const most = line.value.reduce((a, b) => Math.max(a, b), 0), least = counts ? line.value[0] : line.value.reduce((a, b) => Math.min(a, b), 0), scale = most > least ? 22 / (most - least) : 0;
   const step = Math.max(1, Math.floor(line.ms.length / 300)), points = [];

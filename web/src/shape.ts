@@ -1,15 +1,15 @@
-// What the calls of a document look like after transforms: functions taken out, modules made one, recursion folded. Sums stay
-// what they are: what a call that is taken out cost itself is its caller's. Pure.
+// The calls of a document after transforms: functions removed, modules merged, recursion folded. Sums do not change: the self
+// cost of a removed call goes to its caller. Pure.
 import { Kind, type Doc } from "./document";
 import { placeMatcher } from "./words";
 
-// Nodes with parents before children. `of`: by node of the document, which has the idle waits behind its calls.
+// Nodes with parents before children. `of`: by node of the document, which has the idle waits after its calls.
 export interface Shape { parent: Uint32Array; place: Uint32Array; of: Uint32Array }
 
-// "merge:NAME" takes a function out, "hide:PATTERN" all that fit, "collapse:MODULE" makes calls inside of a module one,
-// "from:PATTERN" takes out what stands above the first call that fits: stacks without one are the root's, and the focus that goes
-// with it leaves them out. "own" leaves the program's own code, "recursion" makes a function that calls itself one call,
-// "runtime" takes libraries of the language out.
+// "merge:NAME" removes a function, "hide:PATTERN" all that match, "collapse:MODULE" joins calls inside a module into one,
+// "from:PATTERN" removes everything above the first call that matches: stacks without a match belong to the root, and the
+// matching focus leaves them out. "own" keeps the program's own code, "recursion" turns recursive calls into one call,
+// "runtime" removes language libraries.
 export const wholeEdits = ["own", "recursion", "runtime"] as const;
 export const isEdit = (text: string) => (wholeEdits as readonly string[]).includes(text) || /^(merge|collapse|hide|from):./s.test(text);
 
@@ -19,7 +19,7 @@ export function plainShape(doc: Doc): Shape {
   return plain.shape;
 }
 
-// The pattern that stacks are shown from.
+// The pattern where stacks begin.
 export const startsOf = (edits: string[]) => edits.filter((edit) => edit.startsWith("from:")).map((edit) => edit.slice(5));
 
 export function shapeOf(doc: Doc, edits: string[]): Shape {
@@ -28,9 +28,9 @@ export function shapeOf(doc: Doc, edits: string[]): Shape {
   const merged = one("merge:"), collapsed = one("collapse:"), first = doc.places + doc.head.threads.length;
   const own = edits.includes("own"), recursion = edits.includes("recursion"), runtime = edits.includes("runtime");
   const hides = [...one("hide:")].map((pattern) => placeMatcher(doc, pattern)), starts = startsOf(edits).map((pattern) => placeMatcher(doc, pattern));
-  // By place, and then by node: whether stacks are shown from here. Idle waits have no stack, and stay.
+  // By place, and then by node: whether stacks begin here. Idle waits have no stack, and stay.
   const isStart = Uint8Array.from(doc.name, (_, i) => i > 0 && starts.some((fits) => fits(i)) ? 1 : 0), started = new Uint8Array(doc.parent.length);
-  // What becomes of a place: 0: it goes; else the place that stands for it.
+  // What becomes of a place: 0: removed; otherwise the place that replaces it.
   const becomes = new Uint32Array(doc.places);
   for (let place = 1; place < doc.places; place++) {
     const kind: Kind = doc.kind[place];
@@ -62,7 +62,7 @@ export function shapeOf(doc: Doc, edits: string[]): Shape {
   return { parent: Uint32Array.from(parent), place: Uint32Array.from(place), of };
 }
 
-// By node its place in a walk down the tree, so that calls of one stack lie side by side.
+// By node: its position in a walk down the tree, so that calls of one stack are next to each other.
 export function rankOf(shape: Shape): Uint32Array {
   const count = shape.parent.length, sizes = new Uint32Array(count).fill(1), rank = new Uint32Array(count), next = new Uint32Array(count);
   for (let i = count - 1; i > 0; i--) sizes[shape.parent[i]] += sizes[i];

@@ -1,4 +1,4 @@
-// One selection for all views. It is the page's address: Back undoes it, and a copied address opens the same view.
+// One selection for all views. It is the page's address: Back undoes a change, and a copied address opens the same view.
 import { computed, signal } from "@preact/signals";
 import { buildTimeTree, buildTree, costsOf, functionTable, take, treeOf, type Selection, type Sizes } from "./aggregate";
 import { canCompare, compare, withBase, type Comparison } from "./compare";
@@ -8,18 +8,18 @@ import { isEdit, shapeOf, startsOf } from "./shape";
 import { askedSize, quoted, secondsText, sizesFrom } from "./words";
 
 export const tabs = ["flame", "top", "callers", "threads", "waits", "heap", "tree", "modules", "series", "quality"] as const;
-// Of two recordings: what is known of both, and no time.
+// For two recordings: only what both have in common, and no time.
 const comparedTabs: readonly Tab[] = ["flame", "top", "callers", "threads", "tree", "quality"];
 export const hasTab = (tab: Tab) => !doc.compared || comparedTabs.includes(tab);
 const sides = { base: [0, 1] as [number, number], range: [1, 2] as [number, number] };
 export const keyOf = (tab: Tab) => `${(tabs.indexOf(tab) + 1) % 10}`;
 export type Tab = (typeof tabs)[number];
 
-// Of a comparison's flame graph: what the width of a box is worth.
+// For a comparison's flame graph: the meaning of a box's width.
 export const widths = ["both", "new", "base"] as const;
 export type Widths = (typeof widths)[number];
 
-// What boxes stand for by their colour, and how they are put side by side.
+// The meaning of the colours, and the order of boxes.
 export const colorings = ["crate", "kind", "self", "function", "thread"] as const;
 export const orders = ["size", "time"] as const;
 export const waitLists = ["causes", "longest", "locks", "files", "chains"] as const;
@@ -27,14 +27,14 @@ export const heapLists = ["sites", "sizes", "blocks"] as const;
 
 export interface View {
   metric: string; range: [from: number, to: number] | null;  // slices
-  base: [from: number, to: number] | null;                   // slices of a time that `range` is compared with
+  base: [from: number, to: number] | null;                   // the time in slices with which `range` is compared
   thread: string | null; focus: string[]; ignore: string[];
   tab: Tab; inverted: boolean; byThread: boolean; fn: number | null;  // a place
   widths: Widths;
-  series: string | null;  // that has a lane of its own
-  heat: string | null;    // kind of the lane that is shown as a heat map
+  series: string | null;  // a series with a lane of its own
+  heat: string | null;    // the lane shown as a heat map
   up: boolean; order: (typeof orders)[number]; color: (typeof colorings)[number]; edits: string[];  // shape.ts
-  waits: (typeof waitLists)[number]; wait: number | null;  // a row of the single waits that is followed
+  waits: (typeof waitLists)[number]; wait: number | null;  // the selected row of the single waits
   heap: (typeof heapLists)[number]; sizes: Sizes | null;
 }
 
@@ -53,12 +53,12 @@ export function start(document: Doc): void {
 
 export const heatLanes = ["memory", "cpu", "wait", "faults", "io", "series"] as const;
 
-// Of several processes each has a line of that name.
+// With several processes, each has a line with that name.
 export const lineName = (line: Line) => doc.lines.some((one) => one !== line && one.name === line.name) ? `${line.name} of ${line.pid}` : line.name;
 
 const idlePattern = "(idle:";
 export const hasIdle = () => doc.kind.some((kind) => kind === Kind.idle);
-// Threads that wait for work are most of what is waited, and no problem: left out until they are asked for.
+// Threads that wait for work account for most waiting, and are no problem: left out until requested.
 export const ignoreFor = (metric: string, ignore: string[] = []) =>
   [...ignore.filter((pattern) => pattern !== idlePattern), ...(metric === "off-cpu" && hasIdle() ? [idlePattern] : [])];
 
@@ -88,12 +88,12 @@ export function toHash(v: View): string {
   return parts.toString();
 }
 
-// Sizes are known of what was allocated, and choose sites of the heap.
+// Sizes are known for allocations, and select sites of the heap.
 export const hasSizes = (metric: string) => doc.heap !== null && !doc.costs.has(metric);
-// The sites that asked for them; where another metric is shown, what is live of them.
+// The sites that requested such blocks; for another metric, their live memory.
 export const showSizes = (sizes: Sizes | null) => change({ sizes, metric: hasSizes(view.value.metric) ? view.value.metric : "heap-live" });
 
-// An address is typed by anybody: what it names and the document does not have is left out.
+// An address may be typed by hand: names that the document does not have are ignored.
 function fromHash(): View {
   const parts = new URLSearchParams(location.hash.slice(1)), { head } = doc;
   const metric = head.metrics.find(({ name }) => name === parts.get("m"))?.name ?? head.metrics[0]?.name ?? "cpu";
@@ -106,7 +106,7 @@ function fromHash(): View {
   const w = parts.get("w") as Widths;
   const thread = parts.get("thread"), tab = parts.get("v") as Tab, fn = doc.name.indexOf(parts.get("fn") ?? "", 1);
   const one = <T extends string>(among: readonly T[], name: string) => among.find((word) => word === parts.get(name)) ?? among[0];
-  // Stacks begin at one pattern, the last one, and the focus on it takes them.
+  // Stacks begin at one pattern, the last one, and the focus on it selects them.
   const asked = parts.getAll("x").filter(isEdit), from = startsOf(asked).at(-1), edits = asked.filter((edit) => !edit.startsWith("from:") || edit === `from:${from}`);
   const focus = from === undefined || parts.getAll("focus").includes(from) ? parts.getAll("focus") : [from];
   const wait = /^\d+$/.test(parts.get("wait") ?? "") && +parts.get("wait")! < doc.waits.start.length ? +parts.get("wait")! : null;
@@ -123,10 +123,10 @@ function fromHash(): View {
   };
 }
 
-// `replace`: it is no step of its own that Back would undo, as while a brush is dragged.
+// `replace`: not a separate step for Back, as while a brush is being dragged.
 export function change(part: Partial<View>, replace = false): void {
   const next = { ...view.value, ...part, ...(doc.compared ? sides : {}) };
-  if (!doc.compared && next.metric === "heap-peak" && (next.range || next.base)) next.metric = "heap-live";  // the peak is known of the whole recording
+  if (!doc.compared && next.metric === "heap-peak" && (next.range || next.base)) next.metric = "heap-live";  // the peak is only known for the whole recording
   if (!hasSizes(next.metric)) next.sizes = null;
   const before = toHash(view.value), after = toHash(next);
   if (before === after && !replace) return;
@@ -141,7 +141,7 @@ export const selection = computed<Selection>(() => {
 });
 const selectionKey = computed(() => JSON.stringify(selection.value));
 export const taken = computed(() => { selectionKey.value; return take(doc, selection.peek()); });
-// A comparison leaves idle waits out, as `fathom diff` does.
+// A comparison leaves out idle waits, like `fathom diff`.
 const comparedSelection = () => ({ ...selection.peek(), ignore: ignoreFor(selection.peek().metric, selection.peek().ignore) });
 const baseKey = computed(() => JSON.stringify(view.value.base));
 export const comparison = computed<Comparison | null>(() => {
@@ -156,12 +156,12 @@ const comparedTaken = computed(() => {
 });
 const editKey = computed(() => JSON.stringify(view.value.edits));
 export const shape = computed(() => { editKey.value; return shapeOf(doc, view.peek().edits); });
-// What is only known at two moments has no order of time, nor has a comparison.
+// Values known only at two moments have no time order, and neither has a comparison.
 export const hasOrder = (v: View) => !v.base && !v.inverted && doc.head.slices > 1 && (doc.costs.has(v.metric) || v.metric === "heap-allocated" || v.metric === "heap-allocations");
 export const inTime = computed(() => view.value.order === "time" && hasOrder(view.value));
 const timeParts = 200;
 const treeOptions = computed(() => `${view.value.inverted},${view.value.byThread},${view.value.widths},${inTime.value}`);
-// Of a comparison totals are figures (of a second ...), of one side or of both together: what boxes are as wide as.
+// For a comparison, totals are figures (per second ...), of one side or of both together, matching the width of boxes.
 export const tree = computed(() => {
   treeOptions.value;
   const v = view.peek();
@@ -179,7 +179,7 @@ export const tree = computed(() => {
   };
 });
 export const children = computed(() => childrenOf(tree.value, !inTime.value));
-// Of base, where a comparison is asked about callers.
+// The base side, for the callers of a comparison.
 export const baseTree = computed(() => {
   const of = comparedTaken.value;
   return of.base ? buildTree(doc, { ...of, values: of.base, base: undefined }, { threads: false, inverted: false }) : null;
@@ -188,7 +188,8 @@ export const plainTree = computed(() => buildTree(doc, taken.value, { threads: f
 export const functions = computed(() => functionTable(doc, plainTree.value));
 export const functionOf = computed(() => new Map(functions.value.map((row) => [row.place, row])));
 
-// Stacks from the first call that fits, and none without one: its focus takes the stacks, so that the command's sums are the same.
+// Stacks from the first call that matches, and no stacks without one: the focus selects them, so that the command's sums are
+// the same.
 export const showFrom = (pattern: string) =>
   change({ focus: [pattern], edits: [...view.value.edits.filter((edit) => !edit.startsWith("from:")), `from:${pattern}`] });
 export const dropFrom = (edit: string) => change({ focus: view.value.focus.filter((p) => `from:${p}` !== edit), edits: view.value.edits.filter((e) => e !== edit) });
@@ -216,11 +217,11 @@ export function command(v: View): string {
   for (const pattern of v.ignore) if (!v.base || pattern !== idlePattern) words.push("--ignore", quoted(pattern));
   return words.join(" ");
 }
-export function report(): Record<string, unknown> {  // what tests compare with the program's own report
+export function report(): Record<string, unknown> {  // for tests, which compare it with the program's own report
   return { total: taken.value.total, unit: metric.value.unit, command: command(view.value), functions: functions.value
     .map((row) => ({ name: doc.name[row.place], module: doc.module[row.place], self: Math.round(row.self), total: Math.round(row.total) })) };
 }
-export function compared(): Record<string, unknown> | null {  // and with `fathom diff`
+export function compared(): Record<string, unknown> | null {  // the same for `fathom diff`
   const c = comparison.value;
   return c && { command: command(view.value), whole: c.whole, looked_at: c.lookedAt, level: c.level, functions: [...c.functions.values()]
     .map(({ place, self, total }) => ({ name: doc.name[place], module: doc.module[place], kind: doc.kind[place], self, total })) };

@@ -1,12 +1,12 @@
-// What `fathom diff` makes of a figure on two sides (src/analysis/diff/estimate.h says why), for two times of one recording:
-// the error of each figure, Student's t, and Holm's procedure for all that is looked at together. Pure.
+// The figure of `fathom diff` on two sides (src/analysis/diff/estimate.h has the reasons), for two times of one recording: the
+// error of each figure, Student's t, and Holm's procedure for all judged figures together. Pure.
 
 export interface Scale {
-  pieces: number;   // of equal length, in order of time; what is left behind them is one more that has no part in the spread
-  whole: number;    // from the values of the pieces to those of all of the side: 1, or a little more where something is left
-  factor: number;   // from a value to the figure: of a second ...
-  weight: number;   // what one independent sample is worth; 0: every event was counted
-  most: number;     // the largest value there could be; 0: no limit
+  pieces: number;   // of equal length, in time order; the rest after them is one more piece, which is not part of the spread
+  whole: number;    // from the values of the pieces to those of the whole side: 1, or a little more if there is a rest
+  factor: number;   // from a value to the figure: per second ...
+  weight: number;   // the value of one independent sample; 0: every event was counted
+  most: number;     // the largest possible value; 0: no limit
   ofWhole: boolean; // the figure is a share of the side's whole
 }
 export interface Figure { mean: number; variance: number; freedom: number }
@@ -43,14 +43,14 @@ function varianceOverTime(values: Float64Array, wholes: Float64Array, scale: Sca
   return stretch * Math.max(alone, alone + 4 / 3 * covariance(1) + 2 / 3 * covariance(2));
 }
 
-// What chance alone makes of a spread in one case of twenty, over what is expected (Wilson and Hilferty 1931).
+// The spread that chance alone shows in one case of twenty, divided by the expected one (Wilson and Hilferty 1931).
 const likelySpread = (pieces: number) => {
   if (pieces < leastPieces) return 1;
   const part = 2 / (9 * (pieces - 1));
   return (1 - part + 1.6449 * Math.sqrt(part)) ** 3;
 };
 
-// `values`: of each piece, and of what is left behind them; `wholes`: what all functions together have there.
+// `values`: for each piece, and for the rest after them; `wholes`: the sum over all functions there.
 export function figureOf(values: Float64Array, wholes: Float64Array, scale: Scale): Figure {
   const all = sum(values), whole = sum(wholes), factor = scale.ofWhole ? (whole > 0 ? 1 / whole : 0) : scale.factor;
   let variance = samplingVariance(all, whole, scale), freedom = manyDegrees;
@@ -59,14 +59,14 @@ export function figureOf(values: Float64Array, wholes: Float64Array, scale: Scal
   return { mean: all * factor, variance: variance * factor * factor, freedom };
 }
 
-// log of the gamma function (Stirling's series; arguments below 8 are brought there).
+// log of the gamma function (Stirling's series, after moving arguments below 8 upwards).
 function logGamma(x: number): number {
   let shift = 0;
   for (; x < 8; x++) shift += Math.log(x);
   const y = 1 / (x * x);
   return (x - 0.5) * Math.log(x) - x + 0.9189385332046727 + (1 / 12 - y * (1 / 360 - y * (1 / 1260 - y / 1680))) / x - shift;
 }
-// The regularised incomplete beta function, by its continued fraction (DLMF 8.17.22).
+// The regularized incomplete beta function, by its continued fraction (DLMF 8.17.22).
 export function beta(x: number, a: number, b: number): number {
   if (x <= 0) return 0;
   if (x >= 1) return 1;
@@ -86,7 +86,7 @@ export function beta(x: number, a: number, b: number): number {
   }
   return fraction * Math.exp(logGamma(a + b) - logGamma(a) - logGamma(b) + a * Math.log(x) + b * Math.log1p(-x)) / a;
 }
-// The chance of a deviation of at least `t`, to either side.
+// The probability of a deviation of at least `t` in either direction.
 export const chanceOf = (t: number, freedom: number) => beta(freedom / (freedom + t * t), freedom / 2, 0.5);
 export function deviationAt(chance: number, freedom: number): number {
   let low = 0, high = 1;
@@ -106,7 +106,7 @@ export function changeBetween(base: Figure, fresh: Figure): Change {
   return { base: base.mean, fresh: fresh.mean, change, sd, freedom, p, error: 0, lookedAt: false, beyondNoise: false };
 }
 
-// The smallest chance is held against level / n, the next against level / (n - 1) ...; the first that fails ends it.
+// Compares the smallest p-value with level / n, the next with level / (n - 1) ...; stops at the first failure.
 export function holmLevel(chances: number[], level = 0.05): number {
   const sorted = Float64Array.from(chances).sort();
   let taken = 0;

@@ -1,16 +1,16 @@
-// The tree of calls as rows that open: the same tree as the flame graph, for who reads or listens.
+// The call tree as rows that open: the same tree as the flame graph, for reading and for screen readers.
 import { useSignal } from "@preact/signals";
 import { labelOf } from "./aggregate";
 import { change, children, doc, metric, tree, view } from "./state";
 import { amount, colorOf, foldGenerics, percent, whereOf } from "./words";
 
-const most = 40;  // of a call, until all are asked for
+const most = 40;  // children of a call shown until all are requested
 
 export function TreeTable() {
   const t = tree.value, kids = children.value, { unit } = metric.value;
-  // By node: 1 where the reader opened it, 2 where all of what it calls is shown. At first the way to the largest part is open.
+  // By node: 1 if the user opened it, 2 if all of its callees are shown. At first the path to the largest part is open.
   const opened = useSignal<Map<number, 1 | 2>>(new Map()), built = useSignal<typeof t | null>(null), at = useSignal(0);
-  // Another selection has the same calls: what was opened stays open.
+  // Another selection has the same calls: opened rows stay open.
   if (built.peek()?.parent !== t.parent) {
     const way = new Map<number, 1 | 2>([[0, 1]]);
     for (let node = 0; kids.of(node).length > 0;) {

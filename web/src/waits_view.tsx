@@ -1,4 +1,5 @@
-// What threads waited for in the selection: by cause, the longest one by one, by lock, by file, and for whom in the end.
+// What threads waited for in the selection: by cause, the longest single waits, by lock, by file, and by the thread that caused
+// them in the end.
 import { computed, useComputed } from "@preact/signals";
 import { cellValuesOf, take, takenNodes } from "./aggregate";
 import { byThread, chainOf, type Hop } from "./chains";
@@ -8,7 +9,7 @@ import { amount, colorOf, foldGenerics, percent, seconds, withCommas } from "./w
 
 interface Cause { place: number; value: number; threads: Set<number>; inside: Map<number, number> }
 
-// The nearest function of the program's own code above a wait; else whatever is nearest. 0: there is none.
+// The nearest function of the program's own code above a wait; otherwise the nearest one. 0: there is none.
 export function waiterOf(node: number): number {
   let nearest = 0;
   for (let at = doc.parent[node]; at !== 0; at = doc.parent[at]) {
@@ -30,7 +31,7 @@ function Site({ node, self = false }: { node: number; self?: boolean }) {
 }
 
 const threads = computed(() => byThread(doc));
-// Rows of single waits that the selection takes: those that began in its time.
+// Rows of single waits in the selection: those that began in its time.
 const chosen = computed(() => {
   const { from, to, thread, focus } = selection.value, width = doc.head.slice_ms * 1e6, { waits } = doc, nodes = takenNodes(doc, focus, ignored());
   const rows = [];
@@ -45,7 +46,7 @@ const chosen = computed(() => {
 const at = (row: number) => `${(doc.waits.start[row] / 1e9).toFixed(3)} s`;
 function Who({ name, tid }: { name: string; tid: number }) { return <><button class="link name" title="only threads of this name" onClick={() => change({ thread: name })}>{name}</button> <span class="quiet">{tid}</span></>; }
 
-// A wait, and hop by hop who ended it and what that thread waited for meanwhile.
+// A wait, and for each hop the thread that ended it and what that thread waited for in the meantime.
 function Chain({ first }: { first: number }) {
   const { waits } = doc, hops: Hop[] = chainOf(doc, threads.value, first), last = hops[hops.length - 1];
   return (
@@ -94,7 +95,7 @@ function Chains() {
       <td class="left">{hops.map((hop, i) => <>{i > 0 && <span class="quiet"> ← </span>}{threadName(doc.waits.thread[hop.row])} <span class="quiet">{causeName(doc.waits.node[hop.row])}</span></>)}{hops[hops.length - 1].waker > 0 && <><span class="quiet"> ← </span>{threadName(hops[hops.length - 1].waker)}</>}</td></tr>)}</tbody></table></>);
 }
 
-// Locks or files: all waits for them in the selection, also the short ones.
+// Locks or files: all waits for them in the selection, including the short ones.
 function Objects({ kind }: { kind: WaitedFor }) {
   const rows = useComputed(() => {
     const { from, to, focus } = selection.value, cells = doc.byObject, values = cellValuesOf(cells, from, to), nodes = takenNodes(doc, focus, ignored());

@@ -1,4 +1,4 @@
-// Numbers and names as people read them; the same words as the program's own (analysis/core/words.h).
+// Readable numbers and names; the same words as in the program (analysis/core/words.h).
 import type { Sizes } from "./aggregate";
 import type { Unit } from "./compare";
 import { Kind, type Doc } from "./document";
@@ -25,7 +25,7 @@ export function amount(value: number, unit: string): string {
   if (unit === "bytes") return bytes(value);
   return `${withCommas(value)} ${Math.round(value) === 1 && unit.endsWith("s") ? unit.slice(0, -1) : unit}`;
 }
-// A value of a series, in the unit that it was read in.
+// A value of a series, in its own unit.
 export function quantity(value: number, unit: string): string {
   if (unit === "bytes") return bytes(value);
   if (unit === "ns" || unit === "us") return seconds(value / (unit === "ns" ? 1e9 : 1e6));
@@ -36,7 +36,7 @@ export function percent(share: number): string {
   const value = 100 * share;
   return `${value >= 99.95 ? "100" : value >= 10 || value === 0 ? value.toFixed(value === 0 ? 0 : 1) : value >= 0.095 ? value.toFixed(1) : value.toFixed(2)} %`;
 }
-// A figure of a comparison, with no more digits than its error leaves.
+// A figure of a comparison, with no more digits than its error allows.
 export function figure(value: number, unit: Unit, error = 0, sign = false): string {
   const mark = sign && value > 0 ? "+" : value < 0 ? "−" : "", size = Math.abs(value);
   if (unit === "cores" || unit === "threads" || unit === "share") {
@@ -57,14 +57,14 @@ export function ofBase(change: Change): string {
 }
 const steps = [0.1, 1 / 3, 0.9995];
 const less = ["#bed3e8", "#92b9de", "#6099cf", "#3477bb"], more = ["#fadcb6", "#f8be7a", "#f0963c", "#de6e14"];
-// Blue is less and orange more, the darkest gone and new; grey is noise.
+// Blue is less and orange more, the darkest is removed and new; grey is noise.
 export function changeColor(base: number, fresh: number, beyondNoise: boolean): string {
   if (!beyondNoise || base === fresh) return "#d6d8dc";
   const part = Math.abs(fresh - base) / Math.max(base, fresh);
   return (fresh > base ? more : less)[steps.filter((step) => part >= step).length];
 }
 
-// Parts of names, or /expressions/, as --focus and --ignore take them.
+// Parts of names, or /expressions/, as in --focus and --ignore.
 export function matcher(pattern: string): (name: string) => boolean {
   if (pattern.length > 2 && pattern.startsWith("/") && pattern.endsWith("/")) {
     try {
@@ -76,28 +76,28 @@ export function matcher(pattern: string): (name: string) => boolean {
 }
 
 const groupOf = (pattern: string) => /^(module|crate):(?!:)(.+)$/s.exec(pattern);
-// Places by their name, or all of a module or a crate: "module:NAME", "crate:NAME".
+// Places by name, or all places of a module or a crate: "module:NAME", "crate:NAME".
 export function placeMatcher(doc: Doc, pattern: string): (place: number) => boolean {
   const group = groupOf(pattern), matches = matcher(group ? group[2] : pattern);
   if (!group) return (place) => matches(doc.name[place]);
   const of = group[1] === "module" ? doc.module : doc.crate;
   return (place) => doc.kind[place] !== Kind.cause && doc.kind[place] !== Kind.idle && matches(of[place]);
 }
-// The pattern that takes this module or crate, and no other one whose name has it in it.
+// The pattern that matches this module or crate, and no other whose name contains it.
 export function groupPattern(kind: "module" | "crate", name: string, all: string[]): string {
   const alone = !name.startsWith("/") && !all.some((other) => other !== name && other.includes(name));
   return `${kind}:${alone ? name : `/^${name.replace(/[.*+?^${}()|[\]\\]/g, "\\$&")}$/`}`;
 }
-// As a chip says it: "module libc.so", "crate serde", "waits for futex".
+// The text on a chip: "module libc.so", "crate serde", "waits for futex".
 export function patternText(word: string, pattern: string): string {
   const group = groupOf(pattern), wait = /^\[wait: (.+)\]$/s.exec(pattern);
   const text = group ? `${group[1]} ${group[2].replace(/^\/\^(.*)\$\/$/s, "$1").replace(/\\(.)/g, "$1")}` : wait ? `waits for ${wait[1]}` : null;
   return text === null ? `${word} ${foldGenerics(pattern)}` : word === "focus" ? text : `${word} ${text}`;
 }
 
-// Sizes of blocks by powers of two, as --asked-size says them and takes them: "64:127", "64KiB:1MiB", "1MiB:", ":100", "4096".
+// Sizes of blocks by powers of two, as --asked-size accepts and prints them: "64:127", "64KiB:1MiB", "1MiB:", ":100", "4096".
 export const leastOf = ([first]: Sizes) => first === 0 ? 0 : 2 ** (first - 1);
-const known = 53;  // beyond it the least that is too large has no exact number here
+const known = 53;  // above it, the smallest excluded size has no exact number here
 export const askedSize = (sizes: Sizes) => `${leastOf(sizes)}:${sizes[1] > known ? "" : 2 ** (sizes[1] - 1) - 1}`;
 export function sizesFrom(text: string): Sizes | null {
   const read = /^([\d.]*)\s*([KMG]?)(i?)B?(?:(:)([\d.]*)\s*([KMG]?)(i?)B?)?$/i.exec(text.trim());
@@ -112,10 +112,10 @@ export function sizesText(sizes: Sizes): string {
   return sizes[1] > known ? `sizes from ${bytes(least)}` : least === 0 ? `sizes below ${bytes(most)}` : `sizes ${bytes(least)} – ${bytes(most)}`;
 }
 
-// Seconds from the start, as --from takes them: no digit too many.
+// Seconds from the start, as for --from: no superfluous digits.
 export const secondsText = (ms: number) => (ms / 1000).toString();
 
-// Generic and function arguments give way to "…": "HashMap<…>::insert".
+// Replaces generic and function arguments by "…": "HashMap<…>::insert".
 export function foldGenerics(name: string): string {
   let out = "", depth = 0;
   for (let i = 0; i < name.length; i++) {
@@ -126,7 +126,7 @@ export function foldGenerics(name: string): string {
   }
   return depth === 0 ? out : name;
 }
-// "f(int, char const*) const" becomes "f(…)". What a path goes on behind ("(*T).method"), and an empty pair, stay.
+// "f(int, char const*) const" becomes "f(…)". Keeps the rest of a path ("(*T).method"), and an empty pair.
 export function foldArguments(name: string): string {
   const end = name.lastIndexOf(")");
   if (end < 0 || !/^( const| volatile| &&?|&&?)*( \[.*\])?$/.test(name.slice(end + 1))) return name;
@@ -136,7 +136,8 @@ export function foldArguments(name: string): string {
   }
   return name;
 }
-// Without its arguments, then without generics, then from the left, where paths begin: what it does stands at the end.
+// Removes first the arguments, then the generics, then text on the left, where paths begin: the most specific part of a name is
+// at its end.
 export function fitted(name: string, room: number, width: (text: string) => number): string {
   if (width(name) <= room) return name;
   let short = foldArguments(name);
@@ -167,13 +168,13 @@ export function whereOf(doc: Doc, place: number): string {
   return [first ? file + lines : "", doc.module[place]].filter(Boolean).join(" · ");
 }
 
-// A shell takes it as one word.
+// Quotes it as one word for a shell.
 export const quoted = (text: string) => /^[\w.,:/@%+=-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`;
 
-// Colours that colour-blind people tell apart (after Okabe and Ito, 2008), lighter for black text.
+// Colours that colour-blind people can distinguish (after Okabe and Ito, 2008), lighter for black text.
 const kinds = ["#8fbfe8", "#e89a5f", "#cdd6de", "#c3a6dd", "#b9c98a", "#bfc3c9", "#e08a86", "#d5d5d5", "#bfc3c9"];
-const shares = ["#e9edf2", "#fbe3c0", "#f8c98a", "#f0a35a", "#dd7a3c"];  // of its own in all that it costs
-// `own`: the part of the box that is the call's own.
+const shares = ["#e9edf2", "#fbe3c0", "#f8c98a", "#f0a35a", "#dd7a3c"];  // self cost as a share of the total
+// `own`: the fraction of the box that is the call's self cost.
 export function colorBy(doc: Doc, by: string, place: number, own: number): string {
   if (by === "crate" || place === 0 || place >= doc.places) return colorOf(doc, place);
   if (by === "kind") return kinds[doc.kind[place]] ?? kinds[0];
