@@ -5,8 +5,8 @@ import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { gzipSync } from "node:zlib";
 
 const common = { bundle: true, target: "es2022", jsx: "automatic", jsxImportSource: "preact", charset: "utf8" };
-await build({ ...common, entryPoints: ["src/present/page.tsx"], outfile: "dist/page.js", format: "iife", minify: true, legalComments: "none" });
-await build({ ...common, entryPoints: ["src/present/page.css"], outfile: "dist/page.css", minify: true });
+await build({ ...common, entryPoints: ["src/page.tsx"], outfile: "dist/page.js", format: "iife", minify: true, legalComments: "none" });
+await build({ ...common, entryPoints: ["src/page.css"], outfile: "dist/page.css", minify: true });
 // What is pure, for tests under Node, which have no packages there: it is checked in, too, and not embedded.
 await build({ bundle: true, target: "es2022", charset: "utf8", format: "esm", entryPoints: ["test/pure.ts"], outfile: "dist/pure.mjs" });
 // preact and its signals ask for this notice to stay with copies.

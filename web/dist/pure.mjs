@@ -876,7 +876,7 @@ var Children = class {
   list;
   sorted;
   seen = /* @__PURE__ */ new Map();
-  // Those that cost something.
+  // Only those with a cost.
   of(node) {
     const known2 = this.seen.get(node);
     if (known2) return known2;
