@@ -127,11 +127,6 @@ Format choose_format(std::string_view accept) {
     const std::size_t first = entry.find(';');
     std::string_view type = entry.substr(0, first);
     std::string_view rest = first == entry.npos ? std::string_view() : entry.substr(first + 1);
-    const auto trim = [](std::string_view text) {
-      while (!text.empty() && (text.front() == ' ' || text.front() == '\t')) text.remove_prefix(1);
-      while (!text.empty() && (text.back() == ' ' || text.back() == '\t')) text.remove_suffix(1);
-      return text;
-    };
     type = trimmed(type, " \t");
     while (!rest.empty()) {
       const std::size_t next = rest.find(';');
