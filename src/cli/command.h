@@ -36,6 +36,8 @@ Run add_leaks(CLI::App& app);
 Run add_export(CLI::App& app);
 Run add_merge(CLI::App& app);
 Run add_symbolize(CLI::App& app);
+Run add_list(CLI::App& app);
+Run add_clean(CLI::App& app);
 Run add_doctor(CLI::App& app);
 Run add_detach(CLI::App& app);
 Run add_oom(CLI::App& app);

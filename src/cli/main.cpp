@@ -55,6 +55,10 @@ constexpr Command kCommands[] = {
     {"export", "write a recording in another tool's format", fathom::cli::add_export},
     {"merge", "combine recordings and files of other tools into one recording", fathom::cli::add_merge},
     {"symbolize", "add names to a recording of a stripped program", fathom::cli::add_symbolize},
+#ifdef FATHOM_HAS_LIST
+    {"list", "list the recordings in a folder: program, time, build, size", fathom::cli::add_list},
+    {"clean", "remove old recordings, by age and by size", fathom::cli::add_clean},
+#endif
 #ifdef FATHOM_HAS_OOM
     {"oom", "explain which process the kernel killed for lack of memory, and why", fathom::cli::add_oom},
 #endif

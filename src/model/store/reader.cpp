@@ -165,6 +165,8 @@ class Reader {
                               block_name(header.type), offset),
                   "open it with the version of fathom that recorded it, or a newer one");
     if (!known || header.type == kIndex) return {};
+    if (loading_.options.facts_only && header.type != kTables && header.type != kState && header.type != kEnd)
+      return {};
     if (header.type == kLives) {
       if (!loading_.options.blocks) return {};
       lives_.push_back({offset, header});
@@ -248,7 +250,9 @@ class Reader {
     const bool whole = ended_ && !loading_.damaged;
     if (!ended_) quality.truncated = true;
     if (!ended_ && input_.is_being_written()) profile.meta.facts.emplace(model::kStillRecordedFact, "1");
-    if (!whole) {
+    if (!whole && loading_.options.facts_only) {
+      repair(profile);
+    } else if (!whole) {
       open_all();
       repair(profile);
       const std::uint64_t stored = profile.samples.size() + loading_.filtered + quality.filtered;

@@ -32,6 +32,9 @@ struct ReadOptions {
   // them once or twice: needs a third of the memory. They stay unpacked if the file is damaged, or if blocks
   // are selected.
   bool packed = false;
+  // Only what a list of recordings shows: meta, modules, processes, threads and quality. Blocks of samples, waits, heap and series
+  // are passed over by their length, so a file of gigabytes takes milliseconds.
+  bool facts_only = false;
   // Called now and then while blocks are read, with the fraction done, 0 to 1.
   std::function<void(double)> progress = {};
   // A larger profile (estimated size in memory) is rejected. The default is enough for about 100 million

@@ -60,6 +60,26 @@ TEST(Reader, PackedRowsEqualThoseOfTheRecording) {
   EXPECT_GT(packed_rows, 0u);
 }
 
+// A list of recordings reads no more than this, also of a recording without an end.
+TEST(Reader, FactsOnlyAreThoseOfTheWholeRecording) {
+  ReadOptions facts;
+  facts.facts_only = true;
+  for_each_profile(30, [&](const Profile& profile) {
+    const std::string content = recorded(profile, 3);
+    for (const std::string& file : {content, content.substr(0, content.size() - kEndSize)}) {
+      const auto whole = read_text(file), some = read_text(file, facts);
+      ASSERT_TRUE(some) << some.error().message;
+      EXPECT_EQ(some->meta.target, whole->meta.target);
+      EXPECT_EQ(some->meta.start_unix_ns, whole->meta.start_unix_ns);
+      EXPECT_EQ(some->modules, whole->modules);
+      EXPECT_EQ(some->processes, whole->processes);
+      EXPECT_EQ(some->threads, whole->threads);
+      EXPECT_EQ(some->quality.truncated, whole->quality.truncated);
+      EXPECT_EQ(some->samples.size() + some->waits.size() + some->heap.rows.size(), 0u);
+    }
+  });
+}
+
 TEST(Reader, RowsOfADamagedRecordingAreRepairedPackedOrNot) {
   for_each_profile(30,
                    [](const Profile& profile) {

@@ -1,0 +1,48 @@
+// fathom list: which recordings lie in a folder, and what each of them is.
+#include <memory>
+
+#include "cli/command.h"
+#include "cli/option_groups.h"
+#include "cli/output.h"
+#include "tools/shelf/recordings.h"
+#include "tools/shelf/text.h"
+
+namespace fathom::cli {
+namespace {
+
+struct ListArguments {
+  std::string folder = "fathom-profiles";
+  std::string program;
+  bool json = false;
+  OutputPath output;
+};
+
+Result<int> run_list(const ListArguments& arguments) {
+  Result<std::vector<shelf::Recording>> found = shelf::find_recordings(arguments.folder);
+  if (!found) return tl::unexpected<Error>(found.error());
+  if (!arguments.program.empty())
+    std::erase_if(*found, [&](const shelf::Recording& row) { return row.program != arguments.program; });
+  const std::string text = arguments.json
+                               ? shelf::list_json(*found)
+                               : shelf::list_text(*found, arguments.output.path.empty() ? output_width() : 0);
+  if (auto written = write_output(text, arguments.output); !written)
+    return tl::unexpected<Error>(written.error());
+  return kDone;
+}
+
+}  // namespace
+
+Run add_list(CLI::App& app) {
+  auto arguments = std::make_shared<ListArguments>();
+  app.add_option("folder", arguments->folder, "folder with recordings; the folders in it are read too")
+      ->type_name("FOLDER")
+      ->capture_default_str();
+  begin_group(app, kSelectionGroup);
+  app.add_option("--program", arguments->program, "only recordings of this program")->type_name("NAME");
+  begin_group(app, kOutputGroup);
+  app.add_flag("--json", arguments->json, "print JSON, newest first");
+  add_output_options(app, arguments->output, "file (default: standard output)");
+  return [arguments] { return run_list(*arguments); };
+}
+
+}  // namespace fathom::cli

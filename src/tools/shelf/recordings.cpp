@@ -1,0 +1,102 @@
+#include "tools/shelf/recordings.h"
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+#include <system_error>
+#include <tuple>
+#include <utility>
+
+#include "base/text.h"
+#include "model/still_recorded.h"
+#include "model/store/reader.h"
+
+namespace fathom::shelf {
+namespace {
+
+namespace fs = std::filesystem;
+
+// What fathom writes next to a recording, and only that: a user's own notes stay.
+constexpr std::array<std::string_view, 9> kCompanions = {
+    ".svg", ".html", ".txt", ".json", ".json.gz", ".pb.gz", ".folded", ".timeline.svg", ".perfetto"};
+
+std::uint64_t size_of(const fs::path& path) {
+  std::error_code problem;
+  const std::uintmax_t size = fs::file_size(path, problem);
+  return problem ? 0 : size;
+}
+
+bool is_own_file(const fs::path& path) {
+  std::error_code problem;
+  return fs::symlink_status(path, problem).type() == fs::file_type::regular;
+}
+
+void take_facts(const model::Profile& profile, Recording& row) {
+  row.target = profile.meta.target;
+  row.start_unix_ns = profile.meta.start_unix_ns;
+  row.duration_ns =
+      profile.meta.end_ns > profile.meta.start_ns ? profile.meta.end_ns - profile.meta.start_ns : 0;
+  for (const model::Thread& thread : profile.threads) row.cpu_ns += thread.cpu_ns;
+  row.waits = profile.quality.waits != 0;
+  row.heap = !profile.heap.heaps.empty();
+  row.being_written = profile.meta.facts.contains(model::kStillRecordedFact);
+  row.cut = profile.quality.truncated && !row.being_written;
+  if (profile.processes.empty()) return;
+  const std::string& executable = profile.strings[profile.processes.front().executable];
+  row.program = base_name(executable.empty() ? profile.strings[profile.processes.front().name] : executable);
+  for (const model::Module& module : profile.modules)
+    if (!executable.empty() && profile.strings[module.path] == executable)
+      row.build_id = profile.strings[module.build_id];
+}
+
+Recording look_at(const fs::path& path) {
+  Recording row;
+  row.path = path;
+  row.bytes = size_of(path);
+  store::ReadOptions options;
+  options.facts_only = true;
+  const Result<model::Profile> profile = store::read(path.string(), options);
+  if (profile)
+    take_facts(*profile, row);
+  else
+    row.problem = profile.error().message;
+  for (const std::string_view ending : kCompanions) {
+    fs::path with = path;
+    with.replace_extension(ending);
+    if (!is_own_file(with)) continue;
+    row.bytes += size_of(with);
+    row.companions.push_back(std::move(with));
+  }
+  return row;
+}
+
+void look_through(const fs::path& folder, std::vector<Recording>& found) {
+  std::error_code problem;
+  for (fs::directory_iterator entry(folder, problem), end; !problem && entry != end;
+       entry.increment(problem)) {
+    if (entry->path().extension() != ".fathom" || !is_own_file(entry->path())) continue;
+    found.push_back(look_at(entry->path()));
+  }
+}
+
+}  // namespace
+
+Result<std::vector<Recording>> find_recordings(const fs::path& folder) {
+  std::error_code problem;
+  if (!fs::is_directory(folder, problem))
+    return fail(ErrorKind::kNotFound, folder.string() + ": there is no such folder",
+                "fathom record -- COMMAND");
+  std::vector<Recording> found;
+  look_through(folder, found);
+  std::vector<fs::path> folders;
+  for (fs::directory_iterator entry(folder, problem), end; !problem && entry != end; entry.increment(problem))
+    if (fs::symlink_status(entry->path(), problem).type() == fs::file_type::directory)
+      folders.push_back(entry->path());
+  for (const fs::path& each : folders) look_through(each, found);
+  std::ranges::sort(found, [](const Recording& a, const Recording& b) {
+    return std::tie(a.start_unix_ns, a.path) < std::tie(b.start_unix_ns, b.path);
+  });
+  return found;
+}
+
+}  // namespace fathom::shelf

@@ -1,0 +1,35 @@
+// The recordings below a folder, as `fathom list` shows them. What a file says of itself is untrusted: a file that is no recording
+// is left out, one that cannot be read is listed with the reason.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+
+namespace fathom::shelf {
+
+struct Recording {
+  std::filesystem::path path;
+  std::uint64_t bytes = 0;  // of the file and of what lies with it
+  std::vector<std::filesystem::path>
+      companions;  // files of the same name with another ending that fathom writes: .svg, .html ...
+
+  std::string problem;   // why the file could not be read; what follows is then empty
+  std::string target;    // as record named it: "redis-server (pid 12)"
+  std::string program;   // its first process, without folders
+  std::string build_id;  // of that process's executable; empty: not known
+  std::uint64_t start_unix_ns = 0;
+  std::uint64_t duration_ns = 0;
+  std::uint64_t cpu_ns = 0;  // measured, of all threads
+  bool waits = false, heap = false;
+  bool being_written = false;
+  bool cut = false;  // ended by a kill or a full disk; what was written by then is readable
+};
+
+// Those of `folder` and of the folders in it, oldest first. Links are not followed. kNotFound: there is no such folder.
+Result<std::vector<Recording>> find_recordings(const std::filesystem::path& folder);
+
+}  // namespace fathom::shelf

@@ -1,0 +1,130 @@
+#include "tools/shelf/recordings.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <fstream>
+
+#include "model/profile.h"
+#include "model/store/writer.h"
+
+namespace fathom::shelf {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::ElementsAre;
+
+class Shelf : public testing::Test {
+ protected:
+  Shelf() : folder_(testing::TempDir() + "fathom-shelf-XXXXXX") {
+    if (::mkdtemp(folder_.data()) == nullptr) throw std::runtime_error("mkdtemp");
+  }
+  ~Shelf() override { fs::remove_all(folder_); }
+
+  std::string place(const std::string& name) {
+    const fs::path path = fs::path(folder_) / name;
+    fs::create_directories(path.parent_path());
+    return path.string();
+  }
+
+  // A recording of /usr/bin/PROGRAM that began at `start` and lasted two seconds, with 1.5 s of CPU time.
+  void record(const std::string& name, const std::string& program, std::uint64_t start_unix_ns,
+              bool ends = true) {
+    model::Profile profile;
+    profile.meta.target = program + " (pid 7)";
+    profile.meta.start_ns = 1'000'000'000;
+    profile.meta.end_ns = 3'000'000'000;
+    profile.meta.start_unix_ns = start_unix_ns;
+    const model::StringId path = profile.strings.intern("/usr/bin/" + program);
+    model::Module module;
+    module.name = profile.strings.intern(program);
+    module.path = path;
+    module.build_id = profile.strings.intern("abcdef0123456789");
+    profile.modules.push_back(module);
+    model::Process process;
+    process.pid = 7;
+    process.name = profile.strings.intern(program);
+    process.executable = path;
+    profile.processes.push_back(process);
+    model::Thread thread;
+    thread.tid = 7;
+    thread.cpu_ns = 1'500'000'000;
+    profile.threads.push_back(thread);
+    auto writer = store::Writer::create(place(name));
+    ASSERT_TRUE(writer) << writer.error().message;
+    ASSERT_TRUE(writer->append(profile));
+    if (ends) ASSERT_TRUE(writer->finish(profile));
+  }
+  void write(const std::string& name, const std::string& content) { std::ofstream(place(name)) << content; }
+
+  std::string folder_;
+};
+
+TEST_F(Shelf, ListsTheFolderAndTheFoldersInItOldestFirst) {
+  record("new.fathom", "redis-server", 30);
+  record("neard/old.fathom", "neard", 10);
+  record("reth/middle.fathom", "reth", 20);
+  record("reth/deeper/ignored.fathom", "reth", 5);
+  const auto found = find_recordings(folder_);
+  ASSERT_TRUE(found) << found.error().message;
+  std::vector<std::string> programs;
+  for (const Recording& row : *found) programs.push_back(row.program);
+  EXPECT_THAT(programs, ElementsAre("neard", "reth", "redis-server"));
+}
+
+TEST_F(Shelf, ARecordingSaysWhatItIs) {
+  record("x.fathom", "redis-server", 30);
+  write("x.svg", "<svg/>");
+  write("x.txt", "a report");
+  write("x.c", "the user's own file");
+  write("y.svg", "of something else");
+  const auto found = find_recordings(folder_);
+  ASSERT_TRUE(found);
+  ASSERT_EQ(found->size(), 1u);
+  const Recording& row = found->front();
+  EXPECT_EQ(row.target, "redis-server (pid 7)");
+  EXPECT_EQ(row.build_id, "abcdef0123456789");
+  EXPECT_EQ(row.start_unix_ns, 30u);
+  EXPECT_EQ(row.duration_ns, 2'000'000'000u);
+  EXPECT_EQ(row.cpu_ns, 1'500'000'000u);
+  EXPECT_FALSE(row.waits);
+  EXPECT_FALSE(row.heap);
+  EXPECT_FALSE(row.cut);
+  EXPECT_THAT(row.companions, ElementsAre(fs::path(folder_) / "x.svg", fs::path(folder_) / "x.txt"));
+  EXPECT_EQ(row.bytes, fs::file_size(row.path) + 6 + 8);
+}
+
+TEST_F(Shelf, OneThatWasKilledIsCutShort) {
+  record("x.fathom", "reth", 30, false);
+  const auto found = find_recordings(folder_);
+  ASSERT_TRUE(found);
+  ASSERT_EQ(found->size(), 1u);
+  EXPECT_TRUE(found->front().cut);
+  EXPECT_EQ(found->front().program, "reth");
+}
+
+TEST_F(Shelf, AFileThatCannotBeReadIsListedWithTheReason) {
+  write("bad.fathom", "no recording at all");
+  const auto found = find_recordings(folder_);
+  ASSERT_TRUE(found);
+  ASSERT_EQ(found->size(), 1u);
+  EXPECT_NE(found->front().problem, "");
+}
+
+TEST_F(Shelf, LinksAreNotFollowed) {
+  record("real/x.fathom", "reth", 30);
+  fs::create_directory_symlink(fs::path(folder_) / "real", fs::path(folder_) / "again");
+  fs::create_symlink(fs::path(folder_) / "real/x.fathom", fs::path(folder_) / "link.fathom");
+  fs::create_symlink("/etc/hostname", fs::path(folder_) / "real/x.svg");
+  const auto found = find_recordings(folder_);
+  ASSERT_TRUE(found);
+  ASSERT_EQ(found->size(), 1u);
+  EXPECT_TRUE(found->front().companions.empty());
+}
+
+TEST_F(Shelf, AFolderThatIsNotThereIsAnError) {
+  EXPECT_EQ(find_recordings(folder_ + "/none").error().kind, ErrorKind::kNotFound);
+}
+
+}  // namespace
+}  // namespace fathom::shelf
