@@ -132,7 +132,7 @@ std::optional<PerfFrame> parse_perf_frame(std::string_view line) {
   skip_blanks(line);
   while (!line.empty() && (is_blank(line.back()) || line.back() == '\r')) line.remove_suffix(1);
   const std::string_view address = first_word(line);
-  if (address.empty() || address.size() > 16 || !std::all_of(address.begin(), address.end(), is_hex))
+  if (address.empty() || address.size() > 16 || !std::all_of(address.begin(), address.end(), is_hex_digit))
     return std::nullopt;
   line.remove_prefix(address.size());
   skip_blanks(line);
@@ -155,7 +155,7 @@ std::optional<PerfFrame> parse_perf_frame(std::string_view line) {
   }
   const std::size_t plus = frame.symbol.rfind("+0x");
   if (plus != std::string_view::npos && plus != 0 &&
-      std::all_of(frame.symbol.begin() + static_cast<std::ptrdiff_t>(plus) + 3, frame.symbol.end(), is_hex)) {
+      std::all_of(frame.symbol.begin() + static_cast<std::ptrdiff_t>(plus) + 3, frame.symbol.end(), is_hex_digit)) {
     frame.symbol = frame.symbol.substr(0, plus);
   }
   return frame;
