@@ -76,6 +76,25 @@ TEST_F(Cli, ADashIsStandardInput) {
   EXPECT_THAT(run({"report", "-"}, recording_).out, StartsWith("hand (pid 10)"));
 }
 
+TEST_F(Cli, RecordingsAreListedAndRemovedByARule) {
+  std::filesystem::copy_file(recording_, folder_ + "/newer.fathom");
+  std::ofstream(folder_ + "/server.svg") << "<svg/>";
+  EXPECT_THAT(run({"list", folder_}).out, HasSubstr("2 recordings, "));
+  EXPECT_THAT(run({"list", folder_, "--json"}).out, HasSubstr("\"file\": \"" + recording_ + "\""));
+
+  const Outcome no_rule = run({"clean", folder_});
+  EXPECT_EQ(no_rule.status, 2);
+  EXPECT_THAT(no_rule.error, HasSubstr("--older"));
+  EXPECT_THAT(run({"clean", folder_, "--max-size", "0", "--dry-run"}).out,
+              HasSubstr("would remove 2 recordings"));
+  EXPECT_TRUE(std::filesystem::exists(recording_));
+  EXPECT_THAT(run({"clean", folder_, "--max-size", "0"}).out, HasSubstr("removed 2 recordings"));
+  EXPECT_FALSE(std::filesystem::exists(recording_));
+  EXPECT_FALSE(std::filesystem::exists(folder_ + "/server.svg"));
+  EXPECT_EQ(run({"list", folder_}).out, "no recordings\n");
+  EXPECT_EQ(run({"list", folder_ + "/none"}).status, 3);
+}
+
 TEST_F(Cli, OomReadsALogOfTheKernel) {
   const std::string log = file("log",
                                "[ 7.5] Out of memory: Killed process 46653 (reth) total-vm:8000kB, "

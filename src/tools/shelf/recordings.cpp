@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <string_view>
 #include <system_error>
 #include <tuple>
@@ -26,6 +27,14 @@ std::uint64_t size_of(const fs::path& path) {
   return problem ? 0 : size;
 }
 
+std::uint64_t written_at(const fs::path& path) {
+  std::error_code problem;
+  const auto time = fs::last_write_time(path, problem);
+  if (problem) return 0;
+  const auto unix = std::chrono::file_clock::to_sys(time).time_since_epoch();
+  return static_cast<std::uint64_t>(std::chrono::duration_cast<std::chrono::nanoseconds>(unix).count());
+}
+
 bool is_own_file(const fs::path& path) {
   std::error_code problem;
   return fs::symlink_status(path, problem).type() == fs::file_type::regular;
@@ -42,7 +51,7 @@ void take_facts(const model::Profile& profile, Recording& row) {
   row.being_written = profile.meta.facts.contains(model::kStillRecordedFact);
   row.cut = profile.quality.truncated && !row.being_written;
   if (profile.processes.empty()) return;
-  const std::string& executable = profile.strings[profile.processes.front().executable];
+  const std::string_view executable = profile.strings[profile.processes.front().executable];
   row.program = base_name(executable.empty() ? profile.strings[profile.processes.front().name] : executable);
   for (const model::Module& module : profile.modules)
     if (!executable.empty() && profile.strings[module.path] == executable)
@@ -60,6 +69,7 @@ Recording look_at(const fs::path& path) {
     take_facts(*profile, row);
   else
     row.problem = profile.error().message;
+  if (row.start_unix_ns == 0) row.start_unix_ns = written_at(path);
   for (const std::string_view ending : kCompanions) {
     fs::path with = path;
     with.replace_extension(ending);

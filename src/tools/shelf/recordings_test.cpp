@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <chrono>
+#include <cmath>
 #include <fstream>
 
 #include "model/profile.h"
@@ -53,7 +55,9 @@ class Shelf : public testing::Test {
     auto writer = store::Writer::create(place(name));
     ASSERT_TRUE(writer) << writer.error().message;
     ASSERT_TRUE(writer->append(profile));
-    if (ends) ASSERT_TRUE(writer->finish(profile));
+    if (ends) {
+      ASSERT_TRUE(writer->finish(profile));
+    }
   }
   void write(const std::string& name, const std::string& content) { std::ofstream(place(name)) << content; }
 
@@ -109,6 +113,15 @@ TEST_F(Shelf, AFileThatCannotBeReadIsListedWithTheReason) {
   ASSERT_TRUE(found);
   ASSERT_EQ(found->size(), 1u);
   EXPECT_NE(found->front().problem, "");
+}
+
+// Cleaning by age would take it for one of 1970 otherwise.
+TEST_F(Shelf, OneThatDoesNotSayWhenItBeganIsAsOldAsItsFile) {
+  record("x.fathom", "reth", 0);
+  const auto now = std::chrono::system_clock::now().time_since_epoch();
+  const double age = std::chrono::duration<double>(now).count() -
+                     static_cast<double>(find_recordings(folder_).value().at(0).start_unix_ns) / 1e9;
+  EXPECT_LT(std::abs(age), 3600);
 }
 
 TEST_F(Shelf, LinksAreNotFollowed) {

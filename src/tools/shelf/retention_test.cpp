@@ -74,14 +74,19 @@ TEST(Retention, HoldsForRandomFolders) {
     for (std::size_t i = 0; i < rows.size(); ++i) {
       std::size_t newer = 0;
       for (std::size_t k = i + 1; k < rows.size(); ++k) newer += rows[k].program == rows[i].program;
-      if (newer < rule.keep) ASSERT_FALSE(once.contains(i));
+      if (newer < rule.keep) {
+        ASSERT_FALSE(once.contains(i));
+      }
       if (once.contains(i)) continue;
       left += rows[i].bytes;
       if (newer >= rule.keep) all_left_must_stay = false;
-      if (rule.older_than_ns && newer >= rule.keep)
+      if (rule.older_than_ns && newer >= rule.keep) {
         ASSERT_GE(rows[i].start_unix_ns + *rule.older_than_ns, 200u);
+      }
     }
-    if (rule.most_bytes) ASSERT_TRUE(left <= *rule.most_bytes || all_left_must_stay);
+    if (rule.most_bytes) {
+      ASSERT_TRUE(left <= *rule.most_bytes || all_left_must_stay);
+    }
   }
 }
 

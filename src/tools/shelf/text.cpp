@@ -66,10 +66,11 @@ std::string list_text(const std::vector<Recording>& recordings, std::size_t widt
                row.cpu_ns == 0 ? "-" : analysis::seconds(static_cast<double>(row.cpu_ns) / 1e9),
                analysis::bytes(static_cast<double>(row.bytes)), what, file});
   }
-  std::string text = table.text(width, false);
+  std::string text = recordings.empty() ? std::string() : table.text(width, false);
   for (const Recording& row : recordings)
     if (!row.problem.empty())
       text += fmt::format("{}: {}\n", printable(row.path.string()), printable(row.problem));
+  if (recordings.empty()) return "no recordings\n";
   text += fmt::format("{}, {}\n", analysis::counted(recordings.size(), "recording"),
                       analysis::bytes(static_cast<double>(bytes)));
   return text;

@@ -33,6 +33,10 @@ TEST(ShelfText, ALineSaysWhatARecordingIs) {
             "1 recording, 3.0 MiB\n");
 }
 
+TEST(ShelfText, AnEmptyFolderHasNoTable) {
+  EXPECT_EQ(list_text({}, 0), "no recordings\n");
+}
+
 TEST(ShelfText, WhatIsNotKnownIsADash) {
   Recording row = redis();
   row.cpu_ns = 0;
