@@ -9,7 +9,6 @@ namespace fathom::shelf {
 namespace {
 
 using testing::HasSubstr;
-using testing::Not;
 
 Recording redis() {
   Recording row;
@@ -27,8 +26,8 @@ Recording redis() {
 
 TEST(ShelfText, ALineSaysWhatARecordingIs) {
   EXPECT_EQ(list_text({redis()}, 0),
-            "began (UTC)          program       build           for  CPU time     size  recorded    file\n"
-            "2026-03-01 12:30:05  redis-server  abcdef012345  30.00 s    1.50 s  3.0 MiB  CPU, waits  "
+            "  began (UTC)          program       build             for  CPU time     size  recorded    file\n"
+            "  2026-03-01 12:30:05  redis-server  abcdef012345  30.00 s    1.50 s  3.0 MiB  CPU, waits  "
             "fathom-profiles/redis-server/a.fathom\n"
             "1 recording, 3.0 MiB\n");
 }
@@ -43,8 +42,7 @@ TEST(ShelfText, WhatIsNotKnownIsADash) {
   row.build_id.clear();
   row.cut = true;
   const std::string text = list_text({row}, 0);
-  EXPECT_THAT(text, HasSubstr("cut short"));
-  EXPECT_THAT(text, Not(HasSubstr("0.00 s ")));
+  EXPECT_THAT(text, HasSubstr("redis-server  -      30.00 s         -  3.0 MiB  waits; cut short"));
 }
 
 TEST(ShelfText, NamesCannotWriteToTheTerminal) {
