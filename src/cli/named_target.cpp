@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
+#include <vector>
 
 #include "linux/process/descendants.h"
 #include "linux/process/find.h"
@@ -15,13 +15,9 @@ Result<std::int32_t> the_one_named(const std::string& name, const std::string& c
   if (!found) return tl::unexpected<Error>(found.error());
   if (found->empty()) return tl::unexpected<Error>(process::no_process_named(name));
   if (found->size() == 1) return found->front().pid;
-  for (const auto& process : *found) {
-    const auto started = process::descendants(process.pid);
-    const auto is_its_own = [&](const process::ProcessInfo& other) {
-      return other.pid == process.pid || std::ranges::find(started, other.pid) != started.end();
-    };
-    if (std::ranges::all_of(*found, is_its_own)) return process.pid;
-  }
+  std::vector<int> pids;
+  for (const auto& process : *found) pids.push_back(process.pid);
+  if (const auto master = process::starter_of(pids)) return *master;
   std::string candidates;
   for (const auto& process : *found) candidates += "\n  " + process::describe(process);
   return fail(ErrorKind::kUsage,

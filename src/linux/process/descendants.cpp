@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <map>
 #include <set>
 
@@ -38,6 +39,21 @@ static std::vector<std::pair<int, int>> read_parents() {
 
 std::vector<int> descendants(int pid) {
   return descendants_in(read_parents(), pid);
+}
+
+std::optional<int> starter_in(const std::vector<std::pair<int, int>>& parents, const std::vector<int>& pids) {
+  for (const int pid : pids) {
+    std::vector<int> family = descendants_in(parents, pid);
+    family.push_back(pid);
+    std::ranges::sort(family);
+    if (std::ranges::all_of(pids, [&](int other) { return std::ranges::binary_search(family, other); }))
+      return pid;
+  }
+  return std::nullopt;
+}
+
+std::optional<int> starter_of(const std::vector<int>& pids) {
+  return starter_in(read_parents(), pids);
 }
 
 std::vector<int> living_children_in(const std::vector<std::pair<int, int>>& parents,

@@ -1,6 +1,7 @@
 // The processes that a process has started, and those that these have. Source: the parents in /proc/PID/stat.
 #pragma once
 
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -11,6 +12,11 @@ std::vector<int> descendants(int pid);
 
 // The same from a list of (process, parent), in any order.
 std::vector<int> descendants_in(const std::vector<std::pair<int, int>>& parents, int pid);
+
+// The one of `pids` that has started all others, such as the master of a server; nullopt: there is none.
+std::optional<int> starter_of(const std::vector<int>& pids);
+// The same from a list of (process, parent).
+std::optional<int> starter_in(const std::vector<std::pair<int, int>>& parents, const std::vector<int>& pids);
 
 // The live descendants of these processes, without themselves, each once. Excludes the caller and its
 // descendants: the shell that started it may be one of them.

@@ -32,6 +32,15 @@ TEST(Descendants, LivingChildrenAreNeitherTheTargetsNorTheCallerAndWhatItStarted
   EXPECT_THAT(living_children_in(parents, {22}, 30), IsEmpty());
 }
 
+TEST(Descendants, TheStarterOfAGroupHasStartedAllOthers) {
+  const std::vector<std::pair<int, int>> parents = {{20, 1}, {21, 20}, {22, 21}, {30, 1}};
+  EXPECT_EQ(starter_in(parents, {22, 21, 20}), 20);
+  EXPECT_EQ(starter_in(parents, {21, 22}), 21);
+  EXPECT_EQ(starter_in(parents, {30}), 30);
+  EXPECT_EQ(starter_in(parents, {20, 30}), std::nullopt);
+  EXPECT_EQ(starter_in(parents, {}), std::nullopt);
+}
+
 TEST(Descendants, OfAProcessThatRuns) {
   const pid_t child = ::fork();
   if (child == 0)
