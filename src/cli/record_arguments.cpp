@@ -201,6 +201,12 @@ Result<> settle(RecordArguments& arguments) {
   options.cpu = !some || arguments.cpu;
   options.off_cpu = (!some || arguments.off_cpu) && !arguments.no_off_cpu;
   options.memory = (!some || arguments.memory || arguments.flight) && !arguments.no_memory;
+  if (options.event != "cpu-clock" &&
+      (options.engine == session::Engine::kPerf || options.engine == session::Engine::kProc))
+    return fail(ErrorKind::kUsage,
+                fmt::format("-e {} needs the engine bpf; the engine {} samples the clock", options.event,
+                            arguments.engine),
+                "fathom record without --engine, or without -e");
   if (auto fits = fits_flight(arguments); !fits) return tl::unexpected<Error>(fits.error());
   options.follow_children = !arguments.no_children;
   options.heap_mappings = arguments.mappings || (arguments.heap == "exact" && !arguments.no_mappings);

@@ -91,10 +91,21 @@ Result<Fd> open_event(const perf_event_attr& attributes, int pid, int cpu, std::
   perf_event_attr copy = attributes;  // on E2BIG the kernel writes its own size into it
   const long fd = ::syscall(SYS_perf_event_open, &copy, pid, cpu, -1, PERF_FLAG_FD_CLOEXEC);
   if (fd >= 0) return Fd(static_cast<int>(fd));
-  const int error_number = errno;
+  return tl::unexpected(open_event_error(attributes, what, errno));
+}
+
+Error open_event_error(const perf_event_attr& attributes, std::string_view what, int error_number) {
+  // Most virtual machines pass no counters on.
+  const bool no_such =
+      error_number == ENOENT || error_number == ENODEV || error_number == ENXIO || error_number == EOPNOTSUPP;
+  if (attributes.type == PERF_TYPE_HARDWARE && no_such)
+    return {ErrorKind::kUnsupported,
+            fmt::format("this machine has no hardware counter for {} (perf_event_open: {})", what,
+                        std::strerror(error_number)),
+            "fathom record without -e: the default, cpu-clock, samples CPU time without a counter"};
   Error error = system_error(fmt::format("perf_event_open ({})", what), error_number).value();
   error.remedy = remedy_for(error_number);
-  return tl::unexpected(std::move(error));
+  return error;
 }
 
 Result<> redirect_output(int fd, int output_fd) {

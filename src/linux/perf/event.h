@@ -19,8 +19,10 @@ namespace fathom::sources {
 perf_event_attr base_attributes();
 
 // `what` is for the message. The error carries the remedy for the common obstacles: perf_event_paranoid, the
-// limit of open files, the maximum sampling rate.
+// limit of open files, the maximum sampling rate, a machine without hardware counters.
 Result<Fd> open_event(const perf_event_attr& attributes, int pid, int cpu, std::string_view what);
+// The error of open_event() where perf_event_open() failed with `error_number`.
+Error open_event_error(const perf_event_attr& attributes, std::string_view what, int error_number);
 
 // What allows this user the engine bpf, or (`own`) perf events of their own processes, on this kernel and with its settings.
 // Where kernel.perf_event_paranoid is above 2, Debian's and Ubuntu's kernels demand CAP_SYS_ADMIN for every event.

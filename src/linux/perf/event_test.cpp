@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cerrno>
 #include <vector>
 
 namespace fathom::sources {
@@ -47,6 +48,20 @@ TEST(RemedyForRights, RootNeedsCapabilitiesOfTheContainer) {
 TEST(RemedyForRights, AFilterIsNamedFirst) {
   for (const bool root : {false, true})
     EXPECT_THAT(remedy_for_rights(true, {.root = root, .filtered = true}), HasSubstr("seccomp=unconfined"));
+}
+
+TEST(OpenEventError, WithoutAHardwareCounterTheClockIsTheRemedy) {
+  perf_event_attr attributes = base_attributes();
+  attributes.type = PERF_TYPE_HARDWARE;
+  for (const int error_number : {ENOENT, ENODEV, ENXIO, EOPNOTSUPP}) {
+    const Error error = open_event_error(attributes, "cycles", error_number);
+    EXPECT_EQ(error.kind, ErrorKind::kUnsupported);
+    EXPECT_THAT(error.message, HasSubstr("no hardware counter for cycles"));
+    EXPECT_THAT(error.remedy, HasSubstr("cpu-clock"));
+  }
+  EXPECT_EQ(open_event_error(attributes, "cycles", EACCES).kind, ErrorKind::kPermission);
+  attributes.type = PERF_TYPE_SOFTWARE;
+  EXPECT_THAT(open_event_error(attributes, "cpu-clock", ENOENT).message, Not(HasSubstr("hardware")));
 }
 
 }  // namespace
