@@ -158,17 +158,13 @@ class Opener {
     const Result<Input*> input = opened(file);
     if (!input) return tl::unexpected(input.error());
     std::vector<Range> ranges;
-    std::string known;
     for (const model::Phase& phase : model::phases_of((*input)->profile)) {
-      const std::string quoted = fmt::format("'{}'", analysis::printable(phase.name));
-      constexpr std::size_t kManyNames = 300;
-      if (known.size() < kManyNames && known.find(quoted) == std::string::npos)
-        known += (known.empty() ? "" : ", ") + quoted;
       if (phase.name != text || (phase.to_s && *phase.to_s <= phase.from_s)) continue;
       ranges.push_back({phase.from_s, phase.to_s, {}, phase.name});
     }
     if (!ranges.empty()) return ranges;
     const std::optional<Range> range = range_from(text);
+    const std::string known = known_marks((*input)->profile);
     if (!range || (range->from_s && range->to_s && *range->from_s >= *range->to_s))
       return fail(ErrorKind::kUsage,
                   fmt::format("'{}' is no range of seconds{}", analysis::printable(text),
@@ -194,8 +190,8 @@ class Opener {
     if (!file_input) return tl::unexpected(file_input.error());
     const Input* input = *file_input;
     SelectionOptions options = arguments_.selection;
-    if (range.from_s) options.from_s = range.from_s;
-    if (range.to_s) options.until_s = range.to_s;
+    if (range.from_s) options.from = {range.from_s, {}};
+    if (range.to_s) options.until = {range.to_s, {}};
     if (range.pid) options.pid = range.pid;
     Result<analysis::Selection> selection = selection_from(options, input->profile);
     if (!selection) return within(file, selection.error());

@@ -191,8 +191,8 @@ Result<std::string> export_perfetto(const ExportInput& input) {
 // The whole recording: a selection would be ignored silently.
 Result<> check_whole(const ExportArguments& arguments, std::string_view format) {
   const SelectionOptions& selection = arguments.selection;
-  if (selection.metric.empty() && !selection.thread && !selection.pid && !selection.from_s &&
-      !selection.until_s && selection.focus.empty() && selection.ignore.empty())
+  if (selection.metric.empty() && !selection.thread && !selection.pid && !selection.from.given() &&
+      !selection.until.given() && selection.focus.empty() && selection.ignore.empty())
     return {};
   return fail(ErrorKind::kUsage,
               fmt::format("--to {} holds the recording whole: nothing is selected from it", format),

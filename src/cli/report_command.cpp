@@ -16,7 +16,6 @@
 #include "cli/notices.h"
 #include "cli/option_groups.h"
 #include "cli/output.h"
-#include "cli/seconds_word.h"
 #include "cli/selection_options.h"
 #include "formats/open/open_profile.h"
 #include "present/code/annotation_json.h"
@@ -213,7 +212,7 @@ Result<int> run_report(const ReportArguments& given) {
   Result<analysis::Selection> selection = selection_from(arguments.selection, *profile);
   if (!selection) return tl::unexpected(selection.error());
   options.selection = std::move(*selection);
-  if (arguments.timeline && !arguments.selection.from_s) options.selection.from_ns.reset();
+  if (arguments.timeline && !arguments.selection.from.given()) options.selection.from_ns.reset();
   if (!arguments.annotate.empty()) return report_annotation(*profile, options.selection, arguments);
   if (arguments.calls) return report_calls(*profile, options.selection, arguments);
   if (arguments.timeline) return report_timeline(*profile, options.selection, arguments);
@@ -346,10 +345,7 @@ Run add_report(CLI::App& app) {
   app.add_flag("--json", arguments->json, "print JSON (docs/report-json.md)");
   add_output_options(app, arguments->output, "file (default: standard output)");
   begin_group(app, kRareGroup);
-  app.add_option("--to", arguments->selection.until_s, "")
-      ->transform(seconds_word())
-      ->check(CLI::Range(0.0, 1e9))
-      ->group(kHidden);
+  add_time_option(app, "--to", arguments->selection.until, "")->group(kHidden);
   app.add_flag("--timeline", arguments->timeline, "live heap over time, and what the peak was made of");
   app.add_flag("--lines", arguments->lines, "source lines by cost");
   app.add_flag("--threads", arguments->threads, "threads and processes");

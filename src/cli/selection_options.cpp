@@ -3,19 +3,17 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <filesystem>
 
 #include "analysis/summary/report.h"
 #include "base/huge_pages.h"
 #include "cli/notices.h"
 #include "cli/option_groups.h"
-#include "cli/seconds_word.h"
 #include "formats/open/open_profile.h"
 
 namespace fathom::cli {
 namespace {
-
-constexpr double kMostSeconds = 1e9;  // 31 years
 
 std::string known_metrics() {
   std::string names;
@@ -99,14 +97,8 @@ void add_selection_options(CLI::App& app, SelectionOptions& options) {
   app.add_option("--metric", options.metric, "cpu, off-cpu, wall, heap-live and others");
   app.add_option("--thread", options.thread, "threads with this name or number");
   app.add_option("--pid", options.pid, "one process")->type_name("PID");
-  app.add_option("--from", options.from_s, "from this time after the start")
-      ->type_name("TIME")
-      ->transform(seconds_word())
-      ->check(CLI::Range(0.0, kMostSeconds));
-  app.add_option("--until", options.until_s, "up to this time after the start")
-      ->type_name("TIME")
-      ->transform(seconds_word())
-      ->check(CLI::Range(0.0, kMostSeconds));
+  add_time_option(app, "--from", options.from, "from this time after the start, or from this mark");
+  add_time_option(app, "--until", options.until, "up to this time after the start, or this mark");
   app.add_option("--focus", options.focus, "stacks with this function: part of a name, /regex/")
       ->type_name("PATTERN")
       ->expected(1)
@@ -118,10 +110,7 @@ void add_selection_options(CLI::App& app, SelectionOptions& options) {
   begin_group(app, kRareGroup);
   app.add_flag("--tracer", options.tracer, "include the CPU time of fathom's own heap tracer");
   // What is live at a time is what is live at the end of a window up to then.
-  app.add_option("--at", options.until_s, "")
-      ->transform(seconds_word())
-      ->check(CLI::Range(0.0, kMostSeconds))
-      ->group("");
+  add_time_option(app, "--at", options.until, "")->group("");
   app.add_option("--unit", options.heap_unit, "unit of heap metrics")
       ->check(CLI::IsMember({"bytes", "blocks"}));
   app.add_option(
@@ -212,7 +201,23 @@ Result<model::Profile> open_selected(const std::string& path, const SelectionOpt
                          options.statistics);
 }
 
-Result<analysis::Selection> selection_from(const SelectionOptions& options, const model::Profile& profile) {
+Result<SelectionOptions> with_times(const SelectionOptions& options, const model::Profile& profile) {
+  SelectionOptions timed = options;
+  const auto from = seconds_of(options.from, profile, "--from");
+  if (!from) return tl::unexpected(from.error());
+  // --from load --until load: the next one of that name.
+  const double after = *from ? std::nextafter(**from, kMostSeconds) : 0;
+  const auto until = seconds_of(options.until, profile, "--until", after);
+  if (!until) return tl::unexpected(until.error());
+  timed.from = {*from, {}};
+  timed.until = {*until, {}};
+  return timed;
+}
+
+Result<analysis::Selection> selection_from(const SelectionOptions& given, const model::Profile& profile) {
+  const Result<SelectionOptions> timed = with_times(given, profile);
+  if (!timed) return tl::unexpected(timed.error());
+  const SelectionOptions& options = *timed;
   analysis::Selection selection;
   selection.metric = analysis::default_metric(profile);
   if (!options.metric.empty()) {
@@ -230,13 +235,13 @@ Result<analysis::Selection> selection_from(const SelectionOptions& options, cons
   selection.fold_plumbing = options.fold_plumbing;
   if (options.heap_unit == "bytes") selection.heap_unit = analysis::HeapUnit::kBytes;
   if (options.heap_unit == "blocks") selection.heap_unit = analysis::HeapUnit::kBlocks;
-  if (options.from_s) selection.from_ns = static_cast<std::uint64_t>(*options.from_s * 1e9);
+  if (options.from.given()) selection.from_ns = static_cast<std::uint64_t>(*options.from.seconds * 1e9);
   // Of dumps over time, what happened is what happened since the first one.
   const auto source = profile.meta.facts.find(dumps::kHeapSource);
-  if (!options.from_s && source != profile.meta.facts.end() && source->second == "dumps" &&
+  if (!options.from.given() && source != profile.meta.facts.end() && source->second == "dumps" &&
       selection.metric != model::Metric::kHeapPeak)
     selection.from_ns = 1;
-  if (options.until_s) selection.to_ns = static_cast<std::uint64_t>(*options.until_s * 1e9);
+  if (options.until.given()) selection.to_ns = static_cast<std::uint64_t>(*options.until.seconds * 1e9);
   if (selection.from_ns && selection.to_ns && *selection.from_ns >= *selection.to_ns) {
     return fail(ErrorKind::kUsage, "--from must be before --until");
   }

@@ -10,6 +10,7 @@
 #include "analysis/core/selection.h"
 #include "base/result.h"
 #include "cli/block_options.h"
+#include "cli/time_option.h"
 #include "formats/open/open_profile.h"
 #include "model/profile.h"
 
@@ -34,8 +35,7 @@ struct SelectionOptions {
   std::string metric;  // empty: the profile's first
   std::optional<std::string> thread;
   std::optional<std::int32_t> pid;
-  std::optional<double> from_s;
-  std::optional<double> until_s;
+  TimeArgument from, until;
   std::optional<bool> fold_containers;
   bool fold_plumbing = true;
   std::vector<std::string> focus, ignore;
@@ -70,6 +70,9 @@ Result<model::Profile> open_with_names(const std::string& path, const store::Rea
 void add_symbols_option(CLI::App& app, std::string& folder);
 // --fold-containers, --no-fold-containers, --no-fold-plumbing; both outlive `app`.
 void add_containers_option(CLI::App& app, std::optional<bool>& containers, bool& plumbing);
+
+// The same with marks turned into times. kUsage for a mark that the recording does not have.
+Result<SelectionOptions> with_times(const SelectionOptions& options, const model::Profile& profile);
 
 // kUsage for a metric that does not exist, for times that make no sense and for a broken pattern; kNotFound for a function
 // that is nowhere.

@@ -12,7 +12,6 @@
 #include "cli/newest_recording.h"
 #include "cli/option_groups.h"
 #include "cli/output.h"
-#include "cli/seconds_word.h"
 #include "cli/selection_options.h"
 #include "model/heap_exactness.h"
 #include "present/sentences/quality_sentences.h"
@@ -70,7 +69,7 @@ Result<int> run_timeline(const TimelineArguments& arguments) {
   present::HeapTimelineOptions picture = arguments.picture;
   analysis::TimelineOptions options = arguments.timeline;
   options.selection = *selection;
-  if (!arguments.selection.from_s) options.selection.from_ns.reset();
+  if (!arguments.selection.from.given()) options.selection.from_ns.reset();
   options.by = analysis::timeline_by_from(arguments.by).value_or(options.by);
   options.columns = present::timeline_columns(picture);
   const std::optional<analysis::HeapTimeline> timeline = analysis::make_heap_timeline(*profile, options);
@@ -113,10 +112,7 @@ Run add_timeline(CLI::App& app) {
       ->capture_default_str();
   add_selection_options(app, arguments->selection);
   for (const char* name : {"--metric", "--unit", "--at"}) app.remove_option(app.get_option(name));
-  app.add_option("--to", arguments->selection.until_s, "")
-      ->transform(seconds_word())
-      ->check(CLI::Range(0.0, 1e9))
-      ->group("");
+  add_time_option(app, "--to", arguments->selection.until, "")->group("");
   begin_group(app, kPictureGroup);
   app.add_option("--title", arguments->picture.title, "heading (default: the target)");
   app.add_option("--subtitle", arguments->picture.subtitle, "line below the heading (default: the peak)");

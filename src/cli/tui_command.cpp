@@ -25,11 +25,13 @@ Result<int> run_tui(const TuiArguments& arguments) {
   if (const Result<> terminal = tui::check_terminal(); !terminal) return tl::unexpected(terminal.error());
   const Result<model::Profile> profile = open_selected(arguments.file, arguments.selection);
   if (!profile) return tl::unexpected(profile.error());
+  const Result<SelectionOptions> timed = with_times(arguments.selection, *profile);
+  if (!timed) return tl::unexpected(timed.error());
   tui::Words words;
   words.metric = arguments.selection.metric;
   words.thread = arguments.selection.thread;
-  words.from_s = arguments.selection.from_s;
-  words.until_s = arguments.selection.until_s;
+  words.from_s = timed->from.seconds;
+  words.until_s = timed->until.seconds;
   words.focus = arguments.selection.focus;
   words.ignore = arguments.selection.ignore;
   words.cuts = arguments.selection.cuts;
@@ -38,8 +40,8 @@ Result<int> run_tui(const TuiArguments& arguments) {
     SelectionOptions options = arguments.selection;
     options.metric = said.metric;
     options.thread = said.thread;
-    options.from_s = said.from_s;
-    options.until_s = said.until_s;
+    options.from = {said.from_s, {}};
+    options.until = {said.until_s, {}};
     options.focus = said.focus;
     options.ignore = said.ignore;
     options.cuts = said.cuts;

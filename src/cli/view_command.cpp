@@ -111,7 +111,7 @@ std::string answer_code(const model::Profile& profile, const ViewArguments& argu
     if ((name == "from" || name == "until") &&
         std::from_chars(value.data(), value.data() + value.size(), seconds).ec == std::errc() &&
         seconds >= 0 && seconds < 1e9)
-      (name == "from" ? options.from_s : options.until_s) = seconds;
+      (name == "from" ? options.from : options.until) = {seconds, {}};
   }
   if (function.empty()) return code_problem("no function is named");
   const Result<analysis::Selection> selection = selection_from(options, profile);
