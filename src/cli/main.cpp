@@ -117,6 +117,7 @@ int run(int argc, char** argv) {
     runs.emplace_back(sub, command.add(*sub));
   }
   for (const auto& [sub, command] : fathom::cli::add_about_commands(app)) runs.emplace_back(sub, command);
+  for (const auto& [sub, unused] : runs) fathom::cli::end_options_with_their_value(*sub);
   for (const auto& [sub, unused] : runs)
     for (const char* help : {"--help", "--help-all"}) sub->get_option(help)->group(fathom::cli::kRareGroup);
   // For tests of what documents say: a line is understood, and nothing of it is done.

@@ -188,6 +188,11 @@ std::string description(const OptionRow& row) {
              : fmt::format("{} (default: {})", row.text, row.initial);
 }
 
+void end_options_with_their_value(CLI::App& command) {
+  for (CLI::Option* option : command.get_options())
+    if (option->nonpositional() && option->get_expected_max() == 1) option->allow_extra_args(false);
+}
+
 void use_help_format(CLI::App& app, std::size_t width) {
   app.formatter(std::make_shared<HelpFormat>(width));
 }

@@ -36,4 +36,7 @@ std::string description(const OptionRow& row);
 // declared afterwards.
 void use_help_format(CLI::App& app, std::size_t width);
 
+// An option with one value that may be repeated ends with that value: in "--focus main x.fathom" the file is no second pattern.
+void end_options_with_their_value(CLI::App& command);
+
 }  // namespace fathom::cli

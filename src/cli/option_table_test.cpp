@@ -68,6 +68,25 @@ TEST_F(OptionTable, HelpIsNoWiderThanTheTerminal) {
   EXPECT_THAT(help, Not(HasSubstr("secret")));
 }
 
+TEST(OptionValues, AWordBehindTheValueOfARepeatedOptionIsAnArgument) {
+  CLI::App app;
+  std::string file;
+  std::vector<std::string> patterns, several, listed;
+  app.add_option("file", file);
+  app.add_option("--focus", patterns)->expected(1)->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  app.add_option("--show", listed)
+      ->delimiter(',')
+      ->expected(1)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  app.add_option("--base", several);
+  end_options_with_their_value(app);
+  app.parse("--focus a --focus b --show x,y f --base c d", false);
+  EXPECT_EQ(file, "f");
+  EXPECT_THAT(patterns, ElementsAre("a", "b"));
+  EXPECT_THAT(listed, ElementsAre("x", "y"));
+  EXPECT_THAT(several, ElementsAre("c", "d"));
+}
+
 TEST_F(Manual, HasEveryOptionOfHelp) {
   const std::string page = manual_page(app, "draw").value();
   for (const OptionGroup& group : options_of(draw()))
