@@ -16,6 +16,7 @@
 #include "cli/notices.h"
 #include "cli/option_groups.h"
 #include "cli/output.h"
+#include "cli/section_options.h"
 #include "cli/selection_options.h"
 #include "formats/open/open_profile.h"
 #include "present/code/annotation_json.h"
@@ -34,6 +35,8 @@
 namespace fathom::cli {
 namespace {
 
+using analysis::Section;
+
 struct ReportArguments {
   std::string file;
   SelectionOptions selection;
@@ -45,11 +48,9 @@ struct ReportArguments {
   std::string tree;  // callees or callers; empty: not asked for
   std::optional<double> percent_limit;
   OutputPath output;
-  bool threads = false, modules = false, waits = false, locks = false, files = false, heap = false,
-       blocks = false;
-  bool timeline = false, memory = false, calls = false;
-  bool all = false, series = false, lines = false;
-  bool show_idle = false, json = false, wide = false, follow = false;
+  SectionArguments sections;
+  bool all = false, show_idle = false, json = false, wide = false, follow = false;
+  bool has(Section section) const { return sections.has(section); }
 };
 
 present::TextOptions style_of(const ReportArguments& arguments) {
@@ -127,12 +128,9 @@ Result<int> report_annotation(const model::Profile& profile, const analysis::Sel
 // What is asked for by an option stands first and alone; a bare report is the answer in one screen.
 present::Layout layout_of(const ReportArguments& arguments) {
   if (arguments.all) return present::Layout::kAll;
-  const bool asked = arguments.waits || arguments.locks || arguments.files || arguments.memory ||
-                     arguments.threads || arguments.modules || arguments.heap || arguments.blocks ||
-                     arguments.series || arguments.lines || arguments.top || !arguments.tree.empty() ||
-                     !arguments.sort.empty() || !arguments.by.empty() ||
-                     !arguments.selection.metric.empty() || !arguments.report.callers.empty() ||
-                     !arguments.report.callees.empty();
+  const bool asked = !arguments.sections.sections.empty() || arguments.top || !arguments.sort.empty() ||
+                     !arguments.by.empty() || !arguments.selection.metric.empty() ||
+                     !arguments.report.callers.empty() || !arguments.report.callees.empty();
   return asked ? present::Layout::kAsked : present::Layout::kFirstScreen;
 }
 
@@ -184,20 +182,32 @@ Result<int> report_statistics(const std::string& text, const ReportArguments& ar
 
 // No table but that of functions is asked for: a bare order, metric or number of rows.
 bool asks_for_functions(const ReportArguments& arguments) {
-  return !arguments.waits && !arguments.locks && !arguments.files && !arguments.memory &&
-         !arguments.threads && !arguments.modules && !arguments.heap && !arguments.blocks &&
-         !arguments.series && arguments.tree.empty() && arguments.report.callers.empty() &&
-         arguments.report.callees.empty();
+  return arguments.sections.sections.is_within({Section::kFunctions, Section::kLines}) &&
+         arguments.report.callers.empty() && arguments.report.callees.empty();
+}
+
+// Why a section cannot be printed.
+Error not_there(const std::string& file, Section section) {
+  if (section == Section::kHeap)
+    return {ErrorKind::kNotFound, file + ": the heap was not recorded", "fathom record --heap"};
+  if (section == Section::kMemory)
+    return {ErrorKind::kNotFound, file + ": the parts of memory were not recorded",
+            "fathom record, without --no-memory"};
+  return {ErrorKind::kNotFound, file + ": waiting was not recorded",
+          "fathom record --off-cpu, on a machine where fathom doctor finds it possible"};
 }
 
 Result<int> run_report(const ReportArguments& given) {
   ReportArguments arguments = given;
+  if (auto chosen = choose_sections(arguments.sections); !chosen) return tl::unexpected(chosen.error());
+  arguments.sections.sections.add(Section::kTree, !arguments.tree.empty());
+  if (arguments.has(Section::kTree) && arguments.tree.empty()) arguments.tree = "callees";
   if (auto chosen = choose_input(arguments.file); !chosen) return tl::unexpected(chosen.error());
   constexpr std::size_t kMostBlocks = 1'000'000;
   const std::size_t top_blocks = arguments.top.value_or(20);
   const std::size_t keep =
-      arguments.blocks ? std::min(top_blocks == 0 ? kMostBlocks : top_blocks, kMostBlocks) : 0;
-  if (arguments.timeline || arguments.follow)
+      arguments.has(Section::kBlocks) ? std::min(top_blocks == 0 ? kMostBlocks : top_blocks, kMostBlocks) : 0;
+  if (arguments.has(Section::kTimeline) || arguments.follow)
     arguments.selection.dumps.initial.kind = dumps::Merge::Kind::kAll;
   if (arguments.follow)
     if (const Result<> followed = follow_dumps(arguments.file, arguments.selection); !followed)
@@ -212,10 +222,11 @@ Result<int> run_report(const ReportArguments& given) {
   Result<analysis::Selection> selection = selection_from(arguments.selection, *profile);
   if (!selection) return tl::unexpected(selection.error());
   options.selection = std::move(*selection);
-  if (arguments.timeline && !arguments.selection.from.given()) options.selection.from_ns.reset();
+  if (arguments.has(Section::kTimeline) && !arguments.selection.from.given())
+    options.selection.from_ns.reset();
   if (!arguments.annotate.empty()) return report_annotation(*profile, options.selection, arguments);
-  if (arguments.calls) return report_calls(*profile, options.selection, arguments);
-  if (arguments.timeline) return report_timeline(*profile, options.selection, arguments);
+  if (arguments.has(Section::kCalls)) return report_calls(*profile, options.selection, arguments);
+  if (arguments.has(Section::kTimeline)) return report_timeline(*profile, options.selection, arguments);
   options.selection.fold_idle = !arguments.show_idle;
   // Nothing waits in itself: the leaves of such stacks are causes, and they have a table of their own.
   const bool waiting =
@@ -226,7 +237,7 @@ Result<int> run_report(const ReportArguments& given) {
   if (const auto by = analysis::group_by_from(arguments.by);
       by && (!grouping_heap || arguments.by == "file" || arguments.by == "process")) {
     options.group_by = by;
-  } else if (arguments.lines) {
+  } else if (arguments.has(Section::kLines)) {
     options.group_by = analysis::GroupBy::kLine;
   } else if (!arguments.by.empty() && (grouping_heap || arguments.by != "function")) {
     if (profile->heap.empty())
@@ -255,44 +266,27 @@ Result<int> run_report(const ReportArguments& given) {
   const Result<analysis::Report> report = analysis::make_report(*profile, options);
   if (!report) return within(arguments.file, report.error());
 
-  if (!report->waits && (arguments.waits || arguments.locks || arguments.files)) {
-    return fail(ErrorKind::kNotFound, arguments.file + ": waiting was not recorded",
-                "fathom record --off-cpu, on a machine where fathom doctor finds it possible");
-  }
-  if (!report->heap && arguments.heap) {
-    return fail(ErrorKind::kNotFound, arguments.file + ": the heap was not recorded", "fathom record --heap");
-  }
-  if (!report->memory && arguments.memory) {
-    return fail(ErrorKind::kNotFound, arguments.file + ": the parts of memory were not recorded",
-                "fathom record, without --no-memory");
-  }
+  if (const auto missing = analysis::not_recorded(*report, arguments.sections.sections))
+    return tl::unexpected<Error>(not_there(arguments.file, *missing));
   std::string text;
   if (arguments.json) {
-    text = present::to_json(*report, arguments.top.value_or(0));
+    text = present::to_json(*report, arguments.top.value_or(0), sections_of_json(arguments.sections));
   } else {
     present::TextOptions style = style_of(arguments);
     style.top = arguments.top.value_or(style.top);
-    style.threads = arguments.threads;
-    style.modules = arguments.modules;
-    style.waits = arguments.waits;
-    style.locks = arguments.locks;
-    style.files = arguments.files;
-    style.heap = arguments.heap;
-    style.blocks = arguments.blocks;
-    style.memory = arguments.memory;
+    style.sections = arguments.sections.sections;
     style.heap_by_itself =
         options.heap_by && arguments.selection.metric.empty() && has_metric(*profile, model::Metric::kCpu);
-    style.tree = !arguments.tree.empty();
     style.least_share = arguments.percent_limit.value_or(0) / 100;
-    style.series = arguments.series || arguments.all;
+    style.sections.add(Section::kSeries, arguments.all);
     style.file = arguments.file;
     style.layout = layout_of(arguments);
     // Imported off-CPU times have no waits to report, so their functions are the answer.
     if (waiting && profile->waits.empty() && style.layout == present::Layout::kFirstScreen)
       style.layout = present::Layout::kAsked;
-    style.functions = asks_for_functions(arguments) && !options.group_by;
+    style.sections.add(Section::kFunctions, asks_for_functions(arguments) && !options.group_by);
     text = present::report_text(*report, style);
-    if (arguments.memory || arguments.all) text += components_text(*profile, style);
+    if (arguments.has(Section::kMemory) || arguments.all) text += components_text(*profile, style);
   }
   text = with_death(std::move(text), *profile, arguments, arguments.wide ? 0 : output_width());
   const Result<> written = write_output(text, arguments.output);
@@ -333,12 +327,7 @@ Run add_report(CLI::App& app) {
       ->check(CLI::IsMember(
           {"stack", "function", "module", "crate", "thread", "process", "file", "size", "allocator"}))
       ->type_name("WHAT");
-  app.add_flag("--waits", arguments->waits, "what threads wait for, and who makes them wait");
-  app.add_flag("--locks", arguments->locks, "contended locks, and who releases them");
-  app.add_flag("--files", arguments->files, "files and peers that threads waited for");
-  app.add_flag("--calls", arguments->calls, "calls counted by record --probe");
-  app.add_flag("--heap", arguments->heap, "heap by call site, size, lifetime and age");
-  app.add_flag("--memory", arguments->memory, "what RSS consists of");
+  add_section_options(app, arguments->sections);
   add_selection_options(app, arguments->selection);
   add_cut_options(app, arguments->selection);
   begin_group(app, kOutputGroup);
@@ -346,12 +335,7 @@ Run add_report(CLI::App& app) {
   add_output_options(app, arguments->output, "file (default: standard output)");
   begin_group(app, kRareGroup);
   add_time_option(app, "--to", arguments->selection.until, "")->group(kHidden);
-  app.add_flag("--timeline", arguments->timeline, "live heap over time, and what the peak was made of");
-  app.add_flag("--lines", arguments->lines, "source lines by cost");
-  app.add_flag("--threads", arguments->threads, "threads and processes");
-  app.add_flag("--modules", arguments->modules, "modules, and how good their symbols are");
-  app.add_flag("--series", arguments->series, "readings over time: memory, faults, control group");
-  app.add_flag("--blocks", arguments->blocks, "largest and oldest live blocks (recorded with --each-block)");
+  add_rare_section_options(app, arguments->sections);
   app.add_option("--top", arguments->top, "rows per table; 0: all (default: 20; with --json all)");
   app.add_option("--sort", arguments->sort, "order of rows (default: self; for waits total)")
       ->check(CLI::IsMember({"self", "total"}));

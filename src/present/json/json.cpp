@@ -373,9 +373,19 @@ Json allocator_cpu_json(const analysis::AllocatorCpu& cpu, std::size_t top) {
   return json;
 }
 
+void add_functions(Json& json, const Report& report, std::size_t top) {
+  json["sort"] = report.sort == SortBy::kSelf ? "self" : "total";
+  json["functions_total"] = report.functions.size();
+  json["functions"] = Json::array();
+  for (const FunctionRow& row : report.functions) {
+    if (top != 0 && json["functions"].size() == top) break;
+    json["functions"].push_back(function_json(report.tree, row));
+  }
+}
+
 }  // namespace
 
-std::string to_json(const Report& report, std::size_t top) {
+std::string to_json(const Report& report, std::size_t top, const Sections& sections) {
   const model::Profile& profile = *report.profile;
   const CallTree& tree = report.tree;
   Json json;
@@ -411,22 +421,18 @@ std::string to_json(const Report& report, std::size_t top) {
   json["problem"] = problem_json(classify(report));
   json["limits"] = limits_json(*report.profile);
   json["quality"] = quality_json(report);
-  json["sort"] = report.sort == SortBy::kSelf ? "self" : "total";
-  json["functions_total"] = report.functions.size();
-  json["functions"] = Json::array();
-  for (const FunctionRow& row : report.functions) {
-    if (top != 0 && json["functions"].size() == top) break;
-    json["functions"].push_back(function_json(tree, row));
-  }
-  json["threads"] = threads_json(report);
-  json["modules"] = modules_json(report);
-  json["processes"] = processes_json(report);
-  json["series"] = series_json(report);
-  if (report.waits) add_waits(json, *report.waits, top);
-  if (report.heap) add_heap(json, *report.heap, top);
+  if (sections.has(Section::kFunctions)) add_functions(json, report, top);
+  if (sections.has(Section::kThreads)) json["threads"] = threads_json(report);
+  if (sections.has(Section::kModules)) json["modules"] = modules_json(report);
+  if (sections.has(Section::kThreads)) json["processes"] = processes_json(report);
+  if (sections.has(Section::kSeries)) json["series"] = series_json(report);
+  if (report.waits) add_waits(json, *report.waits, top, sections);
+  if (report.heap && sections.has_any({Section::kHeap, Section::kBlocks})) add_heap(json, *report.heap, top);
   if (report.heap_groups) add_heap_groups(json, *report.heap_groups, top);
-  if (report.memory) add_memory(json, *report.memory);
-  if (const auto found = recorded_components(profile)) json["components"] = components_json(*found);
+  if (sections.has(Section::kMemory)) {
+    if (report.memory) add_memory(json, *report.memory);
+    if (const auto found = recorded_components(profile)) json["components"] = components_json(*found);
+  }
   json["callers"] = Json::array();
   for (const NeighboursOf& of : report.callers)
     json["callers"].push_back(neighbours_json(tree, of, true, top));

@@ -52,6 +52,31 @@ TEST(ReportJson, HasNoKeysOfWaitsWhereNoneWereRecorded) {
   for (const char* key : {"waits", "causes", "locks", "files"}) EXPECT_FALSE(json.contains(key)) << key;
 }
 
+// Each key of a table is there with its section and gone without it; what belongs to no table is always there.
+TEST(ReportJson, HasTheTablesOfTheSectionsOnly) {
+  const std::vector<std::pair<Section, std::vector<std::string>>> tables{
+      {Section::kFunctions, {"functions", "functions_total", "sort"}},
+      {Section::kThreads, {"threads", "processes"}},
+      {Section::kModules, {"modules"}},
+      {Section::kSeries, {"series"}},
+      {Section::kWaits, {"waits", "causes"}},
+      {Section::kLocks, {"locks"}},
+      {Section::kFiles, {"files"}}};
+  const model::Profile profile = waiting_server();
+  const Report report = make_report(profile, {}).value();
+  for (const auto& [shown, unused] : tables) {
+    const auto json = nlohmann::json::parse(to_json(report, 0, {shown}));
+    for (const char* key : {"format_version", "summary", "quality", "total"}) EXPECT_TRUE(json.contains(key));
+    for (const auto& [section, keys] : tables)
+      for (const std::string& key : keys)
+        EXPECT_EQ(json.contains(key), section == shown) << key << " with " << to_string(shown);
+  }
+  const model::Profile heap = small_heap(model::HeapMode::kSampled).profile;
+  const Report of_heap = make_report(heap, {}).value();
+  EXPECT_TRUE(nlohmann::json::parse(to_json(of_heap, 0, {Section::kHeap})).contains("heap"));
+  EXPECT_FALSE(nlohmann::json::parse(to_json(of_heap, 0, {Section::kMemory})).contains("heap"));
+}
+
 TEST(ReportJson, HasTheKeysThatScriptsRelyOn) {
   const model::Profile profile = small_server();
   const auto json = nlohmann::json::parse(to_json(make_report(profile, {}).value(), 2));

@@ -169,24 +169,27 @@ Json overview_json(const WaitReport& waits, std::size_t top) {
 
 }  // namespace
 
-void add_waits(Json& json, const WaitReport& waits, std::size_t top) {
-  json["waits"] = overview_json(waits, top);
-  json["causes"] = rows_json(waits.causes, 0, [](const CauseRow& row) {
-    return joined({{"cause", to_string(row.cause)},
-                   {"text", describe(row.cause)},
-                   {"idle_s", in_seconds(static_cast<double>(row.idle.total_ns()))}},
-                  spread_json(row.waits, true));
-  });
-  json["locks"] = {{"by_site", rows_json(waits.locks.by_site, top, contention_json)},
-                   {"by_object", rows_json(waits.locks.by_object, top, contention_json)},
-                   {"others", rows_json(other_locks(waits), top, [](const OtherLockRow& row) {
-                      return joined({{"lock", row.lock},
-                                     {"place", row.place},
-                                     {"thread", row.row->thread},
-                                     {"cause", to_string(row.row->cause)}},
-                                    sum_json(row.row->sum));
-                    })}};
-  json["files"] = rows_json(waits.files, top, file_json);
+void add_waits(Json& json, const WaitReport& waits, std::size_t top, const Sections& sections) {
+  if (sections.has(Section::kWaits)) {
+    json["waits"] = overview_json(waits, top);
+    json["causes"] = rows_json(waits.causes, 0, [](const CauseRow& row) {
+      return joined({{"cause", to_string(row.cause)},
+                     {"text", describe(row.cause)},
+                     {"idle_s", in_seconds(static_cast<double>(row.idle.total_ns()))}},
+                    spread_json(row.waits, true));
+    });
+  }
+  if (sections.has(Section::kLocks))
+    json["locks"] = {{"by_site", rows_json(waits.locks.by_site, top, contention_json)},
+                     {"by_object", rows_json(waits.locks.by_object, top, contention_json)},
+                     {"others", rows_json(other_locks(waits), top, [](const OtherLockRow& row) {
+                        return joined({{"lock", row.lock},
+                                       {"place", row.place},
+                                       {"thread", row.row->thread},
+                                       {"cause", to_string(row.row->cause)}},
+                                      sum_json(row.row->sum));
+                      })}};
+  if (sections.has(Section::kFiles)) json["files"] = rows_json(waits.files, top, file_json);
 }
 
 }  // namespace fathom::present

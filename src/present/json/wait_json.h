@@ -4,11 +4,13 @@
 #include <cstddef>
 #include <nlohmann/json.hpp>
 
+#include "analysis/summary/section.h"
 #include "analysis/waits/wait_report.h"
 
 namespace fathom::present {
 
-// Adds "waits", "causes", "locks", "files" ...: at most `top` rows in each array, 0 for all.
-void add_waits(nlohmann::ordered_json& json, const analysis::WaitReport& waits, std::size_t top);
+// Adds "waits" and "causes", "locks", "files" as `sections` has them: at most `top` rows in each array, 0 for all.
+void add_waits(nlohmann::ordered_json& json, const analysis::WaitReport& waits, std::size_t top,
+               const analysis::Sections& sections);
 
 }  // namespace fathom::present

@@ -11,12 +11,13 @@ namespace fathom::present {
 namespace {
 
 using analysis::make_report;
+using analysis::Section;
 using model::Metric;
 
 TEST(TextHeap, OfAServer) {
   const model::Profile profile = analysis::small_heap().profile;
   const auto report = make_report(profile, {.selection = {.metric = Metric::kHeapLive}}).value();
-  expect_golden("heap.txt", report_text(report, {.threads = true, .heap = true}));
+  expect_golden("heap.txt", report_text(report, {.sections = {Section::kThreads, Section::kHeap}}));
 }
 
 TEST(TextHeap, OfAProgramThatReportedItByItsOwnProbes) {
@@ -24,7 +25,7 @@ TEST(TextHeap, OfAProgramThatReportedItByItsOwnProbes) {
   for (model::HeapHook& hook : hand.profile.heap.hooks) hook.kind = model::HookKind::kProbe;
   const auto text_of = [&] {
     const auto report = make_report(hand.profile, {.selection = {.metric = Metric::kHeapAllocated}}).value();
-    return report_text(report, {.width = 200, .heap = true});
+    return report_text(report, {.width = 200, .sections = {Section::kHeap}});
   };
   EXPECT_THAT(text_of(), testing::HasSubstr("The heap data comes from the program's own otel_memory probes"));
   EXPECT_THAT(text_of(), testing::HasSubstr("The heap data comes from the program's own otel_memory probes"));
@@ -47,7 +48,7 @@ TEST(TextHeap, OfAnyProfileHoldsNoControlCharacters) {
     for (const Metric metric : {Metric::kHeapLive, Metric::kHeapPeak, Metric::kHeapGrowth}) {
       const auto report = make_report(profile, {.selection = {.metric = metric}});
       ASSERT_TRUE(report) << "seed " << seed;
-      for (const char c : report_text(*report, {.threads = true, .heap = true})) {
+      for (const char c : report_text(*report, {.sections = {Section::kThreads, Section::kHeap}})) {
         ASSERT_TRUE(c == '\n' || static_cast<unsigned char>(c) >= 0x20) << "seed " << seed;
       }
     }

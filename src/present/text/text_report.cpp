@@ -33,6 +33,7 @@ using analysis::counted;
 using analysis::percent;
 using analysis::percent_number;
 using analysis::printable;
+using analysis::Section;
 using analysis::with_commas;
 
 class TextReport {
@@ -67,14 +68,16 @@ class TextReport {
   }
 
  private:
+  bool prints(Section section) const { return options_.sections.has(section); }
+
   void write_tables(bool all) {
     if (report_.heap_groups) {
       out_ += heap_groups_text(*report_.heap_groups, options_);
       return;
     }
     const bool of_heap = report_.heap && model::is_heap(tree_.metric);
-    if (report_.heap && (of_heap || options_.heap)) {
-      if (!all && options_.heap) {  // how it was traced, how much it allocated, and what that means
+    if (report_.heap && (of_heap || prints(Section::kHeap))) {
+      if (!all && prints(Section::kHeap)) {  // how it was traced, how much it allocated, and what that means
         const std::vector<std::string> sentences = sentences_of(*report_.heap);
         const std::size_t most = report_.heap->block_choice.empty() ? 2 : 3;
         for (std::size_t i = 0; i < std::min(most, sentences.size()); ++i)
@@ -82,27 +85,28 @@ class TextReport {
         out_ += heap_verdicts_text(report_.heap->verdicts, options_);
       }
       out_ += heap_functions_text(*report_.heap, options_);
-      if (options_.heap) {
+      if (prints(Section::kHeap)) {
         out_ += heap_detail_text(*report_.heap, options_);
       }
     }
-    if (report_.heap && options_.blocks) out_ += heap_blocks_text(report_.heap->blocks, options_);
-    if (report_.memory && options_.memory)
+    if (report_.heap && prints(Section::kBlocks)) out_ += heap_blocks_text(report_.heap->blocks, options_);
+    if (report_.memory && prints(Section::kMemory))
       out_ += memory_text(*report_.memory, options_, !all || !report_.heap);
-    if (options_.series && !report_.series.empty()) write_series();
+    if (prints(Section::kSeries) && !report_.series.empty()) write_series();
     if (tree_.samples == 0) return;
     if (report_.groups) out_ += groups_text(report_, options_);
-    if (options_.tree) out_ += call_tree_text(report_, options_);
+    if (prints(Section::kTree)) out_ += call_tree_text(report_, options_);
     const bool asked_for_one = !report_.callers.empty() || !report_.callees.empty();
     for (const analysis::NeighboursOf& of : report_.callers) write_neighbours(of, true);
     for (const analysis::NeighboursOf& of : report_.callees) write_neighbours(of, false);
-    const bool asked_for_waits = options_.waits || options_.locks || options_.files;
-    if (report_.waits) write_waits(!asked_for_one && (tree_.waits != 0 || options_.waits));
-    if (all ? !asked_for_one && !asked_for_waits : options_.functions && !of_heap) write_functions();
-    if (options_.threads) write_threads();
-    if (options_.threads && report_.processes.size() > 1) write_processes();
-    if (options_.modules) write_modules();
-    if (all && !asked_for_one && !report_.series.empty() && !options_.series) write_series();
+    const bool asked_for_waits =
+        options_.sections.has_any({Section::kWaits, Section::kLocks, Section::kFiles});
+    if (report_.waits) write_waits(!asked_for_one && (tree_.waits != 0 || prints(Section::kWaits)));
+    if (all ? !asked_for_one && !asked_for_waits : prints(Section::kFunctions) && !of_heap) write_functions();
+    if (prints(Section::kThreads)) write_threads();
+    if (prints(Section::kThreads) && report_.processes.size() > 1) write_processes();
+    if (prints(Section::kModules)) write_modules();
+    if (all && !asked_for_one && !report_.series.empty() && !prints(Section::kSeries)) write_series();
   }
 
   void heading(const std::string& text) {
@@ -171,8 +175,7 @@ class TextReport {
                              quality.lost_stack, quality.lost_disk);
     }
     samples += fmt::format("; throttled {}", counted(quality.lost_throttled, "time"));
-    if (quality.lost_records != 0)
-      samples += "; " + counted(quality.lost_records, "record") + " lost";
+    if (quality.lost_records != 0) samples += "; " + counted(quality.lost_records, "record") + " lost";
     if (quality.samples != 0 || (!report_.heap && quality.waits == 0)) quality_line("samples", samples);
     if (view.complete_share) quality_line("stacks", stacks_line());
     if (quality.waits != 0) quality_line("waits", waits_line());
@@ -328,9 +331,9 @@ class TextReport {
 
   void write_waits(bool causes) {
     if (causes) out_ += causes_text(*report_.waits, options_);
-    if (options_.waits) out_ += waits_text(*report_.waits, options_);
-    if (options_.locks) out_ += locks_text(*report_.waits, options_);
-    if (options_.files) out_ += files_text(*report_.waits, options_);
+    if (prints(Section::kWaits)) out_ += waits_text(*report_.waits, options_);
+    if (prints(Section::kLocks)) out_ += locks_text(*report_.waits, options_);
+    if (prints(Section::kFiles)) out_ += files_text(*report_.waits, options_);
   }
 
   static std::string cpu_text(std::uint64_t cpu_ns) {

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "analysis/summary/report.h"
+#include "analysis/summary/section.h"
 
 namespace fathom::present {
 
@@ -20,20 +21,10 @@ struct TextOptions {
   std::string file = {};    // the recording's path, for commands that are named
   std::size_t width = 100;  // columns; 0: lines as long as they are (--wide)
   bool color = false;
-  double least_share = 0;       // of a row of functions, lines and groups
-  bool cut_names = true;        // names in tables to the width; false in pipes
-  std::size_t top = 20;         // rows per table; 0 for all. Reports what is cut off
-  bool functions = false;       // the table of functions, where no other one was asked for
-  bool tree = false;            // the call tree
-  bool series = false;          // what was read over time
-  bool threads = false;         // the table of threads
-  bool modules = false;         // the table of modules with the health of their symbols
-  bool waits = false;           // which threads wait, for what, and for which thread
-  bool locks = false;           // futexes
-  bool heap = false;            // allocators, sizes and lifetimes
-  bool blocks = false;          // single blocks of the heap
-  bool memory = false;          // what memory was made of
-  bool files = false;           // files and peers that threads waited for
+  double least_share = 0;            // of a row of functions, lines and groups
+  bool cut_names = true;             // names in tables to the width; false in pipes
+  std::size_t top = 20;              // rows per table; 0 for all. Reports what is cut off
+  analysis::Sections sections = {};  // the tables to print; kFunctions: where no other one was asked for
   bool heap_by_itself = false;  // groups are of the heap, and CPU time was not what was asked for by name
 };
 

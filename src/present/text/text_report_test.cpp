@@ -13,11 +13,13 @@ namespace {
 
 using analysis::make_report;
 using analysis::ReportOptions;
+using analysis::Section;
 
 TEST(TextReport, OfTheSmallServer) {
   const model::Profile profile = analysis::small_server();
   const auto report = make_report(profile, {}).value();
-  expect_golden("small_server.txt", report_text(report, {.threads = true, .modules = true}));
+  expect_golden("small_server.txt",
+                report_text(report, {.sections = {Section::kThreads, Section::kModules}}));
 }
 
 TEST(TextReport, OfCallersAndCallees) {
@@ -49,7 +51,8 @@ TEST(TextReport, OfWaitsShowsTimes) {
 TEST(TextReport, NoLineIsLongerThanTheTerminal) {
   const model::Profile profile = analysis::small_server();
   const auto report = make_report(profile, {}).value();
-  const std::string text = report_text(report, {.width = 90, .threads = true, .modules = true});
+  const std::string text =
+      report_text(report, {.width = 90, .sections = {Section::kThreads, Section::kModules}});
   for (std::size_t at = 0; at < text.size();) {
     const std::size_t end = text.find('\n', at);
     EXPECT_LE(display_width(std::string_view(text).substr(at, end - at)), 90u) << text.substr(at, end - at);
@@ -96,18 +99,11 @@ TEST(TextReport, OfAnyProfileCommandsNoTerminal) {
                                               .tree = analysis::TreeDirection::kCallees});
     ASSERT_TRUE(report) << "seed " << seed;
     for (const Layout layout : {Layout::kFirstScreen, Layout::kAsked, Layout::kAll}) {
-      const std::string text = report_text(*report, {.layout = layout,
-                                                     .functions = true,
-                                                     .tree = true,
-                                                     .series = true,
-                                                     .threads = true,
-                                                     .modules = true,
-                                                     .waits = true,
-                                                     .locks = true,
-                                                     .heap = true,
-                                                     .blocks = true,
-                                                     .memory = true,
-                                                     .files = true});
+      const std::string text = report_text(
+          *report, {.layout = layout,
+                    .sections = {Section::kFunctions, Section::kTree, Section::kSeries, Section::kThreads,
+                                 Section::kModules, Section::kWaits, Section::kLocks, Section::kHeap,
+                                 Section::kBlocks, Section::kMemory, Section::kFiles}});
       for (std::size_t i = 0; i < text.size(); ++i) {
         const auto byte = static_cast<unsigned char>(text[i]);
         ASSERT_TRUE(byte == '\n' || (byte >= 0x20 && byte != 0x7F))

@@ -12,6 +12,7 @@ namespace fathom::present {
 namespace {
 
 using analysis::make_report;
+using analysis::Section;
 using model::Metric;
 using testing::HasSubstr;
 using testing::Not;
@@ -21,14 +22,15 @@ TEST(TextWaits, OfAServerThatWaits) {
   const auto report = make_report(profile, {.selection = {.metric = Metric::kOffCpu, .fold_idle = true},
                                             .sort = analysis::SortBy::kTotal})
                           .value();
-  expect_golden("waits_off_cpu.txt", report_text(report, {.threads = true}));
+  expect_golden("waits_off_cpu.txt", report_text(report, {.sections = {Section::kThreads}}));
 }
 
 TEST(TextWaits, InDetail) {
   const model::Profile profile = analysis::waiting_server();
   const auto report = make_report(profile, {.selection = {.fold_idle = true}}).value();
-  expect_golden("waits_detail.txt",
-                report_text(report, {.width = 120, .waits = true, .locks = true, .files = true}));
+  expect_golden(
+      "waits_detail.txt",
+      report_text(report, {.width = 120, .sections = {Section::kWaits, Section::kLocks, Section::kFiles}}));
 }
 
 TEST(TextWaits, AreShortInAReportOfCpuTime) {
@@ -44,7 +46,7 @@ TEST(TextWaits, ReportThatNoThreadWaited) {
   const auto thread = hand.thread(hand.process(1, "app"), 1, "app");
   hand.wait(thread, hand.stack({hand.frame(hand.module("app"), {"f"})}), "nanosleep", 0, 5);
   const auto report = make_report(hand.profile, {.selection = {.metric = Metric::kOffCpu}}).value();
-  const std::string text = report_text(report, {.locks = true, .files = true});
+  const std::string text = report_text(report, {.sections = {Section::kLocks, Section::kFiles}});
   EXPECT_THAT(text, HasSubstr("Locks: no thread waited for one, except idle threads"));
   EXPECT_THAT(text, HasSubstr("Files: no thread waited for one"));
 }
@@ -57,7 +59,7 @@ TEST(TextWaits, ReportThatALockOfParkersIsIdentifiedByItsPlace) {
                                   hand.frame(app, {"parking_lot::raw_mutex::RawMutex::lock_slow"})});
   const auto shown = [&] {
     const auto report = make_report(hand.profile, {.selection = {.metric = Metric::kOffCpu}}).value();
-    return report_text(report, {.width = 200, .locks = true});
+    return report_text(report, {.width = 200, .sections = {Section::kLocks}});
   };
   hand.wait(thread, hand.stack({hand.frame(app, {"pthread_mutex_lock"})}), "futex", 1, 5, 0,
             hand.object(model::ObjectKind::kFutex, "", 0x1000));
@@ -79,7 +81,7 @@ TEST(TextWaits, HaveNoMoreDigitsThanTheirError) {
   const auto stack = hand.stack({hand.frame(hand.module("app"), {"serve"})});
   for (int i = 0; i < 40; ++i) hand.wait(thread, stack, "nanosleep", 0.2 * i, 1 + 0.01 * i).weight = 1747;
   const auto report = make_report(hand.profile, {.selection = {.metric = Metric::kOffCpu}}).value();
-  const std::string text = report_text(report, {.waits = true});
+  const std::string text = report_text(report, {.sections = {Section::kWaits}});
   EXPECT_THAT(text, HasSubstr("70,000")) << text;
   EXPECT_THAT(text, Not(HasSubstr("69,880"))) << text;
 }
@@ -90,8 +92,8 @@ TEST(TextWaits, OfAnyProfileHoldNoControlCharacters) {
     if (profile.waits.empty()) continue;
     const auto report = make_report(profile, {.selection = {.metric = Metric::kOffCpu, .fold_idle = true}});
     ASSERT_TRUE(report) << "seed " << seed;
-    for (const char c :
-         report_text(*report, {.threads = true, .waits = true, .locks = true, .files = true})) {
+    for (const char c : report_text(
+             *report, {.sections = {Section::kThreads, Section::kWaits, Section::kLocks, Section::kFiles}})) {
       ASSERT_TRUE(c == '\n' || static_cast<unsigned char>(c) >= 0x20) << "seed " << seed;
     }
   }

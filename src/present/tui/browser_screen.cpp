@@ -191,8 +191,8 @@ void Browser::wrap_lines(View& view, std::size_t width) {
   present::TextOptions style;
   style.width = std::max<std::size_t>(width, 40);
   style.layout = view.kind == ViewKind::kAnswer ? present::Layout::kFirstScreen : present::Layout::kAsked;
-  style.waits = view.kind == ViewKind::kWaits;
-  style.heap = view.kind == ViewKind::kHeap;
+  style.sections.add(analysis::Section::kWaits, view.kind == ViewKind::kWaits);
+  style.sections.add(analysis::Section::kHeap, view.kind == ViewKind::kHeap);
   style.file = sources_.command_file.empty() ? "" : sources_.command_file.front();
   std::string text;
   if (view.kind == ViewKind::kHelp) {
