@@ -11,6 +11,7 @@
 #include "cli/notices.h"
 #include "cli/option_groups.h"
 #include "cli/seconds_word.h"
+#include "cli/source_list.h"
 #include "cli/until_stable.h"
 #include "linux/process/command_line.h"
 #include "linux/process/descendants.h"
@@ -19,6 +20,53 @@
 
 namespace fathom::cli {
 namespace {
+
+// Without --sources, naming sources records those, and naming none records all that are cheap; the heap comes on top.
+Sources sources_by_single_options(const RecordArguments& arguments) {
+  const bool some = arguments.cpu || arguments.off_cpu || arguments.memory || arguments.flight;
+  return {.cpu = !some || arguments.cpu,
+          .wait = (!some || arguments.off_cpu) && !arguments.no_off_cpu,
+          .memory = (!some || arguments.memory || arguments.flight) && !arguments.no_memory,
+          .heap = arguments.leaks && arguments.heap.empty() ? "exact" : arguments.heap};
+}
+
+// A list is complete: an option that needs more, or less, is refused.
+Result<Sources> sources_by_list(const RecordArguments& arguments) {
+  auto listed = parse_sources(arguments.sources);
+  if (!listed) return listed;
+  using Kind = SourceDemand::Kind;
+  std::vector<SourceDemand> demands;
+  const auto demand = [&](bool given, const char* option, Kind kind, Sources what) {
+    if (given) demands.push_back({option, kind, std::move(what)});
+  };
+  demand(arguments.cpu, "--cpu", Kind::kNeeds, {.cpu = true});
+  demand(arguments.off_cpu, "--off-cpu", Kind::kNeeds, {.wait = true});
+  demand(arguments.memory, "--memory", Kind::kNeeds, {.memory = true});
+  demand(arguments.no_off_cpu, "--no-off-cpu", Kind::kForbids, {.wait = true});
+  demand(arguments.no_memory, "--no-memory", Kind::kForbids, {.memory = true});
+  demand(!arguments.heap.empty(), arguments.heap == "exact" ? "--heap=exact" : "--heap", Kind::kNeeds,
+         {.heap = arguments.heap});
+  demand(arguments.leaks, "--leaks", Kind::kNeeds, {.heap = "exact"});
+  demand(arguments.flight, "--flight", Kind::kNeeds, {.memory = true});
+  demand(arguments.options.until_resident_bytes.has_value(), "--until-rss", Kind::kNeeds, {.memory = true});
+  demand(!arguments.metrics.url.empty(), "--scrape", Kind::kNeeds, {.memory = true});
+  if (auto fitting = fits(*listed, demands); !fitting) return tl::unexpected<Error>(fitting.error());
+  return listed;
+}
+
+Result<> choose_sources(RecordArguments& arguments) {
+  const auto sources = arguments.sources.empty() ? Result<Sources>(sources_by_single_options(arguments))
+                                                 : sources_by_list(arguments);
+  if (!sources) return tl::unexpected<Error>(sources.error());
+  session::RecordOptions& options = arguments.options;
+  options.cpu = sources->cpu;
+  options.off_cpu = sources->wait;
+  options.memory = sources->memory;
+  arguments.heap = sources->heap;
+  if (!sources->heap.empty())
+    options.heap = sources->heap == "exact" ? session::Heap::kExact : session::Heap::kSampled;
+  return {};
+}
 
 // Stacks are always recorded and walked in one way, and whole processes are.
 Result<> follow_habits(RecordArguments& arguments) {
@@ -177,7 +225,7 @@ Result<> fits_watching(RecordArguments& arguments) {
 
 Result<> settle(RecordArguments& arguments) {
   session::RecordOptions& options = arguments.options;
-  if (arguments.leaks && arguments.heap.empty()) arguments.heap = "exact";
+  if (auto chosen = choose_sources(arguments); !chosen) return chosen;
   // A leak check shall not be wrong because the machine is busy.
   options.heap_lossless = (arguments.lossless || arguments.leaks) && arguments.heap == "exact";
   if (arguments.lossless && arguments.heap != "exact")
@@ -196,11 +244,6 @@ Result<> settle(RecordArguments& arguments) {
   if (arguments.engine == "bpf") options.engine = session::Engine::kBpf;
   if (arguments.engine == "perf") options.engine = session::Engine::kPerf;
   if (arguments.engine == "proc") options.engine = session::Engine::kProc;
-  // Naming sources records those; naming none records all that are cheap.
-  const bool some = arguments.cpu || arguments.off_cpu || arguments.memory || arguments.flight;
-  options.cpu = !some || arguments.cpu;
-  options.off_cpu = (!some || arguments.off_cpu) && !arguments.no_off_cpu;
-  options.memory = (!some || arguments.memory || arguments.flight) && !arguments.no_memory;
   if (options.event != "cpu-clock" &&
       (options.engine == session::Engine::kPerf || options.engine == session::Engine::kProc))
     return fail(ErrorKind::kUsage,
@@ -210,8 +253,6 @@ Result<> settle(RecordArguments& arguments) {
   if (auto fits = fits_flight(arguments); !fits) return tl::unexpected<Error>(fits.error());
   options.follow_children = !arguments.no_children;
   options.heap_mappings = arguments.mappings || (arguments.heap == "exact" && !arguments.no_mappings);
-  if (!arguments.heap.empty())
-    options.heap = arguments.heap == "exact" ? session::Heap::kExact : session::Heap::kSampled;
   if (options.heap_each_block && options.heap == session::Heap::kNone)
     return fail(ErrorKind::kUsage, "--each-block requires --heap", "fathom record --heap=exact --each-block");
   if (options.until_live_bytes && options.heap == session::Heap::kNone)
@@ -250,17 +291,19 @@ void add_sources(CLI::App& app, RecordArguments& arguments) {
   app.add_option("-r,--frequency,--rate", options.frequency_hz, "")
       ->check(CLI::Range(1, 100000))
       ->group(kHidden);
-  app.add_flag("--heap{sampled}", arguments.heap, "the heap, sampled; --heap=exact traces every call")
+  app.add_option("--sources", arguments.sources, "only these: cpu,wait,memory,heap,heap=exact")
+      ->delimiter(',')
+      ->expected(1)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
+      ->type_name("LIST");
+  app.add_flag("--heap{sampled}", arguments.heap, "also the heap, sampled; --heap=exact: every call")
       ->check(CLI::IsMember({"sampled", "exact"}));
   app.add_flag("--leaks", arguments.leaks, "print leaks at the end; implies --heap=exact");
-  app.add_option("--probe", arguments.probes, "count and time calls of this function (docs/probes.md)")
+  app.add_option("--probe", arguments.probes, "count and time calls (docs/probes.md)")
       ->type_name("FUNCTION")
       ->expected(1)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
   app.add_flag("--flight", arguments.flight, "run for weeks with a bounded file (docs/flight.md)");
-  app.add_flag("--cpu", arguments.cpu, "only CPU time, unless combined with the next two");
-  app.add_flag("--off-cpu", arguments.off_cpu, "only waits");
-  app.add_flag("--memory", arguments.memory, "only memory over time");
 }
 
 void add_ends(CLI::App& app, RecordArguments& arguments) {
@@ -284,8 +327,7 @@ void add_ends(CLI::App& app, RecordArguments& arguments) {
          "with --heap: stop when live heap reaches SIZE")
       ->type_name("SIZE")
       ->transform(CLI::AsSizeValue(false));
-  app.add_flag("--until-stable{1}", arguments.stable_points,
-               "stop when the top ten shares are known to ±1 point")
+  app.add_flag("--until-stable{1}", arguments.stable_points, "stop when the top shares are known to ±1 point")
       ->check(CLI::Range(0.05, 20.0));
 }
 
@@ -295,7 +337,7 @@ void add_results(CLI::App& app, RecordArguments& arguments) {
   app.add_option("-o,--output", options.output, "recording (default: fathom-profiles/TARGET/TIME.fathom)")
       ->type_name("FILE");
   app.add_flag("--flamegraph", arguments.flamegraph, "also draw the flame graph");
-  app.add_flag("--dry-run", arguments.dry_run, "print what would be done and what it costs; record nothing");
+  app.add_flag("--dry-run", arguments.dry_run, "print what would be done, and what it costs");
 }
 
 void add_rare(CLI::App& app, RecordArguments& arguments) {
@@ -304,6 +346,9 @@ void add_rare(CLI::App& app, RecordArguments& arguments) {
   app.add_flag("-q,--quiet", arguments.quiet, "print errors only");
   app.add_flag("-f,--force", options.force,
                "-o may replace any regular file, even in a folder that belongs to another user");
+  app.add_flag("--cpu", arguments.cpu, "only CPU time, unless combined with --off-cpu or --memory");
+  app.add_flag("--off-cpu", arguments.off_cpu, "only waits");
+  app.add_flag("--memory", arguments.memory, "only memory over time");
   app.add_flag("--no-off-cpu", arguments.no_off_cpu, "do not record waits");
   app.add_flag("--no-memory", arguments.no_memory, "do not record memory over time");
   app.add_flag("--no-children", arguments.no_children,
@@ -430,7 +475,7 @@ void add_record_options(CLI::App& app, RecordArguments& arguments) {
   add_habits(app, arguments);
   app.positionals_at_end();
   app.footer(
-      "Without options, fathom records CPU time, waits and memory until the target ends or you press Ctrl-C. --cpu, --off-cpu and --memory record only what they name. A launched command also gets Ctrl-C, and fathom records it until it ends; a second Ctrl-C ends the recording and leaves the command running. After -d or --until-..., fathom completes the file, then sends SIGTERM to the command and waits up to 10 s. --until-stable takes other bounds (--until-stable=0.5) and stops after 300 s, or after -d.\n"
+      "Without options, fathom records CPU time, waits and memory until the target ends or you press Ctrl-C. --sources records only what it lists. A launched command also gets Ctrl-C, and fathom records it until it ends; a second Ctrl-C ends the recording and leaves the command running. After -d or --until-..., fathom completes the file, then sends SIGTERM to the command and waits up to 10 s. --until-stable takes other bounds (--until-stable=0.5) and stops after 300 s, or after -d.\n"
       "\n"
       "Attaching does not stop or change the target. With --heap, fathom puts hooks into it and removes them at the end; --dry-run lists them. If they cannot be removed (a debugger, a frozen group), the exit status is 6, and a guardian process keeps trying.");
 }

@@ -34,6 +34,7 @@ struct RecordArguments {
   std::vector<std::int32_t> pids;
   std::string name;
   std::string engine = "auto";
+  std::vector<std::string> sources;  // --sources as it was typed; empty: not given
   std::string heap;
   double duration_s = 0;
   bool cpu = false, off_cpu = false, no_off_cpu = false, memory = false, no_memory = false, mappings = false,
