@@ -25,6 +25,7 @@
 #include "cli/notices.h"
 #include "cli/option_groups.h"
 #include "cli/output.h"
+#include "cli/output_kind.h"
 #include "cli/selection_options.h"
 #include "formats/open/short_names.h"
 #include "model/marks.h"
@@ -437,6 +438,12 @@ Result<> draw(const DiffArguments& arguments, const analysis::DiffReport& report
 }
 
 Result<int> run_diff(const DiffArguments& arguments) {
+  if (auto fitting =
+          fits_ending(arguments.output.path, arguments.json ? OutputKind::kJson : OutputKind::kText);
+      !fitting)
+    return tl::unexpected<Error>(fitting.error());
+  if (auto fitting = fits_ending(arguments.flamegraph, OutputKind::kPicture); !fitting)
+    return tl::unexpected(fitting.error());
   std::vector<analysis::FailCondition> conditions;
   for (const std::string& text : arguments.fail_if) {
     Result<analysis::FailCondition> condition = analysis::parse_fail_condition(text);

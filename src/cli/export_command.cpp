@@ -16,6 +16,7 @@
 #include "cli/notices.h"
 #include "cli/option_groups.h"
 #include "cli/output.h"
+#include "cli/output_kind.h"
 #include "cli/selection_options.h"
 #include "cli/version.h"
 #include "formats/open/open_profile.h"
@@ -284,6 +285,8 @@ Result<const ExportFormat*> choose_format(const ExportArguments& arguments) {
 Result<int> run_export(const ExportArguments& arguments) {
   const Result<const ExportFormat*> format = choose_format(arguments);
   if (!format) return tl::unexpected(format.error());
+  if (auto fitting = fits_ending(arguments.output.path, OutputKind::kExported); !fitting)
+    return tl::unexpected(fitting.error());
   if (arguments.parts && (*format)->write != export_pprof)
     return fail(ErrorKind::kUsage, "only pprof is written in parts", "--to pprof --parts");
   if ((arguments.functions || arguments.percent_limit) && (*format)->write != export_dot)

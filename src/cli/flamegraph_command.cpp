@@ -17,6 +17,7 @@
 #include "cli/newest_recording.h"
 #include "cli/option_groups.h"
 #include "cli/output.h"
+#include "cli/output_kind.h"
 #include "cli/selection_options.h"
 #include "present/sentences/heap_sentences.h"
 #include "present/sentences/hot_spot_sentences.h"
@@ -172,6 +173,8 @@ Drawn draw(const model::Profile& profile, const analysis::TreeOptions& options,
 }
 
 Result<int> run_flamegraph(const FlamegraphArguments& arguments) {
+  if (auto fitting = fits_ending(arguments.output.path, OutputKind::kPicture); !fitting)
+    return tl::unexpected(fitting.error());
   present::FlameGraphOptions picture = arguments.picture;
   if (!arguments.colors.empty()) {
     const Result<present::Palette> palette = present::palette_from(arguments.colors);
@@ -247,17 +250,16 @@ Result<std::string> draw_flamegraph(const std::string& recording, bool force) {
 Run add_flamegraph(CLI::App& app) {
   auto arguments = std::make_shared<FlamegraphArguments>();
   present::FlameGraphOptions& picture = arguments->picture;
-  app.add_option("file", arguments->file,
-                 "recording or another tool's file; - for standard input; default: newest here")
+  app.add_option("file", arguments->file, "recording or another tool's file; default: newest here")
       ->type_name("FILE");
   add_dump_inputs(app, arguments->selection.dumps);
   begin_group(app, kOutputGroup);
-  add_output_options(app, arguments->output, "picture; - for standard output (default: FILE with .svg)");
+  add_output_options(app, arguments->output, "picture; default: FILE with .svg; -: stdout");
   add_selection_options(app, arguments->selection);
   add_cut_options(app, arguments->selection);
   begin_group(app, kPictureGroup);
   app.add_option("--title", picture.title, "heading (default: metric and target)");
-  app.add_option("--subtitle", picture.subtitle, "line below the heading (default: how much was measured)");
+  app.add_option("--subtitle", picture.subtitle, "line below it (default: what was measured)");
   app.add_option("--colors,--color", arguments->colors,
                  present::palette_names() + " (default: module; wall for wall and off-cpu)")
       ->type_name("PALETTE");
@@ -265,8 +267,7 @@ Run add_flamegraph(CLI::App& app) {
   app.add_flag("--reverse", picture.reverse, "merge from the leaves: callers above callees");
   app.add_flag("--no-threads", arguments->no_threads, "merge all threads");
   app.add_flag("--show-idle", arguments->show_idle, "show the waits of idle workers");
-  app.add_flag("--show-kernel", arguments->show_kernel,
-               "show kernel frames of waits instead of one box per cause");
+  app.add_flag("--show-kernel", arguments->show_kernel, "show kernel frames of waits, not one box a cause");
   app.add_flag("--fold-recursion", arguments->fold_recursion, "draw recursion as one frame");
   app.add_flag("--fold-generics", arguments->fold_generics, "merge Vec<u8>::push and Vec<u16>::push");
   begin_group(app, kRareGroup);

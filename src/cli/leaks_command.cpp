@@ -9,6 +9,7 @@
 #include "cli/newest_recording.h"
 #include "cli/option_groups.h"
 #include "cli/output.h"
+#include "cli/output_kind.h"
 #include "cli/seconds_word.h"
 #include "cli/selection_options.h"
 #include "formats/open/open_profile.h"
@@ -82,6 +83,10 @@ Result<LeaksFound> find(const LeaksArguments& arguments, present::LeakTextOption
 }
 
 Result<int> run_leaks(const LeaksArguments& arguments) {
+  if (auto fitting =
+          fits_ending(arguments.output.path, arguments.json ? OutputKind::kJson : OutputKind::kText);
+      !fitting)
+    return tl::unexpected<Error>(fitting.error());
   present::LeakTextOptions style;
   style.width = arguments.wide ? 0 : output_width();
   style.cut_names = arguments.output.path.empty() && output_is_narrow();

@@ -8,6 +8,7 @@
 #include "cli/command.h"
 #include "cli/option_groups.h"
 #include "cli/output.h"
+#include "cli/output_kind.h"
 #include "tools/oom/evidence.h"
 #include "tools/oom/kernel_log.h"
 #include "tools/oom/present.h"
@@ -35,6 +36,10 @@ Result<std::string> read_log(const OomArguments& arguments) {
 }
 
 Result<int> run_oom(const OomArguments& arguments) {
+  if (auto fitting =
+          fits_ending(arguments.output.path, arguments.json ? OutputKind::kJson : OutputKind::kText);
+      !fitting)
+    return tl::unexpected<Error>(fitting.error());
   const Result<std::string> log = read_log(arguments);
   if (!log) return tl::unexpected<Error>(log.error());
   const std::vector<oom::Record> records = oom::read_records(*log);

@@ -21,15 +21,17 @@ TEST_F(Cli, AReaderThatHasSeenEnoughIsNoError) {
 }
 
 TEST_F(Cli, AnEarlierResultIsReplacedAndAnythingElseOnlyWithForce) {
-  const std::string precious = file("main.cpp", "int main() {}\n"), picture = folder_ + "/x.svg",
-                    json = folder_ + "/x.json";
+  // Names without an ending: one that promises another kind of file is refused before.
+  const std::string precious = file("main.cpp", "int main() {}\n"), picture = folder_ + "/picture",
+                    json = folder_ + "/numbers", recorded = folder_ + "/recorded";
+  std::filesystem::copy(recording_, recorded);
   for (int time = 0; time < 2; ++time) {
     EXPECT_EQ(run({"flamegraph", recording_, "-o", picture}).status, 0);
     EXPECT_EQ(run({"report", recording_, "--json", "-o", json}).status, 0);
   }
   const std::vector<std::vector<std::string>> wrong = {
       {"flamegraph", recording_, "-o", precious},
-      {"flamegraph", recording_, "-o", recording_},
+      {"flamegraph", recording_, "-o", recorded},
       {"flamegraph", recording_, "-o", json},
       {"report", recording_, "-o", precious},
       {"report", recording_, "--json", "-o", picture},

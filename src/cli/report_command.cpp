@@ -16,6 +16,7 @@
 #include "cli/notices.h"
 #include "cli/option_groups.h"
 #include "cli/output.h"
+#include "cli/output_kind.h"
 #include "cli/section_options.h"
 #include "cli/selection_options.h"
 #include "formats/open/open_profile.h"
@@ -199,6 +200,10 @@ Error not_there(const std::string& file, Section section) {
 
 Result<int> run_report(const ReportArguments& given) {
   ReportArguments arguments = given;
+  if (auto fitting =
+          fits_ending(arguments.output.path, arguments.json ? OutputKind::kJson : OutputKind::kText);
+      !fitting)
+    return tl::unexpected(fitting.error());
   if (auto chosen = choose_sections(arguments.sections); !chosen) return tl::unexpected(chosen.error());
   arguments.sections.sections.add(Section::kTree, !arguments.tree.empty());
   if (arguments.has(Section::kTree) && arguments.tree.empty()) arguments.tree = "callees";

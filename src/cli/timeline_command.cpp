@@ -12,6 +12,7 @@
 #include "cli/newest_recording.h"
 #include "cli/option_groups.h"
 #include "cli/output.h"
+#include "cli/output_kind.h"
 #include "cli/selection_options.h"
 #include "model/heap_exactness.h"
 #include "present/sentences/quality_sentences.h"
@@ -53,6 +54,8 @@ std::string quality_of(const model::Profile& profile) {
 }
 
 Result<int> run_timeline(const TimelineArguments& arguments) {
+  if (auto fitting = fits_ending(arguments.output.path, OutputKind::kPicture); !fitting)
+    return tl::unexpected(fitting.error());
   OutputPath output = arguments.output;
   if (output.path.empty())
     output.path = arguments.file == "-" ? "-" : timeline_beside(name_of_input(arguments.file));

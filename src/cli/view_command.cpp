@@ -31,6 +31,7 @@
 #include "cli/notices.h"
 #include "cli/option_groups.h"
 #include "cli/output.h"
+#include "cli/output_kind.h"
 #include "cli/selection_options.h"
 #include "cli/view_pair.h"
 #include "present/code/annotation_json.h"
@@ -248,6 +249,8 @@ page::ReadAgain reading_again(const ViewArguments& arguments) {
 }
 
 Result<int> run_view(ViewArguments& arguments) {
+  if (auto fitting = fits_ending(arguments.html.path, OutputKind::kPage); !fitting)
+    return tl::unexpected(fitting.error());
   if (!arguments.base.empty() || !arguments.fresh.empty()) {
     if (!arguments.file.empty() || arguments.base.empty() || arguments.fresh.empty())
       return fail(
