@@ -10,6 +10,7 @@
 #include "base/text.h"
 #include "present/sentences/limit_sentences.h"
 #include "present/sentences/symbol_words.h"
+#include "tools/doctor/memory_controller.h"
 
 namespace fathom::doctor {
 namespace {
@@ -567,6 +568,7 @@ Diagnosis diagnose(const MachineFacts& machine, const TargetFacts* target) {
   }
   find_obstacles(machine, target, diagnosis, diagnosis.findings);
   find_limits(machine, target, diagnosis, diagnosis.findings);
+  find_about_memory(machine, target, diagnosis.findings);
   if (target != nullptr) find_in_target(*target, diagnosis.findings);
   std::stable_sort(diagnosis.findings.begin(), diagnosis.findings.end(),
                    [](const Finding& a, const Finding& b) { return a.severity < b.severity; });

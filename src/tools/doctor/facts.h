@@ -34,6 +34,25 @@ enum class Capability : unsigned {
   kCheckpointRestore = 40,
 };
 
+// Of control groups: what limits and counts memory.
+struct MemoryController {
+  enum class State : std::uint8_t {
+    kUnknown,
+    kUsable,
+    kDisabled,  // when the kernel was started
+    kNotHere,   // the kernel has it, and no group that we see does
+  };
+  State state = State::kUnknown;
+  int version = 0;           // 1 or 2, where it is usable
+  bool counts_swap = false;  // by group
+  bool parameter = false;    // kDisabled by cgroup_disable=memory, and not by default
+};
+
+struct Swap {
+  std::uint64_t bytes = 0, used_bytes = 0;
+  std::optional<int> swappiness;
+};
+
 struct MachineFacts {
   std::string kernel, architecture;  // "6.1.0-18-amd64", arch::kMachine
   unsigned cpus = 0;
@@ -44,6 +63,8 @@ struct MachineFacts {
   bool initial_pid_namespace = true;
   std::optional<process::Container> container;  // that we are in, or were built as
   bool cgroup_version_1 = false, cgroup_version_2 = false;
+  MemoryController memory_controller;
+  Swap swap;
   std::optional<std::uint64_t> memlock_limit_bytes;  // nullopt: unlimited
   std::uint64_t open_files_limit = 0;
   // kernel.*; nullopt where there is no such file.
@@ -120,6 +141,8 @@ struct TargetFacts {
   std::optional<process::Container> container;
   std::optional<process::MemoryCgroup> memory_cgroup;
   std::optional<std::uint64_t> memory_limit_bytes;
+  std::optional<std::uint64_t>
+      swap_limit_bytes{};                     // of its group, in addition; nullopt: unlimited or unknown
   std::vector<model::CountedLimit> limits{};  // of mappings, descriptors and so on
   std::uint64_t anonymous_code_bytes = 0;     // made at run time: a JIT
   Trial perf_map;                             // only tried if there is such code

@@ -27,6 +27,7 @@
 #include "linux/process/kallsyms.h"
 #include "record/bpf/bpf_engine.h"
 #include "record/session/engine_ladder.h"
+#include "tools/doctor/memory_controller.h"
 
 namespace fathom::doctor {
 namespace {
@@ -38,8 +39,8 @@ Trial trial_of(const Result<T>& result) {
   return result ? Trial{true, {}} : Trial{false, result.error().message};
 }
 
-std::optional<int> setting(const char* name) {
-  auto text = read_file(std::string("/proc/sys/kernel/") + name);
+std::optional<int> setting_at(const std::string& path) {
+  auto text = read_file(path);
   if (!text) return std::nullopt;
   std::string_view rest = *text;
   std::string_view line;
@@ -47,6 +48,10 @@ std::optional<int> setting(const char* name) {
   const bool negative = line.starts_with('-');
   const auto number = process::parse_number<int>(negative ? line.substr(1) : line);
   return number && negative ? std::optional(-*number) : number;
+}
+
+std::optional<int> setting(const char* name) {
+  return setting_at(std::string("/proc/sys/kernel/") + name);
 }
 
 // Returns 0. The type is that of our sampling programs, as rights depend on it.
@@ -174,8 +179,10 @@ void probe_identity(MachineFacts& facts) {
   if (!facts.container && ::access("/run/.containerenv", F_OK) == 0)
     facts.container = process::Container{"podman", {}};
   if (auto mountinfo = read_file("/proc/self/mountinfo")) {
-    for (const auto& mount : process::parse_cgroup_mounts(*mountinfo))
+    const auto mounts = process::parse_cgroup_mounts(*mountinfo);
+    for (const auto& mount : mounts)
       (mount.version == 1 ? facts.cgroup_version_1 : facts.cgroup_version_2) = true;
+    facts.memory_controller = probe_memory_controller(mounts);
   }
   rlimit limit{};
   if (::getrlimit(RLIMIT_MEMLOCK, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY)
@@ -202,6 +209,8 @@ MachineFacts probe_machine(int target) {
   facts.kptr_restrict = setting("kptr_restrict");
   facts.unprivileged_bpf_disabled = setting("unprivileged_bpf_disabled");
   facts.ptrace_scope = setting("yama/ptrace_scope");
+  if (auto text = read_file("/proc/meminfo"))
+    facts.swap = parse_swap(*text, setting_at("/proc/sys/vm/swappiness"));
   if (auto text = read_file("/sys/kernel/security/lockdown")) facts.lockdown = parse_lockdown(*text);
 
   facts.btf.works = ::access("/sys/kernel/btf/vmlinux", R_OK) == 0;

@@ -9,6 +9,7 @@
 #include "present/sentences/symbol_words.h"
 #include "tools/doctor/allocator_words.h"
 #include "tools/doctor/lines.h"
+#include "tools/doctor/memory_controller.h"
 
 namespace fathom::doctor {
 namespace {
@@ -147,6 +148,13 @@ Json json_of(const MachineFacts& machine) {
   json["cgroup_versions"] = Json::array();
   if (machine.cgroup_version_1) json["cgroup_versions"].push_back(1);
   if (machine.cgroup_version_2) json["cgroup_versions"].push_back(2);
+  json["memory_controller"] = {
+      {"works", machine.memory_controller.state == MemoryController::State::kUsable},
+      {"version", machine.memory_controller.version == 0 ? Json() : Json(machine.memory_controller.version)},
+      {"counts_swap", machine.memory_controller.counts_swap}};
+  json["swap"] = {{"bytes", machine.swap.bytes},
+                  {"used_bytes", machine.swap.used_bytes},
+                  {"swappiness", json_of(machine.swap.swappiness)}};
   json["memlock_limit_bytes"] = json_of(machine.memlock_limit_bytes);
   json["open_files_limit"] = machine.open_files_limit;
   json["ring_bytes"] = machine.ring_bytes;
@@ -170,6 +178,7 @@ Json json_of(const TargetFacts& target) {
   json["threads"] = target.status.threads;
   json["container"] = json_of(target.container);
   json["memory_limit_bytes"] = json_of(target.memory_limit_bytes);
+  json["swap_limit_bytes"] = json_of(target.swap_limit_bytes);
   json["limits"] = Json::array();
   for (const model::CountedLimit& limit : target.limits)
     json["limits"].push_back({{"kind", to_string(limit.kind)}, {"used", limit.used}, {"limit", limit.limit}});
@@ -230,6 +239,7 @@ std::string to_text(const Diagnosis& diagnosis, const MachineFacts& machine, con
               number_word(machine.perf_event_paranoid), number_word(machine.kptr_restrict),
               number_word(machine.ptrace_scope), machine.lockdown.empty() ? "-" : machine.lockdown,
               cgroup_word(machine));
+  append_line(out, "  {}; {}", to_text(machine.memory_controller), to_text(machine.swap));
   append_line(
       out, "  locked memory {}, open files {}, perf ring {} KiB",
       machine.memlock_limit_bytes ? fmt::format("{} KiB", *machine.memlock_limit_bytes >> 10) : "unlimited",

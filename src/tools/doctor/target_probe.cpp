@@ -30,6 +30,7 @@
 #include "linux/process/environment.h"
 #include "linux/process/maps.h"
 #include "linux/process/perf_map.h"
+#include "tools/doctor/memory_controller.h"
 
 namespace fathom::doctor {
 namespace {
@@ -214,6 +215,7 @@ void probe_surroundings(int pid, TargetFacts& facts) {
   if (auto cgroup = process::read_memory_cgroup(pid)) facts.memory_cgroup = *cgroup;
   if (auto memory = sources::MemorySampler::open(pid))
     facts.memory_limit_bytes = memory->cgroup_limit_bytes();
+  if (facts.memory_cgroup) facts.swap_limit_bytes = read_swap_limit(*facts.memory_cgroup);
   facts.limits = sources::read_counted_limits(pid);
 }
 
