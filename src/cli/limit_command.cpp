@@ -244,6 +244,8 @@ Result<int> run_limit(LimitArguments& arguments) {
   const auto place = choose_place(arguments);
   if (!place) return tl::unexpected<Error>(place.error());
   (void)limit::remove_dead_groups(place->parent);
+  if (arguments.swap > 0 && !arguments.quiet && !limit::machine_has_swap())
+    say("fathom: this machine has no swap, so --swap {} changes nothing\n", size(arguments.swap));
   StopRequests stops(true);
   auto guardian = limit::GroupGuardian::start();
   if (!guardian) return tl::unexpected<Error>(guardian.error());

@@ -31,11 +31,6 @@ std::optional<Pressure> machine_pressure() {
   return pressure ? std::optional(Pressure{pressure->some_us, pressure->full_us}) : std::nullopt;
 }
 
-bool machine_swaps() {
-  const auto text = read_file("/proc/swaps");
-  return text && has_swap(*text);
-}
-
 // Whether a child of ours may enter: asked by one that does and ends.
 Result<> try_entry(int procs, const std::string& path) {
   const pid_t pid = ::fork();
@@ -73,7 +68,7 @@ Result<> LimitedRun::make() {
     return tl::unexpected<Error>(group.error());
   }
   group_ = std::move(*group);
-  swaps_ = machine_swaps();
+  swaps_ = machine_has_swap();
   if (auto applied = group_->apply(options_.limits, swaps_); !applied) return applied;
   outcome_.limit_above =
       lower_limit_above(group_->version(), group_->directory(), options_.limits.memory_bytes);

@@ -109,6 +109,11 @@ bool has_swap(const std::string& proc_swaps) {
   return std::ranges::count(proc_swaps, '\n') > 1;  // the first line is its header
 }
 
+bool machine_has_swap() {
+  const auto text = read_file("/proc/swaps");
+  return text && has_swap(*text);
+}
+
 Result<> MemoryGroup::create() const {
   if (::mkdir(directory_.c_str(), 0755) != 0) return system_error(directory_, errno);
   return {};

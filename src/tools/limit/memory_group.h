@@ -82,6 +82,7 @@ Result<> write_control(const std::string& path, const std::string& value);
 
 // Whether /proc/swaps lists any.
 bool has_swap(const std::string& proc_swaps);
+bool machine_has_swap();
 
 // SIGKILL for those of `pids` that `now_inside` contains too. Checks that after opening pidfds
 // (pidfd_open(2)), so a pid that was reused since `pids` was read kills nothing.
