@@ -14,7 +14,9 @@
 #include "analysis/core/words.h"
 #include "binary/symbolize/debug_files.h"
 #include "cli/command.h"
+#include "cli/group_option.h"
 #include "cli/named_target.h"
+#include "cli/option_groups.h"
 #include "cli/stale_tracers.h"
 #include "linux/process/find.h"
 #include "tools/doctor/diagnosis.h"
@@ -29,6 +31,7 @@ namespace {
 struct DoctorArguments {
   int pid = 0;
   std::string name;
+  GroupArguments groups;
   std::string symbol_directory;
   bool json = false, no_probe = false;
   std::optional<std::string> malloc_conf;
@@ -38,6 +41,11 @@ struct DoctorArguments {
 
 // The process that the user named; 0 for none.
 Result<int> find_target(const DoctorArguments& arguments) {
+  const int ways = (arguments.pid != 0) + !arguments.name.empty() + arguments.groups.given();
+  if (ways > 1)
+    return fail(ErrorKind::kUsage, "more than one kind of target",
+                "fathom doctor -p PID, without the others");
+  if (arguments.groups.given() != 0) return main_process(arguments.groups);
   if (arguments.name.empty()) {
     if (auto whole = is_process(arguments.pid, "fathom doctor"); !whole)
       return tl::unexpected<Error>(whole.error());
@@ -126,10 +134,14 @@ Result<int> run_doctor(const DoctorArguments& arguments) {
 
 Run add_doctor(CLI::App& app) {
   auto arguments = std::make_shared<DoctorArguments>();
-  auto* pid =
-      app.add_option("-p,--pid", arguments->pid, "also check this process")->check(CLI::PositiveNumber);
+  begin_group(app, kTargetGroup);
+  app.add_option("-p,--pid", arguments->pid, "also check this process")
+      ->check(CLI::PositiveNumber)
+      ->type_name("PID");
   app.add_option("-n,--name", arguments->name, "also check the process with exactly this name")
-      ->excludes(pid);
+      ->type_name("NAME");
+  add_group_options(app, arguments->groups, "the main process");
+  begin_group(app, kOutputGroup);
   app.add_option("--symbols", arguments->symbol_directory, "folder with unstripped twins and debug files");
   app.add_flag("--json", arguments->json, "print all facts as JSON");
   app.add_flag("--no-trial,--no-probe", arguments->no_probe,

@@ -3,6 +3,9 @@
 #include <fmt/format.h>
 
 #include "analysis/core/words.h"
+#include "cli/notices.h"
+#include "linux/process/descendants.h"
+#include "linux/process/find.h"
 
 namespace fathom::cli {
 namespace {
@@ -17,13 +20,10 @@ Result<process::Group> look_up(const GroupArguments& arguments) {
 
 }  // namespace
 
-void add_group_options(CLI::App& app, GroupArguments& arguments) {
-  app.add_option("--cgroup", arguments.path, "every process of a control group, now and later")
-      ->type_name("PATH");
-  app.add_option("--unit", arguments.unit, "every process of a systemd unit")->type_name("NAME");
-  app.add_option("--container", arguments.container,
-                 "every process of a container: docker, podman, containerd")
-      ->type_name("NAME");
+void add_group_options(CLI::App& app, GroupArguments& arguments, const std::string& what) {
+  app.add_option("--cgroup", arguments.path, what + " of a control group")->type_name("PATH");
+  app.add_option("--unit", arguments.unit, what + " of a systemd unit")->type_name("NAME");
+  app.add_option("--container", arguments.container, what + " of a container")->type_name("NAME");
 }
 
 Result<process::Group> find_group(const GroupArguments& arguments) {
@@ -39,6 +39,22 @@ Result<process::Group> find_group(const GroupArguments& arguments) {
     return fail(ErrorKind::kNotFound, fmt::format("{} has no process", group->title),
                 fmt::format("a group whose cgroup.procs lists some; this one's is in {}", group->folder));
   return group;
+}
+
+Result<std::int32_t> main_process(const GroupArguments& arguments) {
+  if (arguments.given() > 1)
+    return fail(ErrorKind::kUsage, "more than one kind of target", "one of --cgroup, --unit and --container");
+  const auto group = find_group(arguments);
+  if (!group) return tl::unexpected<Error>(group.error());
+  const std::vector<int> members = process::members_of(*group);
+  if (members.empty())  // it ended meanwhile
+    return fail(ErrorKind::kNotFound, fmt::format("{} has no process", group->title));
+  const std::int32_t chosen = process::starter_of(members).value_or(members.front());
+  const auto process = process::read_process(chosen);
+  if (members.size() > 1)
+    say("fathom: {} has {} processes; this is about {}\n", group->title, members.size(),
+        process ? process::describe(*process) : fmt::format("process {}", chosen));
+  return chosen;
 }
 
 }  // namespace fathom::cli

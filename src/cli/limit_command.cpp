@@ -315,6 +315,17 @@ Run add_limit(CLI::App& app) {
       ->type_name("FILE");
   app.add_flag("--force", arguments->force, "-o and --json may replace any regular file");
   app.add_flag("-q,--quiet", arguments->quiet, "print errors only");
+  // People who limit containers look for it here.
+  app.add_option_function<std::string>(
+         "--container",
+         [](const std::string&) {
+           throw CLI::ValidationError(
+               "--container",
+               "limit runs a command of its own; the engine sets the limit of a container: docker run --memory SIZE. fathom watch --container NAME shows what is left of it");
+         },
+         "")
+      ->type_name("NAME")
+      ->group(kHidden);
   app.add_flag("--in-scope", arguments->in_scope, "")->group("");
   app.add_option("command", arguments->command, "-- COMMAND ARGUMENTS: run this")->type_name("");
   app.positionals_at_end();

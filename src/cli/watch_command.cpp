@@ -23,6 +23,7 @@
 #include "base/clock.h"
 #include "cli/command.h"
 #include "cli/flight_beside.h"
+#include "cli/group_option.h"
 #include "cli/metrics_option.h"
 #include "cli/notices.h"
 #include "cli/option_groups.h"
@@ -50,6 +51,8 @@ struct WatchArguments {
   std::vector<std::string> targets;
   std::vector<int> pids;
   std::vector<std::string> names;
+  GroupArguments groups;
+  std::optional<process::Group> group;  // the one that they name
   bool once = false, json = false, maps = false;
   double interval_s = 1;
   std::string log;
@@ -66,7 +69,16 @@ std::vector<std::string> names_of(const WatchArguments& arguments) {
   return names;
 }
 
-Result<std::vector<std::int32_t>> find_targets(const WatchArguments& arguments) {
+Result<std::vector<std::int32_t>> find_targets(WatchArguments& arguments) {
+  if (arguments.groups.given() != 0) {
+    if (arguments.groups.given() > 1 || !arguments.targets.empty() || !arguments.pids.empty() ||
+        !arguments.names.empty())
+      return fail(ErrorKind::kUsage, "more than one kind of target", "fathom watch --container NAME, alone");
+    auto group = find_group(arguments.groups);
+    if (!group) return tl::unexpected<Error>(group.error());
+    arguments.group = std::move(*group);
+    return process::members_of(*arguments.group);
+  }
   std::vector<std::int32_t> pids(arguments.pids.begin(), arguments.pids.end());
   for (const std::string& target : arguments.targets)
     if (const auto pid = process::parse_number<std::int32_t>(target)) pids.push_back(*pid);
@@ -188,6 +200,7 @@ class Watch {
   // All of them once. False: there is no reader, or no process is left and none is awaited.
   Result<bool> look() {
     if (server_) follow_names();
+    if (arguments_.group) follow_group(*arguments_.group);
     for (auto target = targets_.begin(); target != targets_.end();) {
       auto look = target->watched.look(arguments_.once);
       if (!look && look.error().kind != ErrorKind::kNotFound) return tl::unexpected<Error>(look.error());
@@ -353,6 +366,15 @@ class Watch {
     }
   }
 
+  // Processes that the group got since.
+  void follow_group(const process::Group& group) {
+    constexpr std::uint64_t kEveryNs = 2'000'000'000;
+    const std::uint64_t now = monotonic_ns();
+    if (now < group_looked_ns_ + kEveryNs) return;
+    group_looked_ns_ = now;
+    for (const int pid : process::members_of(group)) (void)add(pid);  // or it has ended already
+  }
+
   void publish() {
     std::vector<watch::ServedView> views;
     for (const Target& target : targets_)
@@ -426,6 +448,7 @@ class Watch {
     std::uint64_t looked_ns = 0;
   };
   std::map<std::string, Followed> followed_;
+  std::uint64_t group_looked_ns_ = 0;
 };
 
 Result<int> watch_until_end(const WatchArguments& arguments, const std::vector<std::int32_t>& pids,
@@ -448,7 +471,7 @@ Result<int> watch_until_end(const WatchArguments& arguments, const std::vector<s
   }
 }
 
-Result<int> run_watch(const WatchArguments& arguments) {
+Result<int> run_watch(WatchArguments& arguments) {
   const auto pids = find_targets(arguments);
   if (!pids) return tl::unexpected<Error>(pids.error());
   say_stale_tracers(*pids);
@@ -481,6 +504,7 @@ Run add_watch(CLI::App& app) {
       ->allow_extra_args(false);
   app.add_option("-n,--name", arguments->names, "all processes with exactly this name")
       ->allow_extra_args(false);
+  add_group_options(app, arguments->groups);
   begin_group(app, kOutputGroup);
   app.add_flag("--once", arguments->once, "print once and exit");
   app.add_flag("--json", arguments->json, "print one JSON object per line");
