@@ -13,9 +13,11 @@
 
 #include "analysis/core/words.h"
 #include "binary/symbolize/debug_files.h"
+#include "cli/allocation_rate.h"
 #include "cli/command.h"
 #include "cli/group_option.h"
 #include "cli/named_target.h"
+#include "cli/notices.h"
 #include "cli/option_groups.h"
 #include "cli/stale_tracers.h"
 #include "linux/process/find.h"
@@ -36,7 +38,7 @@ struct DoctorArguments {
   bool json = false, no_probe = false;
   std::optional<std::string> malloc_conf;
   std::string purpose;
-  double megabytes_per_s = 0;
+  std::string allocation_rate;  // as it was typed; empty: unknown
 };
 
 // The process that the user named; 0 for none.
@@ -57,7 +59,11 @@ Result<int> find_target(const DoctorArguments& arguments) {
 // --malloc-conf and --for: about settings, and not about the machine.
 // Writes settings for one jemalloc where a purpose is named, and says what is wrong with them. Whether anything is.
 Result<bool> check_conf(const DoctorArguments& arguments, doctor::MallocConfTarget target) {
-  target.bytes_per_s = arguments.megabytes_per_s * 1e6;
+  if (!arguments.allocation_rate.empty()) {
+    const Result<double> rate = allocation_rate(arguments.allocation_rate);
+    if (!rate) return tl::unexpected<Error>(rate.error());
+    target.bytes_per_s = *rate;
+  }
   std::string text = arguments.malloc_conf.value_or("");
   if (!arguments.purpose.empty()) {
     const Result<std::string> written = doctor::malloc_conf_for(arguments.purpose, target);
@@ -105,7 +111,13 @@ Result<int> run_malloc_conf(const DoctorArguments& arguments, int pid) {
 Result<int> run_doctor(const DoctorArguments& arguments) {
   auto pid = find_target(arguments);
   if (!pid) return tl::unexpected<Error>(pid.error());
-  if (arguments.malloc_conf || !arguments.purpose.empty()) return run_malloc_conf(arguments, *pid);
+  if (arguments.malloc_conf || !arguments.purpose.empty()) {
+    const auto status = run_malloc_conf(arguments, *pid);
+    if (status && *pid != 0 && arguments.allocation_rate.empty())
+      say("fathom: how much the process allocates is unknown; to measure it for 10 s: fathom record --heap -d 10 -o rate.fathom -p {}, then --alloc-rate rate.fathom\n",
+          *pid);
+    return status;
+  }
   std::optional<doctor::TargetFacts> target;
   if (*pid != 0) {
     const std::int32_t looked_at = *pid;
@@ -154,10 +166,10 @@ Run add_doctor(CLI::App& app) {
   app.add_option("--for", arguments->purpose, "print jemalloc settings for this purpose")
       ->check(CLI::IsMember({"leak", "production", "peak"}))
       ->excludes(conf);
-  app.add_option("--alloc-rate", arguments->megabytes_per_s,
-                 "with --for: how much the program allocates, to estimate the number of dumps")
-      ->type_name("MB/S")
-      ->check(CLI::PositiveNumber);
+  app.add_option(
+         "--alloc-rate", arguments->allocation_rate,
+         "with --for and --malloc-conf: how much the program allocates, in MB/s or as a recording of its heap, to estimate the number of dumps")
+      ->type_name("RATE");
   return [arguments] { return run_doctor(*arguments); };
 }
 
