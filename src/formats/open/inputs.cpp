@@ -33,24 +33,40 @@ std::vector<std::string> dumps_in(const std::string& folder) {
   return paths;
 }
 
+// "a.heap,b.heap": two inputs, unless a file is called so.
+std::vector<std::string> parts_of(const std::string& input) {
+  std::error_code ignored;
+  if (input.find(',') == std::string::npos || fs::exists(input, ignored)) return {input};
+  std::vector<std::string> parts;
+  std::string_view rest = input;
+  for (;;) {
+    const std::size_t comma = std::min(rest.find(','), rest.size());
+    if (comma != 0) parts.emplace_back(rest.substr(0, comma));
+    if (comma == rest.size()) break;
+    rest.remove_prefix(comma + 1);
+  }
+  return parts.empty() ? std::vector<std::string>{input} : parts;
+}
+
 }  // namespace
 
 Result<std::vector<std::string>> files_of_inputs(const std::vector<std::string>& inputs) {
   std::vector<std::string> files;
-  for (const std::string& input : inputs) {
-    std::error_code ignored;
-    const fs::file_status status = fs::status(input, ignored);
-    std::vector<std::string> found;
-    if (fs::is_directory(status)) {
-      found = dumps_in(input);
-    } else if (input != "-" && !fs::exists(status) && input.find_first_of("*?[") != std::string::npos) {
-      found = expand(input);
-      if (found.empty())
-        return fail(ErrorKind::kNotFound, fmt::format("{}: no file is called like this", input));
+  for (const std::string& given : inputs)
+    for (const std::string& input : parts_of(given)) {
+      std::error_code ignored;
+      const fs::file_status status = fs::status(input, ignored);
+      std::vector<std::string> found;
+      if (fs::is_directory(status)) {
+        found = dumps_in(input);
+      } else if (input != "-" && !fs::exists(status) && input.find_first_of("*?[") != std::string::npos) {
+        found = expand(input);
+        if (found.empty())
+          return fail(ErrorKind::kNotFound, fmt::format("{}: no file matches this pattern", input));
+      }
+      if (found.empty()) found.push_back(input);
+      files.insert(files.end(), found.begin(), found.end());
     }
-    if (found.empty()) found.push_back(input);
-    files.insert(files.end(), found.begin(), found.end());
-  }
   // The same file under another path is the same dump, and would count twice.
   std::set<fs::path> seen;
   std::erase_if(files, [&](const std::string& file) {

@@ -1,4 +1,5 @@
-// The files that an input names: a path, a folder of heap dumps, or a pattern that the shell did not expand.
+// The files that an input names: a path, a list of them with commas, a folder of heap dumps, or a pattern that a shell did not
+// expand.
 #pragma once
 
 #include <string>
@@ -8,9 +9,9 @@
 
 namespace fathom::open {
 
-// In the given order; the files of a folder (*.heap in it) or a pattern (*, ?, [) are sorted. An existing
-// path stands for itself, even if it looks like a pattern, and so do "-" and a folder without dumps.
-// kNotFound if a pattern matches nothing.
+// In the order given; what a folder (*.heap in it) or a pattern (*, ?, [) names is sorted. A path of anything that is there
+// stands for itself, also if it looks like a pattern or a list, and so do "-" and a folder without dumps. kNotFound where a pattern
+// names nothing.
 Result<std::vector<std::string>> files_of_inputs(const std::vector<std::string>& inputs);
 
 }  // namespace fathom::open
