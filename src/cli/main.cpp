@@ -16,6 +16,7 @@
 #include "cli/option_groups.h"
 #include "cli/option_table.h"
 #include "cli/output.h"
+#include "cli/presets.h"
 #include "cli/version.h"
 #include "cli/wrong_usage.h"
 
@@ -101,6 +102,13 @@ int complain(const Error& error) {
   return exit_status(error.kind);
 }
 
+fathom::Result<std::vector<std::string>> with_preset(const CLI::App& app,
+                                                     const std::vector<std::string>& words) {
+  const auto project = fathom::cli::find_presets();
+  if (!project) return tl::unexpected(project.error());
+  return fathom::cli::expand_preset(app, words, *project ? &**project : nullptr);
+}
+
 int run(int argc, char** argv) {
   CLI::App app("fathom: profiler for native Linux processes: CPU time, waits, heap and memory");
   app.name("fathom");
@@ -111,12 +119,14 @@ int run(int argc, char** argv) {
   app.set_help_all_flag("--help-all", "list every option");
   app.footer(
       "Exit status: 0 done; 1 failed; 2 wrong usage; 3 not found or gone; 4 not permitted; 5 a condition held (leaks: there are leaks; diff: --fail-if); 6 the target of a heap recording was left changed.");
-  std::vector<std::pair<CLI::App*, Run>> runs;
+  std::vector<std::pair<CLI::App*, Run>> runs, about;
   for (const Command& command : kCommands) {
     CLI::App* sub = app.add_subcommand(command.name, command.description);
     runs.emplace_back(sub, command.add(*sub));
   }
-  for (const auto& [sub, command] : fathom::cli::add_about_commands(app)) runs.emplace_back(sub, command);
+  for (const auto& [sub, command] : fathom::cli::add_about_commands(app)) about.emplace_back(sub, command);
+  for (const auto& [sub, unused] : runs) fathom::cli::add_preset_option(*sub);
+  runs.insert(runs.end(), about.begin(), about.end());
   for (const auto& [sub, unused] : runs) fathom::cli::end_options_with_their_value(*sub);
   for (const auto& [sub, unused] : runs)
     for (const char* help : {"--help", "--help-all"}) sub->get_option(help)->group(fathom::cli::kRareGroup);
@@ -127,8 +137,14 @@ int run(int argc, char** argv) {
     ++argv;
     --argc;
   }
+  std::vector<std::string> words(argv + 1, argv + std::max(argc, 1));
+  if (fathom::cli::names_preset(words)) {
+    auto expanded = with_preset(app, words);
+    if (!expanded) return complain(expanded.error());
+    words = std::move(*expanded);
+  }
   try {
-    app.parse(argc, argv);
+    app.parse(std::vector<std::string>(words.rbegin(), words.rend()));  // which takes the last word first
     if (only_check) return fathom::cli::kDone;
   } catch (const CLI::Success& asked) {  // --help, --version
     return app.exit(asked);

@@ -11,6 +11,7 @@
 #include "cli/idioms.h"
 #include "cli/option_table.h"
 #include "cli/output.h"
+#include "cli/presets.h"
 
 namespace fathom::cli {
 namespace {
@@ -34,7 +35,7 @@ std::string names_of_commands(const CLI::App& app, std::string_view between = " 
 
 Error no_such_page(const CLI::App& app, const std::string& name) {
   return {ErrorKind::kUsage, fmt::format("there is no command '{}'", analysis::printable(name)),
-          "one of " + names_of_commands(app, ", ") + "; fathom help words; fathom help idioms"};
+          "one of " + names_of_commands(app, ", ") + "; fathom help words, idioms or presets"};
 }
 
 // Not CLI11's help(), which goes on to the command that was asked for: that is `help` here.
@@ -300,6 +301,12 @@ Result<std::string> completion_for(const CLI::App& app, const std::string& shell
   return fail(ErrorKind::kUsage, fmt::format("there is no completion for '{}'", shell), "bash, zsh or fish");
 }
 
+static Result<std::string> presets_here() {
+  const auto project = find_presets();
+  if (!project) return tl::unexpected<Error>(project.error());
+  return presets_text(*project ? &**project : nullptr);
+}
+
 std::vector<AboutCommand> add_about_commands(CLI::App& app) {
   const auto print = [](const Result<std::string>& text) -> Result<int> {
     if (!text) return tl::unexpected<Error>(text.error());
@@ -317,11 +324,12 @@ std::vector<AboutCommand> add_about_commands(CLI::App& app) {
   std::vector<AboutCommand> all;
   const auto [help, helped] = add(
       "help",
-      "print the help of a command; help words explains the words in reports, help idioms lists fathom lines for perf and other tools",
-      "command", "command, words or idioms", false);
+      "print the help of a command; help words explains the words in reports, help idioms lists fathom lines for perf and other tools, help presets lists options by name",
+      "command", "command, words, idioms or presets", false);
   all.push_back({help, [&app, print, word = helped]() -> Result<int> {
                    if (word->empty()) return print(help_of(app, app, "fathom"));
                    if (*word == "words") return print(std::string(kWordsText));
+                   if (*word == "presets") return print(presets_here());
                    if (*word == "idioms") return print(idioms_text());
                    const CLI::App* command = command_named(app, *word);
                    if (command == nullptr) return tl::unexpected<Error>(no_such_page(app, *word));

@@ -16,6 +16,7 @@
 #include "analysis/core/words.h"
 #include "base/fd.h"
 #include "cli/notices.h"
+#include "cli/shell_words.h"
 #include "cli/stop_requests.h"
 
 namespace fathom::cli {
@@ -146,54 +147,14 @@ std::vector<PlannedRun> plan_runs(std::size_t count, bool has_against, bool agai
 }
 
 Result<std::vector<std::string>> words_of_command(const std::string& text) {
-  std::vector<std::string> words;
-  std::string word;
-  bool in_word = false;
-  char quote = 0;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    const char c = text[i];
-    if (quote == '\'') {
-      if (c == quote)
-        quote = 0;
-      else
-        word += c;
-      continue;
-    }
-    if (c == '\\' && i + 1 < text.size()) {
-      const char next = text[++i];
-      // Within double quotes a backslash stands for itself before all but these.
-      if (quote != 0 && next != '"' && next != '\\' && next != '$' && next != '`') word += c;
-      word += next;
-      in_word = true;
-      continue;
-    }
-    if (quote == '"') {
-      if (c == quote)
-        quote = 0;
-      else
-        word += c;
-      continue;
-    }
-    if (c == '\'' || c == '"') {
-      quote = c;
-      in_word = true;
-    } else if (c == ' ' || c == '\t' || c == '\n') {
-      if (in_word) words.push_back(std::move(word));
-      word.clear();
-      in_word = false;
-    } else {
-      word += c;
-      in_word = true;
-    }
-  }
-  if (quote != 0)
+  auto words = shell_words(text);
+  if (!words)
     return fail(ErrorKind::kUsage,
                 fmt::format("--against '{}': a quote has no end", analysis::printable(text)),
                 "--against './server --port 80'");
-  if (in_word) words.push_back(std::move(word));
-  if (words.empty())
+  if (words->empty())
     return fail(ErrorKind::kUsage, "--against: no command", "--against './server --port 80'");
-  return words;
+  return std::move(*words);
 }
 
 std::string comparison_of(const std::vector<PlannedRun>& made) {
