@@ -10,6 +10,7 @@
 #include "tools/doctor/allocator_words.h"
 #include "tools/doctor/lines.h"
 #include "tools/doctor/memory_controller.h"
+#include "tools/doctor/methods.h"
 
 namespace fathom::doctor {
 namespace {
@@ -229,6 +230,7 @@ std::string to_text(const Diagnosis& diagnosis, const MachineFacts& machine, con
     append_line(out, "  {:<6}{:<5}{}", engine.name, engine.works ? "yes" : "no", engine.buys);
     if (!engine.works) append_line(out, "  {:<11}{}", "", engine.problem);
   }
+  out += methods_table(methods_of(machine, target, diagnosis.engine));
   append_line(out, "");
   append_line(out, "Machine: Linux {} {}, {} CPUs; user {}{}", machine.kernel, machine.architecture,
               machine.cpus, machine.uid,
@@ -264,6 +266,13 @@ std::string to_json(const Diagnosis& diagnosis, const MachineFacts& machine, con
     json["findings"].push_back(
         {{"severity", word_of(finding.severity)}, {"text", finding.text}, {"remedies", std::move(remedies)}});
   }
+  json["methods"] = Json::array();
+  for (const Method& method : methods_of(machine, target, diagnosis.engine))
+    json["methods"].push_back({{"command", method.command},
+                               {"works", method.works},
+                               {"problem", method.problem},
+                               {"cost", method.cost},
+                               {"shows", method.shows}});
   json["machine"] = json_of(machine);
   json["target"] = target != nullptr ? json_of(*target) : Json();
   // Names of files and processes may be no UTF-8.
