@@ -30,6 +30,13 @@ constexpr CostRange kRecorder{0.003, 0.025};
 // One pair of malloc and free, sampled and each recorded, in nanoseconds.
 constexpr int kSampledPairNs = 8, kExactPairNs = 90;
 
+// Bytes in the file, packed: of a sample and of a walked wait (two programs in C++ and Rust; one in Python); of the looks at
+// memory and threads in a second; of names and first stacks (a sleeping program; Python under load).
+constexpr CostRange kSampleBytes{4, 15}, kWaitBytes{1, 20}, kLooksBytes{800, 1500},
+    kStartBytes{2'000, 60'000};
+// Walked waits in a second that differ from others enough to take room in the file.
+constexpr double kMostWaitsStored = 1000;
+
 std::string range_text(const CostRange& range) {
   return fmt::format("{} to {}", analysis::percent_number(range.low), analysis::percent(range.high));
 }
@@ -152,6 +159,30 @@ std::string cost_line(const session::RecordOptions& options, const std::optional
       "expected cost: {} of one CPU as it runs now: {}",
       cost.is_bounded ? range_text(cost.all()) : "at least " + analysis::percent(cost.all().low),
       fmt::join(parts, ", "));
+}
+
+SizeEstimate estimate_size(const session::RecordOptions& options, const TargetActivity& activity,
+                           double seconds) {
+  const double samples = options.cpu ? options.frequency_hz * activity.busy_cpus * seconds : 0;
+  const double waits = options.off_cpu ? std::min(activity.switches_per_s, kMostWaitsStored) * seconds : 0;
+  const auto bytes_at = [&](double sample, double wait, double looks) {
+    return samples * sample + waits * wait + looks * seconds;
+  };
+  return {.start = kStartBytes,
+          .course = {bytes_at(kSampleBytes.low, kWaitBytes.low, kLooksBytes.low),
+                     bytes_at(kSampleBytes.high, kWaitBytes.high, kLooksBytes.high)}};
+}
+
+std::string size_line(const session::RecordOptions& options, const std::optional<TargetActivity>& activity) {
+  constexpr double kMinute = 60;
+  const double seconds = options.duration_s.value_or(kMinute);
+  const CostRange size = estimate_size(options, activity.value_or(TargetActivity{0, 1, 1000}), seconds).all();
+  std::string line =
+      fmt::format("expected size: {} to {} for {}", analysis::bytes(size.low), analysis::bytes(size.high),
+                  options.duration_s ? analysis::seconds(seconds) : "the first minute");
+  if (!activity) line += " with one busy CPU and 1,000 switches/s";
+  if (options.heap != session::Heap::kNone) line += "; the heap adds to it by call site, not by allocation";
+  return line;
 }
 
 }  // namespace fathom::cli

@@ -39,7 +39,7 @@ struct TargetActivity {
 // nullopt: too short, less than 20 ms, to say anything, or the target has ended.
 std::optional<TargetActivity> activity_between(const ActivityReading& first, const ActivityReading& second);
 
-// Shares of one CPU.
+// Shares of one CPU, or numbers of bytes.
 struct CostRange {
   double low = 0, high = 0;
 };
@@ -56,5 +56,16 @@ CostEstimate estimate_cost(const session::RecordOptions& options, const TargetAc
 // "expected cost: 0.9 to 3.2 % of one CPU as it runs now: samples 0.2 to 0.7 % (1.02 CPUs busy, 999 Hz), ...". Without an
 // activity, as of a command that is not there yet: for each busy CPU, and for a thousand switches a second.
 std::string cost_line(const session::RecordOptions& options, const std::optional<TargetActivity>& activity);
+
+// Bytes of the file: what `seconds` add, and what the file has from its start (names and the first stacks).
+struct SizeEstimate {
+  CostRange start, course;
+  CostRange all() const { return {start.low + course.low, start.high + course.high}; }
+};
+SizeEstimate estimate_size(const session::RecordOptions& options, const TargetActivity& activity,
+                           double seconds);
+
+// "expected size: 90 to 640 KiB for 30 s". Without -d of a minute; without an activity as of one busy CPU.
+std::string size_line(const session::RecordOptions& options, const std::optional<TargetActivity>& activity);
 
 }  // namespace fathom::cli

@@ -107,6 +107,37 @@ TEST(CostEstimate, ThreadsThatAreReadStandForTheOthersInWhatTheyDidMeanwhile) {
   EXPECT_NEAR(activity->switches_per_s, 1022 * 2, 1e-6);
 }
 
+// Recordings of three Python programs: what they did, and how large the file was.
+TEST(SizeEstimate, HoldsMeasuredRecordings) {
+  struct Row {
+    std::uint32_t frequency_hz;
+    double busy_cpus, switches_per_s, seconds, bytes;
+  };
+  for (const Row& row : {Row{999, 0.3225, 355, 4, 40'726}, Row{999, 0.3034, 290, 12, 81'754},
+                         Row{999, 0.4001, 126'009, 4, 26'458}, Row{999, 0.3363, 104'300, 12, 56'352},
+                         Row{999, 0, 0, 12, 12'908}, Row{99, 0.0704, 41, 12, 31'311}}) {
+    session::RecordOptions options;
+    options.frequency_hz = row.frequency_hz;
+    const SizeEstimate size = estimate_size(options, {2, row.busy_cpus, row.switches_per_s}, row.seconds);
+    EXPECT_LE(size.all().low, row.bytes) << row.bytes;
+    EXPECT_GE(size.all().high, row.bytes) << row.bytes;
+  }
+}
+
+TEST(SizeEstimate, IsOfTheDurationAndOfWhatIsRecorded) {
+  session::RecordOptions options;
+  const TargetActivity activity{5, 1, 1000};
+  const SizeEstimate minute = estimate_size(options, activity, 60),
+                     hour = estimate_size(options, activity, 3600);
+  EXPECT_DOUBLE_EQ(hour.course.high, 60 * minute.course.high);
+  EXPECT_DOUBLE_EQ(hour.start.high, minute.start.high);
+  EXPECT_THAT(size_line(options, activity), HasSubstr(" for the first minute"));
+  EXPECT_THAT(size_line(options, std::nullopt), HasSubstr("with one busy CPU and 1,000 switches/s"));
+  options.duration_s = 30;
+  options.cpu = options.off_cpu = false;
+  EXPECT_EQ(size_line(options, activity), "expected size: 25.4 KiB to 102.5 KiB for 30.0 s");
+}
+
 TEST(CostEstimate, ReadsTheThreadsOfAProcess) {
   const ActivityReading first = read_activity({::getpid()});
   ASSERT_GE(first.threads(), 1u);

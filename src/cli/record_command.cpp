@@ -195,7 +195,9 @@ Result<int> run_dry(const RecordArguments& arguments) {
   }
   const auto engine = engine_line(options);
   if (!engine) return tl::unexpected<Error>(engine.error());
-  if (auto written = write_output(cost_line(options, activity) + "\n" + *engine, OutputPath{}); !written)
+  if (auto written = write_output(
+          cost_line(options, activity) + "\n" + size_line(options, activity) + "\n" + *engine, OutputPath{});
+      !written)
     return tl::unexpected<Error>(written.error());
   if (options.heap == session::Heap::kNone) return kDone;
   if (!options.command.empty())
