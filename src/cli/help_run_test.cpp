@@ -120,11 +120,23 @@ std::vector<std::string> commands_of(const std::string& names) {
   return {std::istream_iterator<std::string>(words), {}};
 }
 
+std::size_t occurrences(std::string_view text, std::string_view part) {
+  std::size_t count = 0;
+  for (std::size_t at = text.find(part); at != text.npos; at = text.find(part, at + 1)) ++count;
+  return count;
+}
+
 TEST_F(Cli, HelpFitsOnAScreenAndHelpAllListsEveryOption) {
   for (const std::string& command : commands_of(run({"completion", "names"}).out)) {
     const std::string help = run({command, "--help"}).out;
     EXPECT_LE(std::ranges::count(help, '\n'), 40) << command;
     EXPECT_THAT(help, HasSubstr("\n  fathom " + command)) << "no example";
+    EXPECT_LE(occurrences(help, "\n  fathom "), 3u) << command;
+    EXPECT_LT(help.find("\n  fathom "), help.find("  -")) << command << ": examples come first";
+    const std::string narrow =
+        run_program("/usr/bin/env", {"COLUMNS=80", FATHOM_BINARY, command, "--help"}, "/dev/null").out;
+    EXPECT_LE(std::ranges::count(narrow, '\n'), 40) << command << " in 80 columns";
+    EXPECT_THAT(run({"man", command}).out, HasSubstr("\n.SH EXAMPLES\n")) << command;
     const std::string everything = run({command, "--help-all"}).out;
     EXPECT_THAT(everything, HasSubstr("--help-all ")) << command;
     EXPECT_GT(everything.size(), help.size()) << command;

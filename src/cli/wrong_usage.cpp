@@ -62,7 +62,7 @@ std::string refused_value(std::string_view text, const CLI::App* command) {
     const std::string_view apart = limits.find(" to ") != limits.npos ? " to " : " - ";
     const std::size_t to = limits.find(apart);
     const auto low = number(limits.substr(0, to));
-    const auto high = to == limits.npos ? std::nullopt : number(limits.substr(to + apart.size()));
+    const auto high = number(to == limits.npos ? "" : limits.substr(to + apart.size()));
     if (low && high)
       return fmt::format("{} '{}': expected {}", name, shown(*value),
                          range_text(*low, *high, above_zero(command, name)));
