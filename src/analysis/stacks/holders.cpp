@@ -1,0 +1,97 @@
+#include "analysis/stacks/holders.h"
+
+#include <algorithm>
+
+namespace fathom::stacks {
+namespace {
+
+using analysis::Cause;
+using analysis::FutexKind;
+
+struct InnerHolder {
+  std::int32_t tid = 0;  // as the target numbers it
+  Evidence evidence = Evidence::kNone;
+  bool certain = false;  // the stack, the kernel or both say that the word is a lock's
+};
+
+std::optional<InnerHolder> holder_of_futex(const ThreadLook& thread, const MemoryReader& read,
+                                           std::uint64_t& lock) {
+  const auto call = futex_call(thread.arguments);
+  if (!call) return std::nullopt;
+  const Awaited& awaited = thread.awaited;
+  if (awaited.futex == FutexKind::kJoin) {
+    const auto tid = awaited_thread(*call, read);
+    if (!tid) return std::nullopt;
+    return InnerHolder{*tid, Evidence::kThreadEnd, false};
+  }
+  if (awaited.family == LockFamily::kRust || awaited.family == LockFamily::kParkingLot) return std::nullopt;
+  if (awaited.family == LockFamily::kPthreadRwlock) {
+    const auto owner = rwlock_owner(*call, read);
+    if (!owner) return std::nullopt;
+    lock = owner->lock;
+    return InnerHolder{owner->tid, Evidence::kOwnerField, true};
+  }
+  // At a condition variable, a barrier or a semaphore, numbers in the words nearby mean nothing.
+  if (awaited.futex != FutexKind::kLock) return std::nullopt;
+  const auto owner = mutex_owner(*call, read);
+  if (!owner) return std::nullopt;
+  return InnerHolder{owner->tid, owner->in_word ? Evidence::kLockWord : Evidence::kOwnerField,
+                     owner->in_word || awaited.family == LockFamily::kPthreadMutex};
+}
+
+Holder known(const Look& look, const Numbers& numbers, std::int32_t tid, Evidence evidence) {
+  Holder holder;
+  holder.evidence = evidence;
+  holder.tid = tid;
+  const auto row = std::ranges::find(look.threads, tid, &ThreadLook::tid);
+  if (row != look.threads.end()) {
+    holder.kind = Holder::Kind::kThread;
+    holder.pid = row->pid;
+    holder.thread = static_cast<std::size_t>(row - look.threads.begin());
+    return holder;
+  }
+  if (const auto stranger = numbers.stranger(tid)) {
+    holder.kind = Holder::Kind::kProcess;
+    holder.pid = stranger->pid;
+    holder.name = stranger->name;
+  }
+  return holder;
+}
+
+void find_holder(const ProcessMemory& memory, const Numbers& numbers, const Look& look, ThreadLook& thread) {
+  Awaited& awaited = thread.awaited;
+  if (awaited.cause == Cause::kFileLock) {
+    if (const auto pid = numbers.file_lock(thread))
+      thread.holder = known(look, numbers, *pid, Evidence::kFileLocks);
+    return;
+  }
+  if (awaited.cause != Cause::kFutex) return;
+  const std::int32_t pid = thread.pid;
+  const MemoryReader read = [&memory, pid](std::uint64_t address, std::span<std::byte> bytes) {
+    return memory(pid, address, bytes);
+  };
+  const auto inner = holder_of_futex(thread, read, awaited.address);
+  if (!inner) return;
+  if (const auto tid = numbers.outer(pid, inner->tid)) {
+    Holder holder = known(look, numbers, *tid, inner->evidence);
+    // Without a name on the stack the word may be any number. A thread of the process itself is no accident, a process that
+    // merely exists may be one.
+    if (holder.kind == Holder::Kind::kThread || inner->certain) thread.holder = holder;
+    return;
+  }
+  if (inner->certain) thread.holder = {Holder::Kind::kExited, inner->evidence, inner->tid, 0, {}, 0};
+}
+
+}  // namespace
+
+void find_holders(const ProcessMemory& memory, const Numbers& numbers, Look& look) {
+  for (ThreadLook& thread : look.threads)
+    if ((thread.state == State::kWaits || thread.state == State::kStopped) && thread.wait)
+      find_holder(memory, numbers, look, thread);
+}
+
+bool same_lock(const ThreadLook& one, const ThreadLook& other) {
+  return one.awaited.address != 0 && one.awaited.address == other.awaited.address && one.pid == other.pid;
+}
+
+}  // namespace fathom::stacks
