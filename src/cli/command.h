@@ -43,6 +43,7 @@ Run add_detach(CLI::App& app);
 Run add_oom(CLI::App& app);
 Run add_watch(CLI::App& app);
 Run add_limit(CLI::App& app);
+Run add_stacks(CLI::App& app);
 
 // Draws the CPU flame graph of a recording next to it (`force`: overwrites an existing file), and returns its
 // path (flamegraph_command.cpp).

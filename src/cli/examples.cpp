@@ -42,6 +42,8 @@ constexpr auto kExamples = std::to_array<Example>({
     {"clean", "fathom clean --max-size 5G", "remove the oldest beyond 5 GB"},
     {"oom", "fathom oom", "the last kill in the log of the running kernel"},
     {"oom", "journalctl -k | fathom oom -", "a log from standard input"},
+    {"stacks", "fathom stacks -p PID", "is it stuck, and on what"},
+    {"stacks", "fathom stacks core.4711", "the same of a core file"},
     {"watch", "fathom watch -p PID", "one screen, refreshed every second"},
     {"watch", "fathom watch redis-server --listen 127.0.0.1:9105", "serve Prometheus"},
     {"limit", "fathom limit --memory 512m -- ./server", "run it in 512 MiB"},

@@ -38,6 +38,10 @@ constexpr Command kCommands[] = {
     {"record", "record a command or a running process", fathom::cli::add_record},
     {"triage", "record 30 s and name the kind of problem: start here", fathom::cli::add_triage},
 #endif
+#ifdef FATHOM_HAS_STACKS
+    {"stacks", "show what every thread does now: deadlocks, stuck pools, who waits for whom",
+     fathom::cli::add_stacks},
+#endif
     {"report", "print what a recording shows, as text or JSON", fathom::cli::add_report},
 #ifdef FATHOM_HAS_FLAMEGRAPH
     {"flamegraph", "draw a recording as one interactive SVG", fathom::cli::add_flamegraph},
