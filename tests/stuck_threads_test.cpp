@@ -79,8 +79,8 @@ TEST_P(StuckThreads, TheFirstVerdictIsTheTruth) {
 INSTANTIATE_TEST_SUITE_P(Kinds, StuckThreads,
                          testing::Values("circle", "circle-checked", "circle-timed", "circle-pi",
                                          "circle-robust", "circle-rwlock", "circle-rust", "self", "join",
-                                         "exited", "holder-sleeps", "holder-reads", "holder-runs", "pool",
-                                         "condition", "shared", "file-lock", "busy"),
+                                         "exited", "holder-sleeps", "holder-sleeps-pi", "holder-reads",
+                                         "holder-runs", "pool", "condition", "shared", "file-lock", "busy"),
                          [](const auto& kind) {
                            std::string name = kind.param;
                            std::erase(name, '-');

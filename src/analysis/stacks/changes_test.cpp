@@ -19,29 +19,35 @@ ThreadLook waiting(std::int32_t tid, std::uint64_t slices, std::uint32_t stack) 
   return thread;
 }
 
+Look look_of(std::vector<ThreadLook> threads) {
+  Look look;
+  look.threads = std::move(threads);
+  return look;
+}
+
 TEST(Changes, AThreadThatGotNoCpuHasNotMoved) {
-  const Look first{.threads = {waiting(1, 5, 9), waiting(2, 7, 9)}};
-  const Look last{.threads = {waiting(1, 5, 9), waiting(2, 8, 9)}};
+  const Look first = look_of({waiting(1, 5, 9), waiting(2, 7, 9)});
+  const Look last = look_of({waiting(1, 5, 9), waiting(2, 8, 9)});
   const Changes changes = compare(first, last);
   EXPECT_THAT(changes.stayed, ElementsAre(0u));
   EXPECT_THAT(changes.moved, ElementsAre(1u)) << "at the same place, and it has run";
 }
 
 TEST(Changes, WithoutACountTheStackDecides) {
-  const Look first{.threads = {waiting(1, 0, 9), waiting(2, 0, 9)}};
-  const Look last{.threads = {waiting(1, 0, 9), waiting(2, 0, 8)}};
+  const Look first = look_of({waiting(1, 0, 9), waiting(2, 0, 9)});
+  const Look last = look_of({waiting(1, 0, 9), waiting(2, 0, 8)});
   EXPECT_THAT(compare(first, last).moved, ElementsAre(1u));
 }
 
 TEST(Changes, AThreadThatRunsHasMoved) {
-  Look first{.threads = {waiting(1, 5, 9)}};
+  Look first = look_of({waiting(1, 5, 9)});
   first.threads[0].state = State::kRuns;
   EXPECT_THAT(compare(first, first).moved, ElementsAre(0u));
 }
 
 TEST(Changes, ThreadsThatStartAndEndAreCounted) {
-  const Look first{.threads = {waiting(1, 5, 9), waiting(2, 5, 9)}};
-  const Look last{.threads = {waiting(2, 5, 9), waiting(3, 5, 9)}};
+  const Look first = look_of({waiting(1, 5, 9), waiting(2, 5, 9)});
+  const Look last = look_of({waiting(2, 5, 9), waiting(3, 5, 9)});
   const Changes changes = compare(first, last);
   EXPECT_EQ(changes.ended, 1u);
   EXPECT_EQ(changes.started, 1u);

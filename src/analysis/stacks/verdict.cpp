@@ -96,15 +96,19 @@ class Judge {
     for (Verdict& verdict : found_) count_behind(verdict, verdict.threads);
   }
 
+  // It waits for one of these, through whatever chain.
+  bool reaches(std::size_t row, const std::set<std::size_t>& members) const {
+    std::size_t at = next_[row];
+    for (std::size_t steps = 0; at != kNone && !members.contains(at) && steps < next_.size(); ++steps)
+      at = next_[at];
+    return at != kNone && members.contains(at);
+  }
+
   // Those that wait for one of `rows` through whatever chain.
   void count_behind(Verdict& verdict, const std::vector<std::size_t>& rows) {
     const std::set<std::size_t> members(rows.begin(), rows.end());
     for (std::size_t i = 0; i < next_.size(); ++i) {
-      if (told_[i] || members.contains(i)) continue;
-      std::size_t at = next_[i];
-      for (std::size_t steps = 0; at != kNone && !members.contains(at) && steps < next_.size(); ++steps)
-        at = next_[at];
-      if (at == kNone || !members.contains(at)) continue;
+      if (told_[i] || members.contains(i) || !reaches(i, members)) continue;
       told_[i] = true;
       ++verdict.behind;
     }
@@ -160,15 +164,25 @@ class Judge {
   // the holders are among the waiters: a circle, unless one that rests took a lock along. One lock alone proves nothing.
   void find_likely() {
     Locks waiters;
+    std::vector<std::size_t> others;
+    std::set<std::size_t> waiting;
     for (std::size_t i = 0; i < look_.threads.size(); ++i) {
       const ThreadLook& thread = look_.threads[i];
       const bool waits = waits_for_lock(thread) && thread.awaited.cause == Cause::kFutex &&
                          thread.holder.kind == Holder::Kind::kUnknown && !thread.awaited.has_timeout;
-      if (waits && thread.waited_ns.value_or(0) >= kLongNs)
+      if (waits && thread.waited_ns.value_or(0) >= kLongNs) {
         waiters[lock_of(thread)].push_back(i);
-      else if (!told_[i] && (thread.state != State::kWaits || !is_at_rest(thread)))
-        return;
+        waiting.insert(i);
+      } else if (!told_[i]) {
+        others.push_back(i);
+      }
     }
+    // Also at rest is who waits for one of them, as main joins its workers.
+    const bool all_rest = std::ranges::all_of(others, [&](std::size_t row) {
+      const ThreadLook& thread = look_.threads[row];
+      return thread.state == State::kWaits && (is_at_rest(thread) || reaches(row, waiting));
+    });
+    if (!all_rest) return;
     if (waiters.size() < 2) return;
     Verdict& verdict = add(Finding::kLikelyDeadlock);
     for (const auto& [lock, threads] : waiters)
@@ -177,6 +191,8 @@ class Judge {
         told_[row] = true;
       }
     std::ranges::sort(verdict.threads);
+    const std::vector<std::size_t> rows = verdict.threads;
+    count_behind(verdict, rows);
   }
 
   void find_locks() {
@@ -204,6 +220,9 @@ class Judge {
       for (const std::size_t row : threads) told_[row] = true;
       found_.push_back(std::move(verdict));
     }
+    // A holder that sleeps is not idle.
+    for (const Verdict& verdict : found_)
+      for (const std::size_t row : verdict.chain) told_[row] = true;
   }
 
   bool is_join(const Verdict& verdict) const {

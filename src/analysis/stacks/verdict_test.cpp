@@ -108,6 +108,37 @@ TEST_F(Verdicts, ALockWithoutAKnownHolderIsSaidToHaveNone) {
   EXPECT_THAT(findings(), ElementsAre(Finding::kHolderUnknown));
 }
 
+// Rust's locks keep no holder: two of them that are waited for while nothing else happens are most likely a circle.
+TEST_F(Verdicts, LocksWithoutHoldersWhileAllElseRests) {
+  const std::size_t a = thread(), b = thread(), main = thread(), sleeper = thread();
+  waits_for_lock(a, 0x10);
+  waits_for_lock(b, 0x20);
+  held_by(main, 0x30, a);
+  look.threads[main].awaited.futex = analysis::FutexKind::kJoin;
+  look.threads[main].holder.evidence = Evidence::kThreadEnd;
+  look.threads[sleeper].awaited.cause = analysis::Cause::kSleep;
+  const auto verdicts = judge();
+  EXPECT_EQ(verdicts[0].finding, Finding::kLikelyDeadlock);
+  EXPECT_THAT(verdicts[0].threads, ElementsAre(a, b));
+  EXPECT_EQ(verdicts[0].behind, 1u) << "main joins one of them";
+  const auto not_claimed = [&] {
+    return std::ranges::none_of(
+        judge(), [](const Verdict& verdict) { return verdict.finding == Finding::kLikelyDeadlock; });
+  };
+  const Look before = look;
+  look.threads[b].awaited.address = 0x10;
+  EXPECT_TRUE(not_claimed()) << "one lock: whoever holds it may be at rest";
+  look = before;
+  look.threads[b].waited_ns = 1'000'000;
+  EXPECT_TRUE(not_claimed()) << "not for long";
+  look = before;
+  look.threads[sleeper].state = State::kRuns;
+  EXPECT_TRUE(not_claimed()) << "it may hold both";
+  look = before;
+  look.threads[sleeper].awaited.cause = analysis::Cause::kFileSync;
+  EXPECT_TRUE(not_claimed()) << "it may hold both, and goes on when the disk answers";
+}
+
 TEST_F(Verdicts, AHolderThatHasExitedNeverReleases) {
   const std::size_t a = thread(), b = thread(), behind = thread();
   for (const std::size_t row : {a, b}) {
@@ -162,10 +193,11 @@ TEST_F(Verdicts, AnyGraphOfHolders) {
       }
     }
     std::set<std::size_t> named, all;
-    std::size_t behind = 0;
+    std::size_t behind = 0;  // of circles; no chain ends in one
     for (const Verdict& verdict : judge()) {
       behind += verdict.behind;
       all.insert(verdict.threads.begin(), verdict.threads.end());
+      all.insert(verdict.chain.begin(), verdict.chain.end());
       if (verdict.finding == Finding::kDeadlock) {
         for (std::size_t i = 0; i < verdict.threads.size(); ++i) {
           EXPECT_TRUE(named.insert(verdict.threads[i]).second);

@@ -39,7 +39,7 @@ class StacksSentences : public testing::Test {
                   std::size_t behind = 0) const {
     return verdict_sentence(look, {finding, std::move(threads), std::move(chain), behind, false});
   }
-  Look look{.targets = {{9, "bank", false, 0}}};
+  Look look;
 };
 
 TEST_F(StacksSentences, ADeadlockHasALineForEachThread) {

@@ -40,6 +40,8 @@ class CoreFile {
   // What the core has from there on to the end of the mapping; empty where nothing was stored.
   std::span<const std::byte> memory(std::uint64_t address) const;
   bool is_executable(std::uint64_t address) const;
+  // gcore leaves out mappings that only repeat a file, and with them whether they were executable.
+  bool lists(std::uint64_t address) const { return find(address) != nullptr; }
   // The build id of the file that is mapped at `start` from its beginning; "" where the core does not hold it.
   std::string build_id(std::uint64_t start) const;
 

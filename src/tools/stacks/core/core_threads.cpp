@@ -1,5 +1,6 @@
 #include "tools/stacks/core/core_threads.h"
 
+#include <elf.h>
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <unistd.h>
@@ -11,8 +12,10 @@
 
 #include "analysis/stacks/describe.h"
 #include "analysis/stacks/holders.h"
+#include "analysis/stacks/take_names.h"
 #include "analysis/stacks/verdict.h"
 #include "base/arch/core_registers.h"
+#include "base/arch/facts.h"
 #include "binary/unwind/table.h"
 #include "formats/unpacker.h"
 
@@ -25,6 +28,16 @@ constexpr const char* kVdso = "[vdso]";
 
 std::string_view text_of(std::span<const std::byte> bytes) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+
+// The mapping shows a part of an executable segment of the file.
+bool holds_code(const elf::ElfFile& file, const process::MapEntry& mapping) {
+  constexpr std::uint64_t kPageMask = ~(arch::kPageBytes - 1);
+  return std::ranges::any_of(file.segments(), [&](const elf::Segment& segment) {
+    return segment.type == PT_LOAD && (segment.flags & PF_X) != 0 &&
+           mapping.offset.value >= (segment.offset.value & kPageMask) &&
+           mapping.offset.value < segment.offset.value + segment.file_size;
+  });
 }
 
 std::string last_name(const std::string& path) {
@@ -130,13 +143,19 @@ void CoreThreads::load_modules() {
     vdso.path = kVdso;
     if (vdso.start < vdso.end) mappings.push_back(std::move(vdso));
   }
-  std::map<std::string, std::string> build_ids;
-  for (const process::MapEntry& mapping : mappings)
-    if (mapping.offset.value == 0 && !build_ids.contains(mapping.path))
-      build_ids[mapping.path] = core_->build_id(mapping.start.value);
+  std::map<std::string, std::string> build_ids;  // of ELF files: cores hold their first page
   for (const process::MapEntry& mapping : mappings) {
-    if (!mapping.executable) continue;
+    const auto head = core_->memory(mapping.start.value);
+    if (mapping.offset.value == 0 && head.size() > SELFMAG && std::memcmp(head.data(), ELFMAG, SELFMAG) == 0)
+      build_ids.try_emplace(mapping.path, core_->build_id(mapping.start.value));
+  }
+  for (const process::MapEntry& mapping : mappings) {
+    const bool is_left_out = !core_->lists(mapping.start.value);
+    if (!mapping.executable && !is_left_out) continue;
+    // Of a database that was mapped, the path says enough: it is not opened.
+    if (is_left_out && !build_ids.contains(mapping.path)) continue;
     session::CodeModule& module = load_file(mapping, build_ids[mapping.path]);
+    if (is_left_out && !(module.file && holds_code(module.file->elf(), mapping))) continue;
     const std::uint64_t bias =
         module.kind == model::ModuleKind::kVdso
             ? mapping.start.value
@@ -238,19 +257,21 @@ Look CoreThreads::look() {
   process.pid = core_->pid();
   process.name = builder_.string(core_->program());
   if (const auto& files = core_->mappings(); !files.empty()) {
-    const auto main = std::ranges::find_if(files, &process::MapEntry::executable);
-    if (main != files.end()) process.executable = builder_.string(main->path);
+    // The program is the file that is called as the process, else the first that has code.
+    const auto main = std::ranges::find_if(files, [this](const process::MapEntry& file) {
+      return !core_->program().empty() && last_name(file.path).starts_with(core_->program());
+    });
+    if (main != files.end())
+      process.executable = builder_.string(main->path);
+    else if (!code_.empty())
+      process.executable = profile_.modules[code_.front().module->id.value].path;
   }
   const model::ProcessId id{static_cast<std::uint32_t>(profile_.processes.size())};
   profile_.processes.push_back(process);
   for (const CoreThread& thread : core_->threads()) add_thread(thread, id, look);
   if (!symbols_.drain(kNames)) look.notes.emplace_back("some names are missing: reading them took too long");
   const auto found = symbols_.poll();
-  for (const auto& frame : found.frames) {
-    std::vector<model::Builder::NamedLine> lines;
-    for (const auto& name : frame.names) lines.push_back({name.function, name.file, name.line});
-    builder_.name_frame(frame.frame, lines);
-  }
+  for (const auto& frame : found.frames) name_frame(builder_, frame.frame, frame.names);
   for (const auto& health : found.modules)
     if (!health.problem.empty()) look.notes.push_back(health.problem);
   const ProcessMemory memory = [this](std::int32_t, std::uint64_t address, std::span<std::byte> bytes) {

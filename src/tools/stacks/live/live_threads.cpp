@@ -9,6 +9,7 @@
 #include <thread>
 
 #include "analysis/stacks/describe.h"
+#include "analysis/stacks/take_names.h"
 #include "analysis/stacks/verdict.h"
 #include "base/abi/walk.h"
 #include "base/clock.h"
@@ -211,12 +212,7 @@ void LiveThreads::take_names(Look& look) {
   if (!symbols_.drain(kNames))
     look.notes.emplace_back("some names are missing: reading them took too long; a second run has them");
   auto found = symbols_.poll();
-  for (const auto& frame : found.frames) {
-    std::vector<model::Builder::NamedLine> lines;
-    lines.reserve(frame.names.size());
-    for (const auto& name : frame.names) lines.push_back({name.function, name.file, name.line});
-    builder_.name_frame(frame.frame, lines);
-  }
+  for (const auto& frame : found.frames) name_frame(builder_, frame.frame, frame.names);
   for (const auto& health : found.modules) {
     profile_.modules[health.module.value].symbols = health.symbols;
     if (!health.problem.empty()) look.notes.push_back(health.problem);

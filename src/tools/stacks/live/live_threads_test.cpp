@@ -54,8 +54,8 @@ class Child {
   }
   std::map<int, std::uint64_t> slices() const {
     std::map<int, std::uint64_t> slices;
-    for (const int tid : process::read_thread_ids(pid_).value())
-      slices[tid] = process::read_schedstat(pid_, tid)->slices;
+    const auto tids = process::read_thread_ids(pid_);
+    for (const int tid : tids.value()) slices[tid] = process::read_schedstat(pid_, tid)->slices;
     return slices;
   }
 
@@ -66,12 +66,15 @@ class Child {
 pthread_mutex_t first = PTHREAD_MUTEX_INITIALIZER, second = PTHREAD_MUTEX_INITIALIZER;
 
 void cross() {
-  for (auto [own, other] : {std::pair(&first, &second), std::pair(&second, &first)})
+  const auto take = [](pthread_mutex_t* own, pthread_mutex_t* other) {
     std::thread([own, other] {
       pthread_mutex_lock(own);
       std::this_thread::sleep_for(std::chrono::milliseconds(100));
       pthread_mutex_lock(other);
     }).detach();
+  };
+  take(&first, &second);
+  take(&second, &first);
 }
 
 TEST(LiveThreads, FindsTheCircleAndLeavesTheThreadsAlone) {
