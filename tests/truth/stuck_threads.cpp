@@ -379,7 +379,7 @@ int main(int count, char** arguments) {
   }
   if (kind == "join") join();
   if (kind == "exited") exited();
-  // Of a circle of these the kernel tells the C library, which has the last thread wait for nothing.
+  // The kernel finds a circle of these, and the C library then has the last thread wait for nothing.
   if (kind == "holder-sleeps" || pi) waiters_of(hold_and_sleep, "holder-waits");
   if (kind == "holder-reads") waiters_of(hold_and_read, "holder-waits");
   if (kind == "holder-runs") waiters_of(hold_and_run, "holder-runs");

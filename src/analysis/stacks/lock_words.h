@@ -31,8 +31,8 @@ struct LockOwner {
   bool operator==(const LockOwner&) const = default;
 };
 
-// The owner of the mutex at whose word the call waits. nullopt: the word does not look like one that is held. A mutex cannot be
-// told apart from other memory for certain: the caller knows from the stack, or checks that the number is a thread's.
+// The owner of the mutex at whose word the call waits. nullopt: the word does not look like one that is held. Other memory
+// may look like a mutex: the caller knows from the stack, or checks that the number is a thread's.
 std::optional<LockOwner> mutex_owner(const FutexCall& call, const MemoryReader& read);
 
 // The writer that holds the reader-writer lock. nullopt: readers hold it, whose numbers it does not keep, or it is none.

@@ -39,7 +39,7 @@ struct Holder {
     kUnknown,
     kThread,   // a thread of the look
     kProcess,  // another process, or a thread of one
-    kExited,   // the number is nobody's now
+    kExited,   // no thread has the number now
   };
   Kind kind = Kind::kUnknown;
   Evidence evidence = Evidence::kNone;

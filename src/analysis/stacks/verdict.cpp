@@ -19,7 +19,7 @@ constexpr std::size_t kNone = SIZE_MAX;
 // A lock that is taken for a moment is free again by then, also on a busy machine.
 constexpr std::uint64_t kLongNs = 500'000'000;
 
-// A lock has a holder, also where it is not known. The other futexes wait for somebody to do something.
+// A lock has a holder, also where it is not known. At the other futexes a thread waits for another one to do something.
 bool waits_for_lock(const ThreadLook& thread) {
   const Awaited& awaited = thread.awaited;
   if (thread.state != State::kWaits || !thread.idle.empty()) return false;
@@ -48,7 +48,10 @@ bool is_at_rest(const ThreadLook& thread) {
 class Judge {
  public:
   Judge(const model::Profile& profile, const Look& look)
-      : profile_(profile), look_(look), next_(look.threads.size(), kNone), told_(look.threads.size(), false) {
+      : profile_(profile),
+        look_(look),
+        next_(look.threads.size(), kNone),
+        covered_(look.threads.size(), false) {
     for (std::size_t i = 0; i < next_.size(); ++i) {
       const ThreadLook& thread = look.threads[i];
       // Also of a process that is stopped: its threads would go on to wait.
@@ -88,7 +91,7 @@ class Judge {
         verdict.threads.assign(std::ranges::find(path, at), path.end());
         for (const std::size_t row : verdict.threads) {
           verdict.may_end |= look_.threads[row].awaited.has_timeout;
-          told_[row] = true;
+          covered_[row] = true;
         }
       }
       for (const std::size_t row : path) marks[row] = Mark::kDone;
@@ -108,8 +111,8 @@ class Judge {
   void count_behind(Verdict& verdict, const std::vector<std::size_t>& rows) {
     const std::set<std::size_t> members(rows.begin(), rows.end());
     for (std::size_t i = 0; i < next_.size(); ++i) {
-      if (told_[i] || members.contains(i) || !reaches(i, members)) continue;
-      told_[i] = true;
+      if (covered_[i] || members.contains(i) || !reaches(i, members)) continue;
+      covered_[i] = true;
       ++verdict.behind;
     }
   }
@@ -127,7 +130,7 @@ class Judge {
     Locks locks;
     for (std::size_t i = 0; i < look_.threads.size(); ++i) {
       const ThreadLook& thread = look_.threads[i];
-      if (told_[i] || !takes(thread)) continue;
+      if (covered_[i] || !takes(thread)) continue;
       locks[lock_of(thread)].push_back(i);
     }
     return locks;
@@ -140,7 +143,7 @@ class Judge {
       verdict.threads = threads;
       for (const std::size_t row : threads) {
         verdict.may_end |= look_.threads[row].awaited.has_timeout;
-        told_[row] = true;
+        covered_[row] = true;
       }
       const std::vector<std::size_t> waiters = threads;
       count_behind(verdict, waiters);
@@ -148,19 +151,19 @@ class Judge {
   }
 
   void find_pools() {
-    // Whoever runs may be about to deliver the results.
+    // A thread that runs may be about to deliver the results.
     if (std::ranges::any_of(look_.threads, [](const ThreadLook& t) { return t.state == State::kRuns; }))
       return;
     for (std::vector<std::size_t>& pool : exhausted_pools(profile_, look_)) {
-      if (std::ranges::any_of(pool, [this](std::size_t row) { return told_[row]; })) continue;
+      if (std::ranges::any_of(pool, [this](std::size_t row) { return covered_[row]; })) continue;
       Verdict& verdict = add(Finding::kPoolExhausted);
       verdict.threads = std::move(pool);
-      for (const std::size_t row : verdict.threads) told_[row] = true;
+      for (const std::size_t row : verdict.threads) covered_[row] = true;
       count_behind(verdict, verdict.threads);
     }
   }
 
-  // Locks that keep no holder are held by somebody. If no thread runs, and every one that does not wait for such a lock is at rest,
+  // Locks that keep no holder have one all the same. If no thread runs, and every thread that does not wait for such a lock is at rest,
   // the holders are among the waiters: a circle, unless one that rests took a lock along. One lock alone proves nothing.
   void find_likely() {
     Locks waiters;
@@ -173,7 +176,7 @@ class Judge {
       if (waits && thread.waited_ns.value_or(0) >= kLongNs) {
         waiters[lock_of(thread)].push_back(i);
         waiting.insert(i);
-      } else if (!told_[i]) {
+      } else if (!covered_[i]) {
         others.push_back(i);
       }
     }
@@ -188,7 +191,7 @@ class Judge {
     for (const auto& [lock, threads] : waiters)
       for (const std::size_t row : threads) {
         verdict.threads.push_back(row);
-        told_[row] = true;
+        covered_[row] = true;
       }
     std::ranges::sort(verdict.threads);
     const std::vector<std::size_t> rows = verdict.threads;
@@ -217,12 +220,12 @@ class Judge {
         verdict.finding = Finding::kWaits;
         verdict.chain.clear();
       }
-      for (const std::size_t row : threads) told_[row] = true;
+      for (const std::size_t row : threads) covered_[row] = true;
       found_.push_back(std::move(verdict));
     }
     // A holder that sleeps is not idle.
     for (const Verdict& verdict : found_)
-      for (const std::size_t row : verdict.chain) told_[row] = true;
+      for (const std::size_t row : verdict.chain) covered_[row] = true;
   }
 
   bool is_join(const Verdict& verdict) const {
@@ -239,7 +242,7 @@ class Judge {
         rest[Finding::kRuns].push_back(i);
       else if (thread.state == State::kStopped)
         rest[Finding::kStopped].push_back(i);
-      else if (told_[i])
+      else if (covered_[i])
         continue;
       else if (thread.state == State::kWaits && waits_in_kernel(profile_, thread))
         rest[Finding::kKernel].push_back(i);
@@ -259,7 +262,7 @@ class Judge {
   const model::Profile& profile_;
   const Look& look_;
   std::vector<std::size_t> next_;  // row of the thread that holds what this one waits for
-  std::vector<bool> told_;
+  std::vector<bool> covered_;
   std::vector<Verdict> found_;
 };
 

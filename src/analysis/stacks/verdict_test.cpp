@@ -127,7 +127,7 @@ TEST_F(Verdicts, LocksWithoutHoldersWhileAllElseRests) {
   };
   const Look before = look;
   look.threads[b].awaited.address = 0x10;
-  EXPECT_TRUE(not_claimed()) << "one lock: whoever holds it may be at rest";
+  EXPECT_TRUE(not_claimed()) << "one lock: its holder may be at rest";
   look = before;
   look.threads[b].waited_ns = 1'000'000;
   EXPECT_TRUE(not_claimed()) << "not for long";

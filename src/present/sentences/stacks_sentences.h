@@ -16,7 +16,7 @@ std::string_view to_string(stacks::Evidence evidence);
 
 // "Deadlock: 2 threads wait for each other ...". One paragraph.
 std::string verdict_sentence(const stacks::Look& look, const stacks::Verdict& verdict);
-// One line for each thread of a circle or a chain: who waits where for what, and who holds it. Empty where the sentence says it all.
+// One line for each thread of a circle or a chain: what it waits for and where, and which thread holds it. Empty where the sentence has it all.
 std::vector<std::string> verdict_lines(const stacks::Look& look, const stacks::Verdict& verdict);
 
 // "waits for mutex 0x1000, held by worker (thread 12), for 3.2 s"; "runs".

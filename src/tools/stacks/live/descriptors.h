@@ -24,7 +24,7 @@ struct Socket {
 std::map<std::uint64_t, Socket> parse_sockets(std::string_view text, bool wide);
 
 struct FileLock {
-  std::int32_t pid = 0;  // of the holder; -1: an open file description, whoever has it
+  std::int32_t pid = 0;  // of the holder; -1: an open file description, which several processes may share
   bool waits = false;
   std::uint32_t major = 0, minor = 0;
   std::uint64_t inode = 0;

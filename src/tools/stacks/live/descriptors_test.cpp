@@ -50,7 +50,8 @@ TEST(Descriptors, AWaiterOfAFileLockStandsBelowItsHolder) {
   EXPECT_EQ(lock_holder(locks, 30, 200), 20);
   EXPECT_EQ(lock_holder(locks, 30, 100), std::nullopt) << "waits elsewhere";
   EXPECT_EQ(lock_holder(locks, 31, 200), std::nullopt) << "does not wait";
-  EXPECT_EQ(lock_holder(locks, 30, 300), std::nullopt) << "of an open file, whoever has it";
+  EXPECT_EQ(lock_holder(locks, 30, 300), std::nullopt)
+      << "of an open file, which several processes may share";
 }
 
 TEST(Descriptors, FindsThePeerOfALiveSocket) {
