@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <map>
 #include <nlohmann/json.hpp>
 #include <set>
 
@@ -171,6 +172,42 @@ TEST(Stacks, AStoppedProcessIsNamedAndRead) {
   for (const json& thread : look.at("threads")) EXPECT_EQ(thread.at("state"), "stopped") << thread.dump(1);
   EXPECT_EQ(look.at("verdicts").at(0).at("finding"), "stopped");
   program.send(SIGCONT);
+}
+
+// Functions of each thread, innermost first, without what the kernel did and with inlined calls.
+std::map<int, std::vector<std::string>> functions_of(const json& said) {
+  std::map<int, std::vector<std::string>> functions;
+  for (const json& thread : said.at("looks").at(0).at("threads")) {
+    std::vector<std::string>& names = functions[thread.at("tid")];
+    for (const json& frame : said.at("stacks").at(thread.at("stack").get<std::size_t>()))
+      if (!frame.at("kernel")) names.push_back(frame.at("function"));
+  }
+  return functions;
+}
+
+TEST(Stacks, ACoreHasTheVerdictAndTheStacksOfTheLivingProcess) {
+  FATHOM_NEEDS_PROGRAM("gcore");
+  const TempDir folder;
+  for (const char* kind : {"circle", "circle-rwlock", "exited", "pool"}) {
+    SCOPED_TRACE(kind);
+    const Running program({STUCK_THREADS, kind, "4"});
+    (void)answer(program);
+    const std::string pid = std::to_string(program.pid());
+    const json live = look_at({"-p", pid});
+    const Outcome dumped = run({"gcore", "-o", folder / "core", pid});
+    ASSERT_TRUE(dumped.ok()) << dumped.describe();
+    const std::string path = folder / ("core." + pid);
+    const json core = look_at({path});
+    const json &of_live = live.at("looks").at(0).at("verdicts").at(0),
+               &of_core = core.at("looks").at(0).at("verdicts").at(0);
+    EXPECT_EQ(of_core.at("finding"), of_live.at("finding"));
+    EXPECT_EQ(of_core.at("threads"), of_live.at("threads"));
+    EXPECT_EQ(functions_of(core), functions_of(live));
+    if (find_program("zstd")) {
+      ASSERT_TRUE(run({"zstd", "-q", "--rm", path}).ok());
+      EXPECT_EQ(look_at({path + ".zst"}).at("stacks"), core.at("stacks"));
+    }
+  }
 }
 
 TEST(Stacks, WithoutATargetItAsksForOne) {
