@@ -15,30 +15,40 @@
 
 namespace fathom {
 
-// Eight bytes at a time. Not for what must withstand chosen texts better than std::hash does.
+// Eight bytes at a time; the last ones are read once more where fewer than eight are left. Not for what must withstand chosen
+// texts better than std::hash does.
 inline std::uint64_t text_hash(std::string_view text) {
   constexpr std::uint64_t kOdd = 0x9e3779b97f4a7c15;
   const auto fold = [](std::uint64_t a, std::uint64_t b) {
     const auto product = static_cast<unsigned __int128>(a) * b;
     return static_cast<std::uint64_t>(product) ^ static_cast<std::uint64_t>(product >> 64);
   };
-  std::uint64_t hash = kOdd ^ text.size();
-  for (; text.size() >= sizeof(std::uint64_t); text.remove_prefix(sizeof(std::uint64_t))) {
-    std::uint64_t part;
-    std::memcpy(&part, text.data(), sizeof(part));
-    hash = fold(hash ^ part, kOdd);
+  const auto word = [](const char* at, auto value) -> std::uint64_t {
+    std::memcpy(&value, at, sizeof(value));
+    return value;
+  };
+  const char* at = text.data();
+  std::size_t left = text.size();
+  std::uint64_t hash = kOdd ^ left, rest = 0;
+  if (left >= 8) {
+    for (; left > 8; left -= 8, at += 8) hash = fold(hash ^ word(at, std::uint64_t{}), kOdd);
+    rest = word(at + left - 8, std::uint64_t{});
+  } else if (left >= 4) {
+    rest = word(at, std::uint32_t{}) << 32 | word(at + left - 4, std::uint32_t{});
+  } else if (left > 0) {
+    rest = word(at, std::uint8_t{}) << 16 | word(at + left / 2, std::uint8_t{}) << 8 |
+           word(at + left - 1, std::uint8_t{});
   }
-  std::uint64_t rest = 0;
-  if (!text.empty()) std::memcpy(&rest, text.data(), text.size());
   return mixed(hash ^ fold(rest ^ kOdd, 0xd6e8feb86659fd93));
 }
 
 class TextIndex {
  public:
   // A text that is new gets the number size().
-  std::uint32_t number_of(std::string_view text) {
+  std::uint32_t number_of(std::string_view text) { return number_of(text, text_hash(text)); }
+  // `hash`: text_hash(text), where it is known already.
+  std::uint32_t number_of(std::string_view text, std::uint64_t hash) {
     if ((texts_.size() + 1) * 2 > places_.size()) grow();
-    const std::uint64_t hash = text_hash(text);
     Place& place = places_[place_of(text, hash)];
     if (place.row == kNone) {
       place = {static_cast<std::uint32_t>(hash >> 32), size()};
@@ -47,9 +57,10 @@ class TextIndex {
     }
     return place.row;
   }
-  std::optional<std::uint32_t> find(std::string_view text) const {
+  std::optional<std::uint32_t> find(std::string_view text) const { return find(text, text_hash(text)); }
+  std::optional<std::uint32_t> find(std::string_view text, std::uint64_t hash) const {
     if (places_.empty()) return std::nullopt;
-    const std::uint32_t row = places_[place_of(text, text_hash(text))].row;
+    const std::uint32_t row = places_[place_of(text, hash)].row;
     return row == kNone ? std::nullopt : std::optional(row);
   }
   std::uint32_t size() const { return static_cast<std::uint32_t>(texts_.size()); }
