@@ -9,7 +9,7 @@
 
 namespace fathom::model {
 
-// What is kept of one profile that is read from a file. The table and its index take 12 to 16 bytes for each.
+// What is kept of one profile that is read from a file. The table and its index take 20 to 24 bytes for each.
 inline constexpr std::size_t kMostStacks = 8'000'000;
 
 // What was folded so far.

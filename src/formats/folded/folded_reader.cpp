@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <charconv>
 #include <cstdint>
-#include <deque>
 #include <map>
 #include <optional>
 #include <string>
@@ -11,12 +10,11 @@
 #include <utility>
 #include <vector>
 
-#include "base/row_index.h"
 #include "base/text_index.h"
 #include "formats/folded/folded.h"
+#include "formats/folded/line_stacks.h"
 #include "formats/folded/parts.h"
 #include "formats/folded/source_frame.h"
-#include "formats/import/addresses.h"
 #include "formats/import/idle_cpus.h"
 #include "formats/import/left_out_lines.h"
 #include "formats/import/lines.h"
@@ -29,11 +27,9 @@ namespace {
 constexpr int kDecimals = 3;  // what is kept of fractions
 // How much of the text tells what kind of folded text it is.
 constexpr std::size_t kLookedAt = 64 * 1024;
-// What is kept of one text: functions, bytes of their names, and threads. The rest becomes one function and one thread, and is
-// counted. Of stacks see model/rare_stacks.h.
-constexpr std::size_t kMostFunctions = 4'000'000, kMostNameBytes = std::size_t{1} << 30;
+// What is kept of one text. The rest becomes one thread. Of functions see line_stacks.h, of stacks model/rare_stacks.h.
 constexpr std::size_t kMostThreads = 100'000;
-constexpr std::string_view kOtherFunctions = "(other functions)", kOtherThreads = "(other threads)";
+constexpr std::string_view kOtherThreads = "(other threads)";
 constexpr std::size_t kMostSamples = 16'000'000;  // lines, until those of equal stacks are added up
 
 bool is_decimal(char c) {
@@ -133,138 +129,6 @@ std::string_view for_each_line(std::string_view text, Visit visit) {
     text.remove_prefix(end + 1);
   }
 }
-
-// Frames by their text, and stacks by their frames.
-class Stacks {
- public:
-  Stacks(model::Profile& profile, model::Builder& builder) : profile_(profile), builder_(builder) {
-    model::Module names;
-    names.kind = model::ModuleKind::kNames;
-    plain_ = builder_.module(names);
-  }
-
-  // The table of stacks was changed by somebody else.
-  void find_again() {
-    entered_.clear();
-    index_ = {};
-    for (std::uint32_t i = 1; i < profile_.stacks.size(); ++i)
-      index_.find_or_add(
-          key_of(profile_.stacks[i].parent, profile_.stacks[i].frame), i,
-          [&](std::uint32_t row) { return key_of(profile_.stacks[row].parent, profile_.stacks[row].frame); });
-  }
-  std::uint64_t functions_left_out() const { return functions_left_out_; }
-
-  // The frames begin with the part at `first`.
-  model::StackId stack(const Parts& parts, std::size_t first) {
-    if (first != first_ || (first == 0 && !parts.first_is_equal())) entered_.clear();
-    first_ = first;
-    const std::size_t equal = std::max(first, parts.equal());
-    const auto is_inlined = [&](std::size_t at) {
-      return at < parts.size() && parts[at].ends_with(kInlined);
-    };
-    while (!entered_.empty() &&
-           (entered_.back().end > equal || (entered_.back().end == equal && is_inlined(equal))))
-      entered_.pop_back();
-    for (std::size_t at = entered_.empty() ? first : entered_.back().end; at < parts.size();) {
-      // Inlined calls follow the function that they were inlined into, and are one frame with it.
-      std::size_t end = at + 1;
-      while (is_inlined(end)) ++end;
-      const model::FrameId frame = frame_of(parts, at, end);
-      entered_.push_back(
-          {end, stack_of(entered_.empty() ? model::StackId{0} : entered_.back().stack, frame)});
-      at = end;
-    }
-    return entered_.empty() ? model::StackId{0} : entered_.back().stack;
-  }
-
- private:
-  static constexpr std::string_view kInlined = "_[i]";
-  static constexpr std::string_view kKernel = "_[k]";
-  static constexpr std::string_view kJit = "_[j]";
-
-  struct Entered {
-    std::size_t end;  // the part behind the frame
-    model::StackId stack;
-  };
-
-  static std::uint64_t key_of(model::StackId above, model::FrameId below) {
-    return std::uint64_t{above.value} << 32 | below.value;
-  }
-
-  model::FrameId frame_of(const Parts& parts, std::size_t first, std::size_t end) {
-    std::string_view text = parts.between(first, end);
-    if (texts_.size() >= kMostFunctions || texts_.bytes() >= kMostNameBytes) {
-      const auto known = texts_.find(text);
-      if (known) return frames_[*known];
-      ++functions_left_out_;
-      if (!other_) other_ = builder_.named_frame(kOtherFunctions, plain_);
-      return *other_;
-    }
-    const std::uint32_t number = texts_.number_of(text);
-    if (number == frames_.size()) frames_.push_back(make(parts, first, end));
-    return frames_[number];
-  }
-
-  // As Builder::stack: a large text has millions of them, and nobody else adds any meanwhile.
-  model::StackId stack_of(model::StackId parent, model::FrameId frame) {
-    std::vector<model::Stack>& table = profile_.stacks;
-    const auto next = static_cast<std::uint32_t>(table.size());
-    const std::uint32_t row = index_.find_or_add(key_of(parent, frame), next, [&](std::uint32_t known) {
-      return key_of(table[known].parent, table[known].frame);
-    });
-    if (row == next) table.push_back({parent, frame});
-    return {row};
-  }
-
-  // The frame of parts[first], with what was inlined into it behind.
-  model::FrameId make(const Parts& parts, std::size_t first, std::size_t end) {
-    std::vector<model::Builder::NamedLine> lines;
-    std::deque<std::string> places;  // that lines speak of
-    const auto add = [&](std::string_view name) {
-      for (const std::string_view suffix : {kInlined, kKernel, kJit}) {
-        if (!name.ends_with(suffix)) continue;
-        name.remove_suffix(suffix.size());
-        break;
-      }
-      if (const std::optional<SourceFrame> source = source_frame(name))
-        lines.push_back({source->function, source->file, source->line});
-      else if (is_address(name))
-        lines.push_back({places.emplace_back(place_of_address(name, "")), "", 0});
-      else
-        lines.push_back({name.empty() ? "[unknown]" : name, "", 0});
-    };
-    for (std::size_t i = end; i-- > first;) add(parts[i]);  // innermost first
-    return builder_.frame_with_lines(module_of(parts[first]), {}, lines);
-  }
-
-  model::ModuleId module_of(std::string_view name) {
-    if (name.ends_with(kKernel)) return module_named("[kernel]", model::ModuleKind::kKernel);
-    if (name.ends_with(kJit)) return module_named("[jit]", model::ModuleKind::kAnonymous);
-    // "[libc.so.6+0x1234]", as we write places without a name.
-    const std::size_t plus = name.rfind("+0x");
-    if (plus == std::string_view::npos || plus < 2 || name.front() != '[' || name.back() != ']')
-      return plain_;
-    return module_named(name.substr(1, plus - 1), model::ModuleKind::kNames);
-  }
-
-  model::ModuleId module_named(std::string_view name, model::ModuleKind kind) {
-    model::Module row;
-    row.kind = kind;
-    row.name = builder_.string(name);
-    return builder_.module(row);
-  }
-
-  model::Profile& profile_;
-  model::Builder& builder_;
-  model::ModuleId plain_;
-  TextIndex texts_;
-  std::vector<model::FrameId> frames_;    // by number of texts_
-  std::optional<model::FrameId> other_;   // of functions beyond what is kept
-  std::uint64_t functions_left_out_ = 0;  // calls of such
-  RowIndex index_;
-  std::vector<Entered> entered_;  // of the line before
-  std::size_t first_ = 1;
-};
 
 // Who ran, by how the lines begin.
 class Threads {
@@ -462,7 +326,7 @@ struct FoldedReader::State {
   std::uint64_t lines = 0;
   model::Profile profile;
   model::Builder builder;
-  Stacks stacks;
+  LineStacks stacks;
   Threads threads;
   LeftOutLines left_out;
   std::vector<std::string> facts;
@@ -507,7 +371,8 @@ Result<model::Profile> FoldedReader::finish() {
   if (state.stacks.functions_left_out() != 0)
     note(fmt::format(
         "The file has more functions than fathom keeps ({} million): {} calls of others are shown as \"{}\".",
-        kMostFunctions / 1'000'000, state.stacks.functions_left_out(), kOtherFunctions));
+        LineStacks::kMostFunctions / 1'000'000, state.stacks.functions_left_out(),
+        LineStacks::kOtherFunctions));
   if (state.threads.left_some_out())
     note(fmt::format("The file has more threads than fathom keeps ({}): the others are shown as \"{}\".",
                      kMostThreads, kOtherThreads));
