@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <functional>
+#include <iterator>
 #include <map>
 #include <optional>
 #include <unordered_map>
@@ -15,6 +16,7 @@
 #include "formats/perf_script/perf_script.h"
 #include "formats/perf_script/perf_script_lines.h"
 #include "model/rare_stacks.h"
+#include "model/stack_paths.h"
 
 namespace fathom::formats {
 namespace {
@@ -186,14 +188,17 @@ struct PerfScriptReader::State {
       frames_.push_back(place({outermost, ""}));
       inlined_.clear();
     }
-    sample_.stack = {0};
-    for (std::size_t i = frames_.size(); i-- > 0;) sample_.stack = builder_->stack(sample_.stack, frames_[i]);
+    calls_.clear();
+    for (std::size_t i = frames_.size(); i-- > 0;) calls_.push_back(frames_[i].value);
+    sample_.stack = *stacks_.find_or_add(calls_, [&](std::size_t at) {
+      return std::optional(model::FrameId{static_cast<std::uint32_t>(calls_[at])});
+    });
     frames_.clear();
     if (profile_.samples.size() == kMostSamples) return void(++left_out_);
     profile_.samples.push_back(sample_);
     if (profile_.stacks.size() > model::kMostStacks) {
       model::fold_rare_stacks(profile_, model::kMostStacks / 2, rare_);
-      builder_.emplace(profile_);
+      stacks_.find_again([](model::FrameId frame) { return frame.value; });
     }
   }
 
@@ -218,7 +223,7 @@ struct PerfScriptReader::State {
       name = module_name.front() == '[' ? std::string(module_name) : fmt::format("[{}]", module_name);
     }
     lines.push_back({name, "", 0});
-    const model::FrameId id = builder_->frame_with_lines(module, {}, lines);
+    const model::FrameId id = builder_.frame_with_lines(module, {}, lines);
     frame_of_place_.push_back(id);
     return id;
   }
@@ -229,17 +234,18 @@ struct PerfScriptReader::State {
       const ModuleWords words = module_words(path);
       model::Module row;
       row.kind = words.kind;
-      row.name = builder_->string(words.name);
-      row.path = builder_->string(path == "[unknown]" ? "" : path);
+      row.name = builder_.string(words.name);
+      row.path = builder_.string(path == "[unknown]" ? "" : path);
       if (words.kind == model::ModuleKind::kAnonymous) row.symbols = model::SymbolSource::kPerfMap;
       if (words.kind == model::ModuleKind::kKernel) row.symbols = model::SymbolSource::kKallsyms;
-      modules_.push_back(builder_->module(row));
+      modules_.push_back(builder_.module(row));
     }
     return modules_[number];
   }
 
   model::ThreadId thread(const PerfHeader& header) {
-    key_ = fmt::format("{}/{}/{}", header.pid, header.tid, header.comm);
+    key_.clear();
+    fmt::format_to(std::back_inserter(key_), "{}/{}/{}", header.pid, header.tid, header.comm);
     const auto [known, added] = threads_.try_emplace(key_);
     if (added) {
       const auto [process, new_process] = processes_.try_emplace(header.pid);
@@ -247,13 +253,13 @@ struct PerfScriptReader::State {
         process->second = {static_cast<std::uint32_t>(profile_.processes.size())};
         model::Process row;
         row.pid = header.pid;
-        row.name = builder_->string(header.comm);
+        row.name = builder_.string(header.comm);
         profile_.processes.push_back(row);
       }
       model::Thread row;
       row.process = process->second;
       row.tid = header.tid;
-      row.name = builder_->string(header.comm);
+      row.name = builder_.string(header.comm);
       known->second = {static_cast<std::uint32_t>(profile_.threads.size())};
       profile_.threads.push_back(row);
     }
@@ -299,7 +305,8 @@ struct PerfScriptReader::State {
   std::string name_;
   Lines text_;
   model::Profile profile_;
-  std::optional<model::Builder> builder_{profile_};
+  model::Builder builder_{profile_};  // of all but stacks
+  model::StackPaths stacks_{profile_.stacks};
   model::RareStacks rare_;
   std::uint64_t left_out_ = 0;
   std::size_t number_ = 0;  // of the present line
@@ -309,6 +316,7 @@ struct PerfScriptReader::State {
   bool in_sample_ = false;
   model::Sample sample_;
   std::vector<model::FrameId> frames_;  // leaf first
+  std::vector<std::uint64_t> calls_;    // the same, root first
   std::vector<std::string> inlined_;    // waiting for the frame that they were inlined into
 
   std::uint64_t first_ns_ = UINT64_MAX;
