@@ -1,16 +1,10 @@
 #include "analysis/core/call_tree.h"
 
 #include <algorithm>
-#include <numeric>
-#include <optional>
-#include <stdexcept>
-#include <tuple>
-#include <unordered_map>
 
-#include "analysis/core/fold_generics.h"
+#include "analysis/core/plain_tree.h"
 #include "analysis/core/stack_sums.h"
-#include "analysis/core/tracer_frames.h"
-#include "base/flat_map.h"
+#include "analysis/core/tree_places.h"
 #include "base/row_index.h"
 
 namespace fathom::analysis {
@@ -19,114 +13,10 @@ namespace {
 using model::FrameId;
 using model::Profile;
 
-// What makes two siblings one node: the name and the module. Numbered, so that the tree is built on integers.
-struct Place {
-  std::uint32_t name;
-  std::uint32_t module;  // row of Profile::modules
-  NodeKind kind;         // as first seen; a place that is also called for real is no kInlined
-};
-
 struct DraftNode {
   std::uint32_t parent;
   std::uint32_t place;
 };
-
-constexpr std::uint32_t kNoPlace = ~std::uint32_t{0};
-
-// Places of one profile, found by frame. Names are folded and joined once per function, not once per node.
-class Places {
- public:
-  Places(const Profile& profile, bool fold, bool tracer, const StackChoice* cuts)
-      : profile_(profile),
-        fold_(fold),
-        cuts_(cuts != nullptr && !cuts->function_cuts.empty() ? cuts : nullptr),
-        left_out_(tracer ? std::nullopt : tracer_module(profile)),
-        first_(profile.frames.size(), kNoPlace),
-        functions_(profile.functions.size(), kNoPlace) {}
-
-  static constexpr char kHidden = StackChoice::kHidden, kStart = StackChoice::kStart;
-  struct Line {
-    std::uint32_t place;
-    NodeKind kind;
-    char cut = 0;  // bits: it is not shown; stacks are shown from here
-  };
-  bool has_starts() const { return cuts_ != nullptr && !cuts_->starts.empty(); }
-  // The lines of a frame, innermost first; at least one, but of the heap tracer's frames. Valid until the next call.
-  const Line* lines(FrameId id, std::uint32_t& count) {
-    const model::Frame& frame = profile_.frames[id.value];
-    count = 0;
-    if (left_out_ && frame.module == *left_out_) return nullptr;
-    count = frame.line_count == 0 ? 1 : frame.line_count;
-    std::uint32_t& first = first_[id.value];
-    if (first == kNoPlace) {
-      const auto start = static_cast<std::uint32_t>(lines_.size());
-      if (frame.line_count == 0) {
-        lines_.push_back(
-            of_name(profile_.pseudo_name(frame), frame.module, kind_of_code(profile_, frame.module, false)));
-        if (cuts_ != nullptr) lines_.back().cut = cuts_->frame_cuts[id.value];
-      }
-      for (std::uint32_t i = 0; i < frame.line_count; ++i) {
-        const model::Line& line = profile_.lines[frame.first_line + i];
-        lines_.push_back(of_function(line.function, i + 1 < frame.line_count));
-      }
-      first = start;
-    }
-    return lines_.data() + first;
-  }
-  Line of_thread(const std::string& name) { return of_name(name, {0}, NodeKind::kThread); }
-  Line of_cause(const std::string& name) {
-    Line line = of_name(name, {0}, NodeKind::kCause);
-    if (cuts_ != nullptr) line.cut = cuts_->cut_of_cause(name);
-    return line;
-  }
-
-  const std::vector<Place>& all() const { return places_; }
-  std::vector<std::string> take_names() { return std::move(names_); }
-
- private:
-  Line of_function(model::FunctionId id, bool inlined) {
-    const model::Function& function = profile_.functions[id.value];
-    NodeKind kind = kind_of_code(profile_, function.module, true);
-    std::uint32_t& place = functions_[id.value];
-    if (place == kNoPlace) {
-      const std::string_view name = profile_.strings[function.name];
-      place = of_name(fold_ ? fold_generics(name) : std::string(name), function.module, kind).place;
-    }
-    if (inlined && kind == NodeKind::kUser) kind = NodeKind::kInlined;
-    return {place, kind, cuts_ != nullptr ? cuts_->function_cuts[id.value] : char{0}};
-  }
-
-  Line of_name(std::string name, model::ModuleId module, NodeKind kind) {
-    const auto [named, new_name] = name_ids_.try_emplace(name, static_cast<std::uint32_t>(names_.size()));
-    if (new_name) names_.push_back(std::move(name));
-    // A thread, a cause and a function of the same name are three places.
-    const bool pseudo = module.value == 0 && (kind == NodeKind::kThread || kind == NodeKind::kCause);
-    const std::uint64_t mark = !pseudo ? 0 : std::uint64_t{kind == NodeKind::kThread ? 2u : 1u} << 62;
-    std::uint32_t& known = place_ids_[(std::uint64_t{named->second} << 32 | module.value) ^ mark];
-    if (known == 0) {
-      places_.push_back({named->second, module.value, kind});
-      known = static_cast<std::uint32_t>(places_.size());
-    }
-    return {known - 1, kind};
-  }
-
-  const Profile& profile_;
-  bool fold_;
-  const StackChoice* cuts_;  // nullptr: all is shown
-  std::optional<model::ModuleId> left_out_;
-  std::vector<std::uint32_t> first_;      // per frame: row of lines_
-  std::vector<std::uint32_t> functions_;  // per function: its place
-  std::vector<Line> lines_;
-  std::vector<Place> places_;
-  std::vector<std::string> names_;
-  std::unordered_map<std::string, std::uint32_t> name_ids_;
-  FlatMap<std::uint32_t> place_ids_;  // place number + 1
-};
-
-// A larger tree is useless, and a malicious recording could ask for one of any size: a long stack for each of
-// many threads takes only a few bytes. As when memory runs out, an exception goes to main.
-constexpr std::size_t kMostNodes = 16'000'000;
-constexpr std::uint64_t kMostSteps = 1'000'000'000;
 
 // Idle waits stand for themselves, without a stack: they begin nowhere.
 bool is_idle(const StackSums& sums, const StackSums::Row& row) {
@@ -149,9 +39,7 @@ class Draft {
       if (line.kind == NodeKind::kUser) kinds_[parent] = NodeKind::kUser;
       return parent;
     }
-    if (++steps_ > kMostSteps || nodes_.size() > kMostNodes)
-      throw std::length_error(
-          "the call tree is too large: more than 16 million nodes, or a billion frames to place");
+    if (++steps_ > kMostSteps || nodes_.size() > kMostNodes) refuse_large_tree();
     const auto next = static_cast<std::uint32_t>(nodes_.size());
     const std::uint32_t node = children_.find_or_add(
         key_of(parent, line.place), next,
@@ -254,22 +142,6 @@ void draw_from_leaf(const Profile& profile, const TreeOptions& options, const St
   }
 }
 
-// rank[i]: the place of texts[i] among all in order.
-template <class Row>
-std::vector<std::uint32_t> sort_and_rank(std::vector<Row>& rows) {
-  std::vector<std::uint32_t> order(rows.size());
-  std::iota(order.begin(), order.end(), 0u);
-  std::sort(order.begin(), order.end(), [&](std::uint32_t a, std::uint32_t b) { return rows[a] < rows[b]; });
-  std::vector<std::uint32_t> rank(rows.size());
-  std::vector<Row> sorted(rows.size());
-  for (std::uint32_t i = 0; i < order.size(); ++i) {
-    rank[order[i]] = i;
-    sorted[i] = std::move(rows[order[i]]);
-  }
-  rows = std::move(sorted);
-  return rank;
-}
-
 // Keeps the rows that a node uses, and the first `always`.
 template <class Row>
 void keep_used(std::vector<Row>& rows, std::uint32_t always, std::vector<TreeNode>& nodes,
@@ -287,49 +159,15 @@ void keep_used(std::vector<Row>& rows, std::uint32_t always, std::vector<TreeNod
   for (TreeNode& node : nodes) node.*field = moved[node.*field];
 }
 
-// Children of each node as one run of `order`, sorted by place; first[node] is where its run starts. Two
-// counting sorts: a comparison per pair would look up three tables each time.
-std::vector<std::uint32_t> sort_children(const std::vector<DraftNode>& nodes,
-                                         const std::vector<std::uint32_t>& place_rank,
-                                         std::vector<std::uint32_t>& first) {
-  std::vector<std::uint32_t> start(place_rank.size() + 1, 0);
-  for (std::size_t i = 1; i < nodes.size(); ++i) ++start[place_rank[nodes[i].place] + 1];
-  std::partial_sum(start.begin(), start.end(), start.begin());
-  std::vector<std::uint32_t> by_place(nodes.size() - 1);
-  for (std::uint32_t i = 1; i < nodes.size(); ++i) by_place[start[place_rank[nodes[i].place]]++] = i;
-
-  first.assign(nodes.size() + 1, 0);
-  for (std::size_t i = 1; i < nodes.size(); ++i) ++first[nodes[i].parent + 1];
-  std::partial_sum(first.begin(), first.end(), first.begin());
-  std::vector<std::uint32_t> next(first.begin(), first.end() - 1);
-  std::vector<std::uint32_t> order(nodes.size() - 1);
-  for (const std::uint32_t node : by_place) order[next[nodes[node].parent]++] = node;
-  return order;
-}
-
-// The place of each place among all by name, module and kind.
-std::vector<std::uint32_t> rank_places(const std::vector<Place>& places,
-                                       const std::vector<std::uint32_t>& name_rank,
-                                       const std::vector<std::uint32_t>& module_rank) {
-  std::vector<std::uint32_t> order(places.size());
-  std::iota(order.begin(), order.end(), 0u);
-  const auto key = [&](std::uint32_t place) {
-    return std::tuple(name_rank[places[place].name], module_rank[places[place].module], places[place].kind);
-  };
-  std::sort(order.begin(), order.end(), [&](std::uint32_t a, std::uint32_t b) { return key(a) < key(b); });
-  std::vector<std::uint32_t> rank(places.size());
-  for (std::uint32_t i = 0; i < order.size(); ++i) rank[order[i]] = i;
-  return rank;
-}
-
 // Brings the draft in its final order and adds up the totals.
 void arrange(const Draft& draft, const std::vector<Place>& places,
              const std::vector<std::uint32_t>& name_rank, const std::vector<std::uint32_t>& module_rank,
              CallTree& tree) {
   const std::vector<DraftNode>& from = draft.nodes();
-  std::vector<std::uint32_t> first;
-  const std::vector<std::uint32_t> order =
-      sort_children(from, rank_places(places, name_rank, module_rank), first);
+  const std::vector<std::uint32_t> rank = rank_places(places, name_rank, module_rank);
+  const Children children = Children::of(
+      from.size(), [&](std::uint32_t node) { return from[node].parent; },
+      [&](std::uint32_t node) { return rank[from[node].place]; });
 
   tree.nodes.reserve(from.size());
   tree.nodes.push_back({});
@@ -339,16 +177,16 @@ void arrange(const Draft& draft, const std::vector<Place>& places,
     std::uint32_t draft, node;
     std::uint32_t next_child, last_child;
   };
-  std::vector<Open> open{{0, 0, first[0], kNoNode}};
+  std::vector<Open> open{{0, 0, children.first[0], kNoNode}};
   while (!open.empty()) {
     Open& top = open.back();
-    if (top.next_child == first[top.draft + 1]) {
+    if (top.next_child == children.first[top.draft + 1]) {
       const TreeNode& done = tree.nodes[top.node];
       open.pop_back();
       if (!open.empty()) tree.nodes[open.back().node].total += done.total;
       continue;
     }
-    const std::uint32_t child = order[top.next_child++];
+    const std::uint32_t child = children.order[top.next_child++];
     const auto id = static_cast<std::uint32_t>(tree.nodes.size());
     (top.last_child == kNoNode ? tree.nodes[top.node].first_child : tree.nodes[top.last_child].next_sibling) =
         id;
@@ -362,7 +200,7 @@ void arrange(const Draft& draft, const std::vector<Place>& places,
     node.kind = draft.kind(child);
     node.self = node.total = draft.self(child);
     tree.nodes.push_back(node);
-    open.push_back({child, id, first[child], kNoNode});
+    open.push_back({child, id, children.first[child], kNoNode});
   }
   tree.nodes[0].total += tree.nodes[0].self;
   tree.total = tree.nodes[0].total;
@@ -384,16 +222,18 @@ CallTree build_call_tree(const Profile& profile, const TreeOptions& options) {
   tree.metric = options.selection.metric;
   tree.unit = unit_of(profile, options.selection);
   Places places(profile, options.fold_generics, options.selection.tracer, options.selection.stacks.get());
+  StackSums sums = add_up_stacks(profile, options, tree);
+  const auto plain = PlainTree::of(profile, options, sums, places);
   Draft draft(options.fold_recursion, options.reverse ? 0 : profile.stacks.size());
-  {
-    const StackSums sums = add_up_stacks(profile, options, tree);
-    if (options.reverse) {
+  const auto make_draft = [&] {
+    if (options.reverse)
       draw_from_leaf(profile, options, sums, places, draft);
-    } else {
+    else
       draw_from_root(profile, options, sums, places, draft);
-    }
-  }
-  draft.forget_index();  // all of this together would be as large as the tree
+    sums = {};
+    draft.forget_index();  // all of this together would be as large as the tree
+  };
+  if (!plain) make_draft();
 
   tree.names = places.take_names();
   tree.names.push_back("all");
@@ -407,7 +247,11 @@ CallTree build_call_tree(const Profile& profile, const TreeOptions& options) {
                             text(module.symbols_path), module.kind, module.symbols});
   }
   const std::vector<std::uint32_t> module_rank = sort_and_rank(tree.modules);
-  arrange(draft, places.all(), name_rank, module_rank, tree);
+  if (!plain || !plain->draw(sums, places.all(), name_rank, module_rank, tree)) {
+    if (plain) make_draft();  // `places` has all of its names already
+    arrange(draft, places.all(), name_rank, module_rank, tree);
+  }
+  sums = {};
   tree.nodes[0].name = name_rank[all];
   keep_used(tree.names, 0, tree.nodes,
             &TreeNode::name);  // a user who hides a call does not want to see its name

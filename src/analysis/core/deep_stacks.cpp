@@ -2,8 +2,9 @@
 
 #include <algorithm>
 #include <map>
-#include <unordered_map>
 #include <vector>
+
+#include "base/flat_map.h"
 
 namespace fathom::analysis {
 namespace {
@@ -26,31 +27,43 @@ bool is_called(const CallTree& tree, const TreeNode& node) {
 struct Recursion {
   std::uint32_t node = 0, most_times = 0;
   std::int64_t value = 0;
+  std::uint32_t open = 0;  // how often the function is in the path
+};
+
+constexpr std::uint32_t kNotCalled = UINT32_MAX;
+
+struct OpenCall {
+  std::uint32_t depth, function;  // row of the recursions; kNotCalled
+  bool is_call;
 };
 
 }  // namespace
 
 DeepStacks find_deep_stacks(const CallTree& tree) {
   DeepStacks found;
-  std::vector<std::uint32_t> path;                         // nodes from the root to the one at hand
-  std::unordered_map<std::uint64_t, std::uint32_t> times;  // by function, in the path
-  std::unordered_map<std::uint64_t, Recursion> recursions;
+  std::vector<OpenCall> path;            // from the root to the node at hand
+  FlatMap<std::uint32_t> functions;  // row of the recursions + 1
+  std::vector<Recursion> recursions;
   std::map<std::uint32_t, std::int64_t> by_depth;
   std::uint32_t calls = 0;
   for (std::uint32_t at = 1; at < tree.nodes.size(); ++at) {
     const TreeNode& node = tree.nodes[at];
-    while (!path.empty() && tree.nodes[path.back()].depth >= node.depth) {
-      const TreeNode& left = tree.nodes[path.back()];
-      if (is_called(tree, left)) --times[function_of(left)];
-      if (is_call(left)) --calls;
-      path.pop_back();
+    for (; !path.empty() && path.back().depth >= node.depth; path.pop_back()) {
+      if (path.back().function != kNotCalled) --recursions[path.back().function].open;
+      if (path.back().is_call) --calls;
     }
-    path.push_back(at);
+    path.push_back({node.depth, kNotCalled, is_call(node)});
     if (is_call(node)) ++calls;
     if (is_called(tree, node)) {
-      const std::uint32_t count = ++times[function_of(node)];
+      std::uint32_t& known = functions[function_of(node)];
+      if (known == 0) {
+        recursions.emplace_back();
+        known = static_cast<std::uint32_t>(recursions.size());
+      }
+      path.back().function = known - 1;
+      Recursion& recursion = recursions[known - 1];
+      const std::uint32_t count = ++recursion.open;
       if (count > 1) {
-        Recursion& recursion = recursions[function_of(node)];
         if (count == 2) recursion.value += node.total;  // all that is called from there has it twice at least
         if (recursion.node == 0) recursion.node = at;
         recursion.most_times = std::max(recursion.most_times, count);
@@ -70,7 +83,8 @@ DeepStacks find_deep_stacks(const CallTree& tree) {
     found.usual = depth;
     if (below >= all - below) break;
   }
-  for (const auto& [function, recursion] : recursions) {
+  for (const Recursion& recursion : recursions) {
+    if (recursion.node == 0) continue;
     const bool more = recursion.value != found.recursive ? recursion.value > found.recursive
                                                          : recursion.node < found.recursive_node;
     if (!more) continue;

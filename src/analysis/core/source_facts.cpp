@@ -74,11 +74,11 @@ SourcePlace SourceFacts::place_of(std::string_view name) const {
   return most_of(all);
 }
 
-std::vector<std::int64_t> frame_weights_of(const Profile& profile, std::vector<std::int64_t> leaves) {
+std::vector<std::int64_t> frame_weights_of(const Profile& profile, std::vector<std::int64_t>& weights) {
   std::vector<std::int64_t> frames(profile.frames.size());
-  for (std::size_t i = leaves.size(); i-- > 1;) {
-    add_weight(leaves[profile.stacks[i].parent.value], leaves[i]);
-    if (leaves[i] > 0) add_weight(frames[profile.stacks[i].frame.value], leaves[i]);
+  for (std::size_t i = weights.size(); i-- > 1;) {
+    add_weight(weights[profile.stacks[i].parent.value], weights[i]);
+    if (weights[i] > 0) add_weight(frames[profile.stacks[i].frame.value], weights[i]);
   }
   return frames;
 }

@@ -54,8 +54,8 @@ class SourceFacts {
   std::map<Key, Lines> lines_;
 };
 
-// What each frame weighs where each stack weighs `leaves` without what is called from there. A frame that stands on a
-// stack several times counts as often, so sums are cut at what 64 bits hold.
-std::vector<std::int64_t> frame_weights_of(const model::Profile& profile, std::vector<std::int64_t> leaves);
+// What each frame weighs where each stack weighs `weights`: without what is called from there before, and with it afterwards. A
+// frame that stands on a stack several times counts as often, so sums are cut at what 64 bits hold.
+std::vector<std::int64_t> frame_weights_of(const model::Profile& profile, std::vector<std::int64_t>& weights);
 
 }  // namespace fathom::analysis

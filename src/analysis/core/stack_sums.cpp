@@ -36,14 +36,19 @@ class Adder {
     } else if (tree_.waits > 0 || (model::is_heap(metric) && tree_.samples > 0)) {
       tree_.effective_samples = kExact;
     }
+    std::size_t rows = sums_.rows.size();
+    for (const auto& sums : by_cause_) rows += sums.size();
+    sums_.rows.reserve(rows);
     for (std::size_t cause = 0; cause < by_cause_.size(); ++cause) {
       by_cause_[cause].for_each([&](std::uint64_t key, std::int64_t value) {
-        sums_.rows.push_back({static_cast<std::uint32_t>(key >> 32), static_cast<std::uint32_t>(key),
-                              static_cast<std::uint8_t>(cause), value});
+        sums_.rows.push_back({static_cast<std::uint32_t>(key >> 32), static_cast<std::uint32_t>(key), value,
+                              0, static_cast<std::uint8_t>(cause)});
       });
     }
     std::sort(sums_.rows.begin(), sums_.rows.end(), [](const StackSums::Row& a, const StackSums::Row& b) {
-      return std::tie(a.root, a.stack, a.cause, a.skip) < std::tie(b.root, b.stack, b.cause, b.skip);
+      const auto key = [](const StackSums::Row& row) { return std::uint64_t{row.root} << 32 | row.stack; };
+      if (key(a) != key(b)) return key(a) < key(b);
+      return std::tie(a.cause, a.skip) < std::tie(b.cause, b.skip);
     });
     return std::move(sums_);
   }
@@ -159,7 +164,7 @@ class Adder {
       const auto [found, added] = rows.try_emplace(std::uint64_t{root} << 32 | leaf.stack.value, sums.size());
       if (added) {
         sums.push_back(0);
-        sums_.rows.push_back({root, leaf.stack.value, 0, 0, leaf.skip});
+        sums_.rows.push_back({root, leaf.stack.value, 0, leaf.skip});
       }
       sums[found->second] += amount.value;
     }

@@ -15,9 +15,9 @@ struct StackSums {
   struct Row {
     std::uint32_t root;
     std::uint32_t stack;
-    std::uint8_t cause;  // row of causes; 0: it ran
     std::int64_t value;
     std::uint32_t skip = 0;  // lines of the leaf frame, innermost first, that are left out
+    std::uint8_t cause = 0;  // row of causes; 0: it ran
   };
   std::vector<Row> rows;  // sorted by root, stack and cause
   std::vector<std::string> root_names;

@@ -547,7 +547,7 @@ class Comparison {
       std::vector<std::int64_t> leaves(profile.stacks.size(), 0);
       for (const StackValue& value : stack_values(profile, selection))
         leaves[value.stack.value] = value.value;
-      const SourceFacts facts(profile, frame_weights_of(profile, std::move(leaves)));
+      const SourceFacts facts(profile, frame_weights_of(profile, leaves));
       for (DiffRow& row : report_.rows) {
         if (row.line != 0 || !(row.self.beyond_noise || row.total.beyond_noise)) continue;
         const SourcePlace place = facts.place_of(row.name);

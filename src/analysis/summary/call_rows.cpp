@@ -9,7 +9,7 @@ namespace {
 std::vector<std::int64_t> frame_weights(const model::Profile& profile, const Selection& selection) {
   std::vector<std::int64_t> leaves(profile.stacks.size());
   for (const StackValue& row : stack_values(profile, selection)) leaves[row.stack.value] += row.value;
-  return frame_weights_of(profile, std::move(leaves));
+  return frame_weights_of(profile, leaves);
 }
 
 }  // namespace

@@ -37,17 +37,16 @@ class Finder {
       : profile_(profile),
         tree_(tree),
         weights_(leaves_of(profile, selection)),
-        sources_(profile, frame_weights_of(profile, weights_)) {
-    for (std::size_t i = weights_.size(); i-- > 1;) weights_[profile.stacks[i].parent.value] += weights_[i];
-  }
+        sources_(profile, frame_weights_of(profile, weights_)) {}
 
   HotPath find(std::size_t most) {
     HotPath path;
     std::vector<char> is_of_own(tree_.nodes.size());  // or was linked in and is called by it
     for (std::size_t i = 1; i < tree_.nodes.size(); ++i) {
       const TreeNode& node = tree_.nodes[i];
-      const bool linked = is_linked(node);
-      is_of_own[i] = is_own(node) || (linked && is_of_own[node.parent] != 0) ? 1 : 0;
+      if (!is_user(node)) continue;
+      const Code& of = code(node);
+      is_of_own[i] = of.is_own || (of.is_linked && is_of_own[node.parent] != 0) ? 1 : 0;
       if (node.self <= 0 || is_of_own[i] == 0) continue;
       path.own_self += node.self;
       path.own_self_of[tree_.modules[node.module].name] += node.self;
