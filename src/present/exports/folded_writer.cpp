@@ -109,14 +109,15 @@ class Writer {
 
   void write() {
     const std::vector<std::uint32_t> root{0};
-    std::vector<Level> levels;
+    std::vector<Level> levels(1);  // some of them are of calls that are done, and are filled again
+    std::size_t open = 1;
     std::string path;
-    levels.push_back(level_below(root.begin(), root.end(), 0));
-    while (!levels.empty()) {
-      Level& level = levels.back();
+    fill(levels[0], root, {0, 0, false, 0, 1, 0}, 0);
+    while (open > 0) {
+      Level& level = levels[open - 1];
       path.resize(level.path);
       if (level.next == level.items.size()) {
-        levels.pop_back();
+        --open;
         continue;
       }
       const Item item = level.items[level.next++];
@@ -126,19 +127,23 @@ class Writer {
         continue;
       }
       path += ';';
-      levels.push_back(
-          level_below(level.nodes.begin() + item.first, level.nodes.begin() + item.end, path.size()));
+      if (open == levels.size()) levels.emplace_back();
+      fill(levels[open], levels[open - 1].nodes, item, path.size());
+      ++open;
     }
     take_(out_);
   }
 
  private:
-  using Nodes = std::vector<std::uint32_t>::const_iterator;
-  Level level_below(Nodes first, Nodes end, std::size_t path) const {
-    Level level;
+  // What is below `above`, of which the calls are in `callers`.
+  void fill(Level& level, const std::vector<std::uint32_t>& callers, const Item& above,
+            std::size_t path) const {
+    level.nodes.clear();
+    level.items.clear();
+    level.next = 0;
     level.path = path;
-    for (Nodes node = first; node != end; ++node)
-      for (std::uint32_t child = tree_.nodes[*node].first_child; child != analysis::kNoNode;
+    for (std::uint32_t i = above.first; i < above.end; ++i)
+      for (std::uint32_t child = tree_.nodes[callers[i]].first_child; child != analysis::kNoNode;
            child = tree_.nodes[child].next_sibling)
         level.nodes.push_back(child);
     std::ranges::sort(level.nodes, {},
@@ -161,7 +166,6 @@ class Writer {
       level.items.push_back(
           {texts_.rank_at_end(texts_.no_stack()), texts_.no_stack(), false, 0, 0, no_stack});
     std::ranges::sort(level.items, {}, &Item::rank);
-    return level;
   }
 
   void write_line(std::string_view path, std::int64_t self) {
