@@ -38,6 +38,20 @@ TEST(RuntimeRules, LeaveTheUsersCodeAlone) {
     EXPECT_FALSE(rules.has_function(name)) << name;
 }
 
+TEST(RuntimeRules, KnowWhatRunsEverythingElse) {
+  const RuntimeRules& rules = built_in_runtime_rules();
+  for (const char* name :
+       {"main", "toplev::main", "cc1_main(llvm::ArrayRef<char const*>, char const*, void*)",
+        "clang::ExecuteCompilerInvocation(clang::CompilerInstance*)", "clang::FrontendAction::Execute()",
+        "clang::ASTFrontendAction::ExecuteAction()", "zend_eval_stringl", "event_base_loop", "aeMain",
+        "PostgresMain", "uv_run"})
+    EXPECT_TRUE(rules.starts(name)) << name;
+  for (const char* name :
+       {"clang::Sema::ActOnFunctionDeclarator", "clang::ParseAST(clang::Sema&, bool, bool)", "event_add",
+        "exec_simple_query", "zif_md5", "mainloop", "domain"})
+    EXPECT_FALSE(rules.starts(name)) << name;
+}
+
 TEST(RuntimeRules, KnowLibrariesAndWhereTheirSourcesLie) {
   const RuntimeRules& rules = built_in_runtime_rules();
   EXPECT_TRUE(rules.has_module("libc.so.6"));
