@@ -210,6 +210,10 @@ class Watch {
         target = targets_.erase(target);
         continue;
       }
+      if (target->history.is_of_an_ending_process(*look)) {
+        ++target;
+        continue;
+      }
       target->oom.look(target->watched.process().pid);  // it may have been moved
       target->history.set_name(target->watched.process().name);
       target->view =

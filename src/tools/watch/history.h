@@ -65,6 +65,9 @@ class History {
   void set_name(std::string name) { name_ = std::move(name); }
   // `own_cpu_ns`: of this program since it started.
   View add(Look look, std::uint64_t own_cpu_ns, std::uint64_t own_rss, std::vector<std::string> missing);
+  // The process is ending: it has given all of its memory back, and is still there for a moment. Such a look says nothing of the
+  // memory that it had.
+  bool is_of_an_ending_process(const Look& look) const { return look.figures.rss == 0 && last_rss() != 0; }
   std::uint64_t last_rss() const {
     return looks_.empty() ? 0 : static_cast<std::uint64_t>(looks_.back().rss);
   }

@@ -37,6 +37,16 @@ TEST(History, OneLookSaysNothingOfChange) {
   EXPECT_EQ(view.missing, std::vector<std::string>{"x"});
 }
 
+TEST(History, AProcessWithoutAnyMemoryLeftIsEnding) {
+  History history(7, "node");
+  EXPECT_FALSE(history.is_of_an_ending_process(look_at(0, 0, 0)));  // a thread of the kernel never has any
+  history.add(look_at(0, 10, 5), 0, 0, {});
+  Look given_back = look_at(1, 0, 0);
+  given_back.figures.rss = 0;
+  EXPECT_TRUE(history.is_of_an_ending_process(given_back));
+  EXPECT_FALSE(history.is_of_an_ending_process(look_at(1, 10, 5)));
+}
+
 TEST(History, SteadyGrowthHasASlopeAndATimeToTheLimit) {
   History history(7, "node");
   View view;
