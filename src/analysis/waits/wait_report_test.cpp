@@ -256,6 +256,20 @@ TEST(Contention, SeparatesLocksFromConditions) {
   EXPECT_EQ(kind({"main", "pthread_rwlock_rdlock"}), FutexKind::kReaderWriter);
   EXPECT_EQ(kind({"main", "std::shared_mutex::lock()"}), FutexKind::kReaderWriter);
   EXPECT_EQ(kind({"main", "std::thread::park"}), FutexKind::kPark);
+  // Rust inlines all of its library but the way to lock.
+  EXPECT_EQ(
+      kind({"main", "codegen", "<std::sync::mpmc::list::Channel<Message>>::recv::{closure#1}", "syscall"}),
+      FutexKind::kChannel);
+  EXPECT_EQ(kind({"main", "do_thin_lto", "std::sync::mpsc::Receiver<T>::recv", "syscall"}),
+            FutexKind::kChannel);
+  EXPECT_EQ(kind({"main", "mine_block", "clock_tick", "spawn_helper::{closure#1}", "syscall"}),
+            FutexKind::kPark);
+  EXPECT_EQ(kind({"main", "std::sys::sync::mutex::futex::Mutex::lock_contended", "syscall"}),
+            FutexKind::kLock);
+  EXPECT_EQ(kind({"main", "Spin::acquire", "syscall"}), FutexKind::kLock);
+  EXPECT_EQ(kind({"main", "SpinLock::enter", "syscall"}), FutexKind::kLock);
+  EXPECT_EQ(kind({"main", "[app+0x1234]", "syscall"}), FutexKind::kLock) << "a stripped program may lock";
+  EXPECT_EQ(kind({"main", "serve"}), FutexKind::kLock) << "libc without names";
   (void)thread;
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "analysis/core/call_tree.h"
+#include "analysis/core/functions.h"
 #include "model/nameless_function.h"
 
 namespace fathom::analysis {
@@ -17,6 +18,15 @@ void for_each_user_line(const model::Profile& profile, const ShownCalls& shown, 
     const bool of_kernel = profile.modules[frame.module.value].kind == model::ModuleKind::kKernel;
     return of_kernel || visit(frame_name(profile, id, line), frame, line);
   });
+}
+
+// "lock_contended", "RawMutex::lock_slow", "acquire": but not "mine_block", "blocking" and "clock".
+bool speaks_of_a_lock(std::string_view name) {
+  for (const std::string_view word : {"mutex", "Mutex", "Lock", "acquire", "Acquire"})
+    if (name.find(word) != name.npos) return true;
+  for (std::size_t at = name.find("lock"); at != name.npos; at = name.find("lock", at + 1))
+    if (at == 0 || std::string_view("bcBC").find(name[at - 1]) == std::string_view::npos) return true;
+  return false;
 }
 
 }  // namespace
@@ -35,6 +45,8 @@ std::string_view to_string(FutexKind kind) {
       return "park";
     case FutexKind::kJoin:
       return "join";
+    case FutexKind::kChannel:
+      return "channel";
     case FutexKind::kLock:
       break;
   }
@@ -118,6 +130,8 @@ FutexKind WaitSites::futex_kind(model::StackId stack) const {
   const ShownCalls all(profile_, nullptr);
   FutexKind kind = FutexKind::kLock;
   std::size_t seen = 0;
+  bool is_bare = false;   // the call is made without the C library's locks
+  bool may_lock = false;  // a function near it has a lock in its name, or no name
   for_each_user_line(profile_, all, stack, [&](const std::string& name, const model::Frame&, std::uint32_t) {
     const auto has = [&](std::string_view part) { return name.find(part) != std::string::npos; };
     if (has("cond_wait") || has("cond_timedwait") || has("cond_clockwait") || has("ondvar") ||
@@ -132,15 +146,20 @@ FutexKind WaitSites::futex_kind(model::StackId stack) const {
       kind = FutexKind::kBarrier;
     } else if (has("join")) {
       kind = FutexKind::kJoin;
+    } else if (has("::mpmc::") || has("::mpsc::")) {
+      kind = FutexKind::kChannel;
     } else if (has("park") && !has("parking_lot")) {
       kind = FutexKind::kPark;
     }
     // How a lock waits is many calls deep where lines are known, and says nothing about which lock it is.
     const bool inside = has("parking_lot_core::") || has("core::ops::") || has("core::option::");
+    if (seen == 0) is_bare = name == "syscall";
+    may_lock |= speaks_of_a_lock(name) || is_unnamed(name);
     seen += inside ? 0 : 1;
     return kind == FutexKind::kLock && seen < 6;  // farther out it is about something else
   });
-  return kind;
+  // Rust's library is inlined down to the system call, and what it locks with is not.
+  return kind == FutexKind::kLock && is_bare && !may_lock ? FutexKind::kPark : kind;
 }
 
 bool WaitSites::is_parker(model::StackId stack) const {

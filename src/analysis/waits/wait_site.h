@@ -15,9 +15,18 @@ namespace fathom::analysis {
 
 // What a thread waits for at a futex, by the functions around it.
 // Only the first two have a holder: the others wait for another thread to do something.
-enum class FutexKind : std::uint8_t { kLock, kReaderWriter, kCondition, kSemaphore, kBarrier, kPark, kJoin };
-std::string_view to_string(
-    FutexKind kind);  // "lock", "rwlock", "condition", "semaphore", "barrier", "park", "join"
+enum class FutexKind : std::uint8_t {
+  kLock,
+  kReaderWriter,
+  kCondition,
+  kSemaphore,
+  kBarrier,
+  kPark,
+  kJoin,
+  kChannel,
+};
+// "lock", "rwlock", "condition", "semaphore", "barrier", "park", "join", "channel"
+std::string_view to_string(FutexKind kind);
 
 // Remembers what it found. `profile` and `choice` outlive it and do not change.
 class WaitSites {
