@@ -218,8 +218,8 @@ struct Wait {
   std::int32_t system_call = -1;  // number; -1: none, as in a page fault or when preempted in user mode
   // futex: the operation; reading and writing: bytes asked for; a page fault: offset of the page in the file.
   std::uint64_t argument = 0;
-  // What the call returned, of calls that read, write or sync: bytes, or a negative error number. A call that
-  // waits several times has its result at its last wait.
+  // What the call returned, of calls that read, write or sync: bytes, or a negative error number; of poll and select: how many
+  // files are ready. A call that waits several times has its result at its last wait.
   std::int64_t result = kNoResult;
   std::uint32_t weight = 1;  // so many waits of this thread does it stand for, itself included
   WaitState state = WaitState::kOther;

@@ -69,6 +69,7 @@ enum Hint : std::uint32_t {
   kHintFileLock = 1 << 17,
   kHintSignal = 1 << 18,
   kHintFile = 1 << 19,  // a file system or a block device
+  kHintTimer = 1 << 20,
 };
 
 struct KernelName {
@@ -76,7 +77,7 @@ struct KernelName {
   std::uint32_t hint;
 };
 // Beginnings, as compilers append ".isra.0" and kernels add "_locked" and "_killable" to the same function.
-constexpr std::array<KernelName, 102> kKernelNames{{
+constexpr std::array<KernelName, 103> kKernelNames{{
     {"try_to_free_", kHintReclaim},
     {"do_try_to_free_pages", kHintReclaim},
     {"shrink_node", kHintReclaim},
@@ -120,6 +121,7 @@ constexpr std::array<KernelName, 102> kKernelNames{{
     {"do_select", kHintPoll},
     {"eventfd_read", kHintPoll},
     {"timerfd_read", kHintPoll},
+    {"timerfd_read", kHintTimer},
     {"signalfd_read", kHintPoll},
     {"inotify_read", kHintPoll},
     {"fanotify_read", kHintPoll},
@@ -452,6 +454,15 @@ WaitCauses::WaitCauses(const model::Profile& profile) : profile_(profile), hints
     const model::Stack& stack = profile.stacks[i];
     hints_[i] = hints_[stack.parent.value] | of_frame[stack.frame.value];
   }
+}
+
+bool WaitCauses::is_ended_by_timer(const Wait& wait) const {
+  const Cause cause = of(wait);
+  if (cause == Cause::kSleep) return true;
+  if (cause != Cause::kPoll) return false;
+  // A call that waits for one of several files returns how many of them are ready.
+  return has(wait, kHintTimer) ||
+         (cause_of_call(wait.system_call) == Cause::kPoll && wait.result == 0 && !wait.unfinished);
 }
 
 Cause WaitCauses::of_queue(const Wait& wait) const {

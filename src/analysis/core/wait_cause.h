@@ -64,6 +64,8 @@ class WaitCauses {
   explicit WaitCauses(const model::Profile& profile);
   // Of Wait::waited_ns.
   Cause of(const model::Wait& wait) const;
+  // It is known that a point in time ended it and nothing else: a sleep, a timer that is read, a poll that ran into its timeout.
+  bool is_ended_by_timer(const model::Wait& wait) const;
   // Of Wait::queued_ns: kRunQueue or kThrottled.
   Cause of_queue(const model::Wait& wait) const;
   // With the object, as far as known: "page fault in mdbx.dat", "fsync of /data/x", "wait for

@@ -67,6 +67,37 @@ TEST(WaitCause, OfACallThatCanSleepIsNeverUnknown) {
     EXPECT_EQ(waiting.cause(call, {}), Cause::kIpc) << call;
 }
 
+// A poll returns how many files are ready: none of them at its timeout. Reading returns bytes, of which none is the end of a file.
+TEST(WaitCause, IsATimerWhereAPointInTimeEndsTheWait) {
+  struct Row {
+    const char* call;
+    std::vector<std::string> functions;
+    std::int64_t result;
+    bool timer;
+  };
+  for (const Row& row : std::vector<Row>{{"poll", {"do_sys_poll"}, 0, true},
+                                         {"pselect6", {"do_select"}, 0, true},
+                                         {"poll", {"do_sys_poll"}, 1, false},
+                                         {"poll", {"do_sys_poll"}, -4, false},
+                                         {"poll", {"do_sys_poll"}, model::Wait::kNoResult, false},
+                                         {"read", {"timerfd_read"}, 8, true},
+                                         {"read", {"eventfd_read"}, 8, false},
+                                         {"read", {"pipe_read"}, 0, false},
+                                         {"recvfrom", {}, 0, false},
+                                         {"clock_nanosleep", {}, model::Wait::kNoResult, true}}) {
+    Waiting waiting;
+    waiting.cause(row.call, row.functions);
+    waiting.profile.waits.back().result = row.result;
+    const WaitCauses causes(waiting.profile);
+    EXPECT_EQ(causes.is_ended_by_timer(waiting.profile.waits.back()), row.timer)
+        << row.call << " " << row.result;
+    waiting.profile.waits.back().unfinished = true;
+    if (row.result == 0) {
+      EXPECT_FALSE(causes.is_ended_by_timer(waiting.profile.waits.back())) << row.call << " goes on";
+    }
+  }
+}
+
 // A call that does anything (ioctl), a call newer than this table, and a thread of the kernel.
 TEST(WaitCause, OfAnUnknownCallIsWhatTheKernelStackShows) {
   Waiting waiting;

@@ -62,7 +62,9 @@ class PauseOfWaits {
         return Pause::kMemory;
       case Cause::kSocket:
       case Cause::kPipe:
+        return Pause::kPeer;
       case Cause::kPoll:
+        return waits_.causes().is_ended_by_timer(wait) ? Pause::kTimer : Pause::kPeer;
       // Its ring holds timers, sockets and events as well as files; a wait for it does not say which.
       case Cause::kIoUring:
         return Pause::kPeer;

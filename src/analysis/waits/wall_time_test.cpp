@@ -97,6 +97,17 @@ TEST(WallTime, CallsALockOneWhoseHolderSleeps) {
   EXPECT_NEAR(wall.locks_ns, 8 * kSecond, kNear);
 }
 
+// A program that polls every 10 ms sleeps, whatever call it does that with.
+TEST(WallTime, SleepsInPollsThatRunIntoTheirTimeout) {
+  for (const auto& [result, expected] : {std::pair{0, &WallTime::slept_ns}, {1, &WallTime::peers_ns}}) {
+    Program program;
+    const auto main = program.thread("app", 0);
+    for (int k = 0; k < 100; ++k)
+      program.waits(main, "look", "poll", k * 0.1, (k + 1) * 0.1 - 1e-6).result = result;
+    EXPECT_NEAR(wall_of(program.hand.profile).*expected, 10 * kSecond, 1e6) << result;
+  }
+}
+
 TEST(WallTime, IsIdleWhereATimerEndsTheSilenceOfWorkersWithoutWork) {
   Program program;
   program.waits(program.thread("tokio-rt", 0), "tokio::runtime::scheduler::multi_thread::park::Parker::park",
