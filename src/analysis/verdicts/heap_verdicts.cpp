@@ -150,6 +150,7 @@ HeapJudge::HeapJudge(const Profile& of_profile, const HeapSums& of_sums, const H
       const double at_s =
           (static_cast<double>(point.time_ns) - static_cast<double>(profile.meta.start_ns)) * 1e-9;
       if (at_s < from - 0.2 || at_s > to + 0.2) continue;
+      if (point.value <= 0) continue;  // the process had ended
       if (first == nullptr) first = &point;
       last = &point;
       if (course.empty() || at_s > course.back().at_s) course.push_back({at_s, point.value});
