@@ -17,7 +17,8 @@ const HeapVerdict* find_verdict(const Report& report, HeapVerdictKind kind) {
 double growth_of(const std::optional<ResidentMemory>& resident) {
   if (!resident || resident->trend.shape != TrendShape::kGrowing) return 0;
   const TrendLine& line = resident->trend.slope;
-  if (line.low <= 0 || resident->trend.growth() < kMemoryThresholds.grown * resident->first) return 0;
+  // Not of what was there at first: the first reading of a program that starts may find next to nothing.
+  if (line.low <= 0 || resident->trend.growth() < kMemoryThresholds.grown * resident->last) return 0;
   return line.per_s;
 }
 
@@ -25,19 +26,21 @@ double growth_of(const std::optional<ResidentMemory>& resident) {
 
 MemoryProblem find_memory_problem(const Report& report) {
   const double per_s = growth_of(report.resident);
-  if (find_verdict(report, HeapVerdictKind::kLeak) != nullptr) return {MemoryProblemKind::kLeak, per_s, 0};
-  if (per_s > 0) return {MemoryProblemKind::kGrows, per_s, 0};
+  const std::optional<FirstTouch> first_touch = per_s > 0 ? report.resident->first_touch : std::nullopt;
+  if (find_verdict(report, HeapVerdictKind::kLeak) != nullptr)
+    return {MemoryProblemKind::kLeak, per_s, 0, first_touch};
+  if (per_s > 0) return {MemoryProblemKind::kGrows, per_s, 0, first_touch};
   if (const HeapVerdict* held = find_verdict(report, HeapVerdictKind::kHeld);
       held != nullptr && report.resident && report.resident->last > 0) {
     const double share = std::min(1.0, held->bytes / report.resident->last);
-    if (share >= kMemoryThresholds.held) return {MemoryProblemKind::kHeld, 0, share};
+    if (share >= kMemoryThresholds.held) return {MemoryProblemKind::kHeld, 0, share, {}};
   }
   if (report.resident && report.resident->last > 0) {
     const double share = std::min(1.0, report.resident->free_bytes / report.resident->last);
-    if (share >= kMemoryThresholds.held) return {MemoryProblemKind::kHeld, 0, share};
+    if (share >= kMemoryThresholds.held) return {MemoryProblemKind::kHeld, 0, share, {}};
   }
   if (report.allocator_cpu && report.allocator_cpu->interval().low >= kMemoryThresholds.churn)
-    return {MemoryProblemKind::kChurn, 0, report.allocator_cpu->share()};
+    return {MemoryProblemKind::kChurn, 0, report.allocator_cpu->share(), {}};
   return {};
 }
 

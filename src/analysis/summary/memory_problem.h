@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 
 #include "analysis/summary/report.h"
 
@@ -17,7 +18,7 @@ enum class MemoryProblemKind : std::uint8_t {
 
 // The report mentions it from this share up.
 struct MemoryThresholds {
-  double grown = 0.05;  // of what was resident at first, within the recording
+  double grown = 0.05;  // of what is resident at the end, within the recording
   double held = 0.25;   // of what is resident at the end
   double churn = 0.2;   // of the CPU time
 };
@@ -27,6 +28,7 @@ struct MemoryProblem {
   MemoryProblemKind kind = MemoryProblemKind::kNone;
   double per_s = 0;  // kLeak, kGrows: bytes per second by which resident memory grows; 0: not known
   double share = 0;  // kHeld, kChurn
+  std::optional<FirstTouch> first_touch{};  // kLeak, kGrows
 };
 
 // The gravest that holds.

@@ -42,6 +42,11 @@ TEST(MemoryProblem, IsNoneOfALevelOneOrOfOneThatHardlyGrows) {
   EXPECT_EQ(find_memory_problem(report_of([](double at_s) { return at_s < 5 ? kMiB : 100 * kMiB; })).kind,
             MemoryProblemKind::kNone)
       << "a step is no growth";
+  EXPECT_EQ(find_memory_problem(report_of([](double at_s) {
+              return at_s < 0.5 ? kMiB : (39 + 0.01 * at_s) * kMiB;
+            })).kind,
+            MemoryProblemKind::kNone)
+      << "it had just started";
   EXPECT_EQ(find_memory_problem(Report()).kind, MemoryProblemKind::kNone) << "nothing is known";
 }
 

@@ -65,6 +65,7 @@ std::optional<ResidentMemory> find_resident(const model::Profile& profile, const
   memory.first = points.front().value;
   memory.last = points.back().value;
   memory.trend = find_trend(points);
+  if (memory.trend.shape == TrendShape::kGrowing) memory.first_touch = find_first_touch(profile, selection);
   add_free_memory(profile, selection, memory);
   return memory;
 }

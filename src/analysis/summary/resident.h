@@ -5,6 +5,7 @@
 
 #include "analysis/core/selection.h"
 #include "analysis/heap/heap_trend.h"
+#include "analysis/summary/first_touch.h"
 
 namespace fathom::analysis {
 
@@ -15,7 +16,8 @@ struct ResidentMemory {
   // Free memory that allocators keep, by their own records, when their memory was last read; what holds most of it. Known
   // without tracing the heap. 0: they keep none, or their records were not read.
   double free_bytes = 0;
-  std::string free_in{};  // "glibc"
+  std::string free_in{};                    // "glibc"
+  std::optional<FirstTouch> first_touch{};  // of a growth
 };
 
 // nullopt: it was not recorded.

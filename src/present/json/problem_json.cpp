@@ -73,6 +73,8 @@ nlohmann::ordered_json problem_json(const analysis::ProblemClass& problem) {
   json["memory_kind"] = id_of(problem.memory_problem.kind);
   json["memory_growth_bytes_per_s"] =
       problem.memory_problem.per_s > 0 ? Json(problem.memory_problem.per_s) : Json();
+  const auto& touch = problem.memory_problem.first_touch;
+  json["memory_touched_by"] = touch ? Json(touch->site) : Json();
   return json;
 }
 

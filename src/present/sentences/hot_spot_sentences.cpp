@@ -332,6 +332,11 @@ std::string sentence_of_selection(const Selection& selection, const CallTree& tr
                      amount(static_cast<double>(*whole), tree.unit));
 }
 
+std::string first_touch_text(const FirstTouch& touch) {
+  return fmt::format("{} touches {} of the new pages first", spoken_name(touch.site),
+                     rounded_percent(touch.share));
+}
+
 std::string sentence_of_resident(const Report& report) {
   if (!report.resident) return "";
   const ResidentMemory& memory = *report.resident;
@@ -357,8 +362,9 @@ std::string sentence_of_resident(const Report& report) {
                                ? fmt::format("; {} of it is free memory that {} keeps",
                                              bytes(memory.free_bytes), printable(memory.free_in))
                                : "";
-  return fmt::format("RSS {} at most, {} at the end{}{}.", bytes(memory.most), bytes(memory.last), course,
-                     free);
+  const std::string touch = memory.first_touch ? "; " + first_touch_text(*memory.first_touch) : "";
+  return fmt::format("RSS {} at most, {} at the end{}{}{}.", bytes(memory.most), bytes(memory.last), course,
+                     touch, free);
 }
 
 static std::string with_confidence(const HeapVerdict& verdict) {

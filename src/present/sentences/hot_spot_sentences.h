@@ -20,6 +20,8 @@ std::string sentence_of_hot_spot(const analysis::Report& report);
 std::string sentence_of_little_cpu(const analysis::Report& report);
 // "own code 1.3 % · libstdc++ 71 % · libc 22 % · kernel 5.6 %": whose instructions ran.
 std::string modules_line(const analysis::Report& report);
+// "grow_arena touches 94 % of the new pages first"
+std::string first_touch_text(const analysis::FirstTouch& touch);
 std::string sentence_of_resident(const analysis::Report& report);
 // The verdict that matters most, with how sure it is; empty where no heap was traced.
 std::string sentence_of_heap(const analysis::Report& report);

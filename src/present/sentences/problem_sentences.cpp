@@ -141,7 +141,10 @@ static std::string sentence_of_class(const ProblemClass& problem) {
 }
 
 static std::string memory_text(const MemoryProblem& memory) {
-  const std::string rate = memory.per_s > 0 ? fmt::format("RSS grows by {}/s", bytes(memory.per_s)) : "";
+  const std::string touch =
+      memory.first_touch ? fmt::format(" ({})", first_touch_text(*memory.first_touch)) : "";
+  const std::string rate =
+      memory.per_s > 0 ? fmt::format("RSS grows by {}/s{}", bytes(memory.per_s), touch) : "";
   switch (memory.kind) {
     case MemoryProblemKind::kLeak:
       return "; memory: leak candidate" + (rate.empty() ? "" : ", " + rate);
