@@ -258,8 +258,11 @@ std::string sentence_of_hot_spot(const Report& report) {
   if (spot->spread)
     return fmt::format("{} is spread over many functions; the largest is {} with {}.",
                        capitalized(cost_in_words(report)), where, how_much);
-  return fmt::format("{} accounts for {} of {}{}{}.", is_words ? capitalized(where) : where, how_much,
-                     cost_in_words(report), inside_of(*spot), others_of(report));
+  // "Page faults account for", "The system call read accounts for".
+  const bool is_plural = spot->rank == CodeRank::kKernel && where.starts_with("page faults");
+  return fmt::format("{} {} for {} of {}{}{}.", is_words ? capitalized(where) : where,
+                     is_plural ? "account" : "accounts", how_much, cost_in_words(report), inside_of(*spot),
+                     others_of(report));
 }
 
 std::string modules_line(const Report& report) {

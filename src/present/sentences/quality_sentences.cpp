@@ -160,7 +160,7 @@ Complaint complaint_of(const Finding& finding) {
       if (finding.count != 0)
         return {
             "The recording is still running: this is what has been written so far, without waits that have not ended.",
-            "run run run the same command again after the recording has ended"};
+            "run the same command again after the recording has ended"};
       return {"The recording has no last block: the recorder was killed, and the last second may be missing.",
               ""};
     case FindingKind::kLostToDisk:

@@ -109,7 +109,23 @@ std::string place_of(const ReasonSum& sum) {
   return " in " + spoken_name(most->first);
 }
 
-constexpr double kMuch = 0.2;  // of what was waited
+constexpr double kMuch = 0.2;         // of what was waited
+constexpr double kLeastShare = 0.05;  // of what was waited: less is not printed
+
+// A program that reads a thousand files waits for none of them long, and for reading files all the time.
+std::map<Reason, ReasonSum> with_small_ones_joined(const std::map<Reason, ReasonSum>& all, double least_ns) {
+  std::map<Reason, ReasonSum> joined;
+  for (const auto& [reason, sum] : all) {
+    Reason kind;
+    kind.cause = reason.cause;
+    kind.rule = reason.rule;
+    ReasonSum& into = joined[sum.ns >= least_ns ? reason : kind];
+    into.ns += sum.ns;
+    into.variance += sum.variance;
+    for (const auto& [site, ns] : sum.sites) into.sites[site] += ns;
+  }
+  return joined;
+}
 
 std::string idle_words(const WaitReport& waits) {
   std::string text;
@@ -153,7 +169,7 @@ std::string sentence_of_waiting(const Report& report) {
   double told = run_queue, variance = 0;
   std::vector<std::pair<double, std::string>> parts;  // ns
   if (run_queue > 0) parts.emplace_back(run_queue, seconds(run_queue * 1e-9) + " for a CPU (run queue)");
-  for (const auto& [reason, sum] : by_reason) {
+  for (const auto& [reason, sum] : with_small_ones_joined(by_reason, kLeastShare * waited)) {
     parts.emplace_back(sum.ns, time_of(sum) + " " + words_of(reason) + place_of(sum));
     told += sum.ns;
     variance += sum.variance;
@@ -167,7 +183,6 @@ std::string sentence_of_waiting(const Report& report) {
   std::stable_sort(parts.begin(), parts.end(),
                    [](const auto& a, const auto& b) { return a.first > b.first; });
   constexpr std::size_t kMost = 3;
-  constexpr double kLeastShare = 0.05;
   for (std::size_t i = 0; i < std::min(kMost, parts.size()); ++i)
     if (parts[i].first >= kLeastShare * waited) text += (i == 0 ? ": " : ", ") + parts[i].second;
   return text + ".";

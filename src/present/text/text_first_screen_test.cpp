@@ -201,6 +201,28 @@ struct WaitingProgram {
   }
 };
 
+// No file has a twentieth of the time, and all of them together have nearly all of it.
+TEST(FirstScreen, SaysForWhatAProgramWaitsThatReadsManyFiles) {
+  WaitingProgram program;
+  for (int i = 0; i < 100; ++i) {
+    model::Wait& wait = program.wait({"main", "search()", "read"}, "read",
+                                     program.hand.object(model::ObjectKind::kFile, "/x" + std::to_string(i)));
+    wait.start_ns += static_cast<std::uint64_t>(i) * 99'000'000;
+    wait.waited_ns = 99'000'000;
+  }
+  program.hand.profile.threads[program.thread.value].waits = 100;
+  EXPECT_THAT(screen_of(program.hand.profile),
+              HasSubstr("Waited 9.90 s (99 % of its threads' time): 9.90 s reading files in search."));
+}
+
+TEST(FirstScreen, UsesThePluralForPageFaults) {
+  analysis::HandMade hand;
+  const auto thread = hand.thread(hand.process(1, "app"), 1, "app");
+  const auto kernel = hand.module("[kernel]", model::ModuleKind::kKernel, model::SymbolSource::kKallsyms);
+  hand.sample(thread, hand.stack({hand.frame(kernel, {"asm_exc_page_fault"})}), 600);
+  EXPECT_THAT(screen_of(hand.profile), HasSubstr("Page faults account for 100 % of CPU time"));
+}
+
 TEST(FirstScreen, OfAProgramThatWaitsSaysFirstForWhat) {
   WaitingProgram program;
   program.wait({"main", "Ledger::post()", "pthread_mutex_lock"}, "futex").argument = 128;
