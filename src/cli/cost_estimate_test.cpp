@@ -135,7 +135,7 @@ TEST(SizeEstimate, IsOfTheDurationAndOfWhatIsRecorded) {
   EXPECT_THAT(size_line(options, std::nullopt), HasSubstr("with one busy CPU and 1,000 switches/s"));
   options.duration_s = 30;
   options.cpu = options.off_cpu = false;
-  EXPECT_EQ(size_line(options, activity), "expected size: 25.4 KiB to 102.5 KiB for 30.0 s");
+  EXPECT_EQ(size_line(options, activity), "expected size: 25.4 KiB to 102.5 KiB for 30.00 s");
 }
 
 TEST(CostEstimate, ReadsTheThreadsOfAProcess) {
