@@ -34,7 +34,7 @@ std::string head(const Look& look) {
   for (const stacks::Target& target : look.targets)
     text += fmt::format("{}{} (pid {})", text.empty() ? "" : ", ", printable(target.name), target.pid);
   if (look.is_core) return fmt::format("core of {}: {}\n", text, counted(look.threads.size(), "thread"));
-  return fmt::format("{}: {}, looked at in {}\n", text, counted(look.threads.size(), "thread"),
+  return fmt::format("{}: {}, read in {}\n", text, counted(look.threads.size(), "thread"),
                      analysis::seconds(static_cast<double>(look.took_ns) * 1e-9));
 }
 

@@ -12,7 +12,6 @@
 #include <map>
 #include <thread>
 
-#include "linux/process/status.h"
 #include "linux/process/threads.h"
 
 namespace fathom::stacks {
@@ -38,17 +37,14 @@ class Child {
   Child& operator=(const Child&) = delete;
   int pid() const { return pid_; }
 
-  // Until all threads wait.
+  // Until there are so many threads, and none of them has run for longer than they sleep.
   void settle(std::size_t threads) const {
-    for (int tries = 0; tries < 500; ++tries) {
-      std::this_thread::sleep_for(std::chrono::milliseconds(10));
-      const auto tids = process::read_thread_ids(pid_);
-      if (!tids || tids->size() != threads) continue;
-      const bool all_wait = std::ranges::all_of(*tids, [this](int tid) {
-        const auto stat = process::read_thread_stat(pid_, tid);
-        return stat && stat->state == 'S';
-      });
-      if (all_wait) return;
+    std::map<int, std::uint64_t> before;
+    for (int tries = 0; tries < 100; ++tries) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(300));
+      std::map<int, std::uint64_t> now = slices();
+      if (now.size() == threads && now == before) return;
+      before = std::move(now);
     }
     FAIL() << "the child does not come to rest";
   }
@@ -102,7 +98,7 @@ TEST(LiveThreads, ALaterLookSeesWhatMovedSince) {
       for (;;) std::this_thread::sleep_for(std::chrono::milliseconds(20));
     }).detach();
   });
-  child.settle(2);
+  std::this_thread::sleep_for(std::chrono::milliseconds(300));
   LiveThreads threads((symbolize::Options()));
   ASSERT_TRUE(threads.add(child.pid()));
   const auto one = threads.look();
