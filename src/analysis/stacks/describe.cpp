@@ -28,9 +28,11 @@ bool has(std::string_view name, std::string_view part) {
   return name.find(part) != std::string_view::npos;
 }
 
-// By the innermost function that is part of a lock.
+// By the innermost function that is part of a lock. How a lock waits is a few calls deep; farther out a name says something else.
 LockFamily family_of(const model::Profile& profile, model::StackId stack) {
+  constexpr std::size_t kMostCalls = 8;
   LockFamily family = LockFamily::kUnknown;
+  std::size_t seen = 0;
   for_each_call(profile, stack, [&](std::string_view name, const model::Frame&, std::uint32_t) {
     if (has(name, "parking_lot"))
       family = LockFamily::kParkingLot;
@@ -40,7 +42,7 @@ LockFamily family_of(const model::Profile& profile, model::StackId stack) {
       family = LockFamily::kPthreadRwlock;
     else if (has(name, "pthread_mutex_"))
       family = LockFamily::kPthreadMutex;
-    return family == LockFamily::kUnknown;
+    return family == LockFamily::kUnknown && ++seen < kMostCalls;
   });
   return family;
 }
@@ -55,10 +57,13 @@ void describe_futex(const model::Profile& profile, const MemoryReader& read, con
   awaited.has_timeout = call->has_timeout;
   awaited.family = family_of(profile, thread.stack);
   awaited.futex = sites.futex_kind(thread.stack);
-  // A thread that was notified waits for the mutex inside of pthread_cond_wait: the word shows it, the function does not.
-  if (awaited.futex == FutexKind::kCondition && awaited.family != LockFamily::kRust &&
-      awaited.family != LockFamily::kParkingLot && mutex_owner(*call, read))
+  // The innermost function decides: a caller may be named "join", and a thread that was notified waits for the mutex inside of
+  // pthread_cond_wait. Without names the word of the mutex shows it.
+  const bool no_names = awaited.family == LockFamily::kUnknown;
+  if (awaited.family == LockFamily::kPthreadMutex ||
+      (awaited.futex == FutexKind::kCondition && no_names && mutex_owner(*call, read)))
     awaited.futex = FutexKind::kLock;
+  if (awaited.family == LockFamily::kPthreadRwlock) awaited.futex = FutexKind::kReaderWriter;
   // glibc's own join; a thread is often joined by a function with another name.
   if (awaited.futex != FutexKind::kJoin && awaited_thread(*call, read) && awaited.futex == FutexKind::kLock &&
       awaited.family == LockFamily::kUnknown)
