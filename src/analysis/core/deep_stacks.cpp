@@ -41,7 +41,7 @@ struct OpenCall {
 
 DeepStacks find_deep_stacks(const CallTree& tree) {
   DeepStacks found;
-  std::vector<OpenCall> path;            // from the root to the node at hand
+  std::vector<OpenCall> path;        // from the root to the node at hand
   FlatMap<std::uint32_t> functions;  // row of the recursions + 1
   std::vector<Recursion> recursions;
   std::map<std::uint32_t, std::int64_t> by_depth;
