@@ -62,18 +62,32 @@ void put_column(Bytes& out, std::span<const std::uint64_t> values) {
   }
 }
 
-ColumnReader::ColumnReader(Cursor& in, std::uint64_t rows) : values_({}) {
+ColumnReader::ColumnReader(Cursor& in, std::uint64_t rows) {
   const auto encoding = in.read<std::uint8_t>();
   runs_ = encoding == kRuns;
-  values_ = in.sub(in.read_uleb128());
-  if (encoding > kRuns || (!runs_ && values_.remaining() < rows)) values_.fail();
+  const std::span<const std::byte> values = in.read_bytes(in.read_uleb128());
+  at_ = reinterpret_cast<const std::uint8_t*>(values.data());
+  end_ = at_ + values.size();
+  if (!in.ok() || encoding > kRuns || (!runs_ && values.size() < rows)) fail();
+}
+
+std::uint64_t ColumnReader::read_long_value() {
+  std::uint64_t value = 0;
+  for (unsigned shift = 0; at_ != end_; shift += 7) {
+    const std::uint8_t byte = *at_++;
+    if (shift >= 63 && byte > (shift == 63 ? 1 : 0)) break;
+    value |= static_cast<std::uint64_t>(byte & 0x7f) << shift;
+    if ((byte & 0x80) == 0) return value;
+  }
+  fail();
+  return 0;
 }
 
 void ColumnReader::read_run() {
-  value_ = values_.read_uleb128();
-  const std::uint64_t more = values_.read_uleb128();
-  if (more == std::numeric_limits<std::uint64_t>::max()) values_.fail();
-  left_ = values_.ok() ? more + 1 : 1;
+  value_ = read_value();
+  const std::uint64_t more = read_value();
+  if (more == std::numeric_limits<std::uint64_t>::max()) fail();
+  left_ = ok_ ? more + 1 : 1;
 }
 
 }  // namespace fathom::store

@@ -29,18 +29,28 @@ class ColumnReader {
   ColumnReader(Cursor& in, std::uint64_t rows);
 
   std::uint64_t next() {
-    if (!runs_) return values_.read_uleb128();
+    if (!runs_) return read_value();
     if (left_ == 0) read_run();
     --left_;
     return value_;
   }
-  bool ok() const { return values_.ok(); }
+  bool ok() const { return ok_; }
 
  private:
+  // As Cursor::read_uleb128. Recordings have up to a billion values, most of which are one byte.
+  std::uint64_t read_value() {
+    if (at_ != end_ && *at_ < 0x80) return *at_++;
+    return read_long_value();
+  }
+  std::uint64_t read_long_value();
   void read_run();
+  void fail() {
+    ok_ = false;
+    at_ = end_;
+  }
 
-  bool runs_ = false;
-  Cursor values_;
+  bool runs_ = false, ok_ = true;
+  const std::uint8_t *at_ = nullptr, *end_ = nullptr;
   std::uint64_t value_ = 0, left_ = 0;
 };
 

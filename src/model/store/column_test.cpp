@@ -55,6 +55,28 @@ TEST(Column, RowsOfAPlainColumnNeedAsManyBytes) {
   EXPECT_FALSE(ColumnReader(in, 4).ok());
 }
 
+// Numbers that are too long, too large or cut short, as a damaged file has them.
+TEST(Column, AnyBytesAreReadAsACursorReadsThem) {
+  std::mt19937_64 random(2);
+  for (int round = 0; round < 20'000; ++round) {
+    Bytes values(1 + random() % 24);
+    for (std::byte& byte : values)
+      byte = static_cast<std::byte>(random() % 3 == 0 ? random() & 0x7f : random() | 0x80);
+    if (random() % 2 == 0) values.back() &= std::byte{0x7f};
+    Bytes bytes{std::byte{0}};
+    put_varint(bytes, values.size());
+    bytes.insert(bytes.end(), values.begin(), values.end());
+    Cursor in(bytes), expected(values);
+    ColumnReader reader(in, 0);
+    for (int i = 0; i < 26; ++i) {
+      const std::uint64_t value = reader.next(), wanted = expected.read_uleb128();
+      ASSERT_EQ(reader.ok(), expected.ok()) << "round " << round;
+      if (!expected.ok()) break;  // what is read after that is refused
+      ASSERT_EQ(value, wanted) << "round " << round;
+    }
+  }
+}
+
 TEST(Column, EveryPrefixIsDetected) {
   Bytes bytes;
   put_column(bytes, std::vector<std::uint64_t>{1, 2, 3, 1000, 100000, 7});
