@@ -299,8 +299,12 @@ void HeapSelection::replace(HeapTables& heap) {
         if (const HeapSum& sum = site.histograms[kind][bucket]; sum.blocks != 0)
           heap.histograms.push_back({{i}, static_cast<HeapHistogramKind>(kind), bucket, sum});
   }
-  heap.blocks = sums.largest.rows();
-  heap.blocks.insert(heap.blocks.end(), sums.oldest.rows().begin(), sums.oldest.rows().end());
+  give_blocks(heap);
+}
+
+void HeapSelection::give_blocks(HeapTables& heap) const {
+  heap.blocks = sums_->largest.rows();
+  heap.blocks.insert(heap.blocks.end(), sums_->oldest.rows().begin(), sums_->oldest.rows().end());
   std::sort(heap.blocks.begin(), heap.blocks.end(), Larger());
   heap.blocks.erase(std::unique(heap.blocks.begin(), heap.blocks.end()), heap.blocks.end());
 }
@@ -313,7 +317,7 @@ std::uint64_t HeapSelection::memory_bytes() const {
 
 double blocks_expected(const HeapTables& heap) {
   double blocks = 0;
-  for (const HeapRow& row : heap.rows)
+  for (const HeapRow& row : heap.all_rows())
     if (heap.heaps[heap.sites[row.site.value].heap.value].each_block) blocks += row.allocated.blocks;
   return blocks;
 }

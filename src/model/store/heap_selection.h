@@ -41,6 +41,8 @@ class HeapSelection {
   std::uint64_t memory_bytes() const;  // as if every site had passed; never decreases
   // Replaces the heap tables of the constructor's profile.
   void replace(model::HeapTables& heap);
+  // Only the blocks that are handed out one by one.
+  void give_blocks(model::HeapTables& heap) const;
 
  private:
   struct Sums;

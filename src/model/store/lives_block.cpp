@@ -108,10 +108,14 @@ Bytes encode_lives(std::span<const HeapBlock> blocks, const HeapTables& heap) {
   return out;
 }
 
-Result<> decode_lives(Cursor in, std::uint32_t rows, const HeapTables& heap, LivesOfSites& known,
-                      std::vector<HeapBlock>& out) {
-  out.clear();
-  const auto refuse = [] { return fail(ErrorKind::kMalformed, "lives of blocks are cut short"); };
+namespace {
+
+tl::unexpected<Error> cut_short() {
+  return fail(ErrorKind::kMalformed, "lives of blocks are cut short");
+}
+
+// By section.
+Result<std::vector<ColumnReader>> columns_of(Cursor in, std::uint32_t rows) {
   const auto count = read_row_count(in, rows, "lives of blocks");
   if (!count) return tl::make_unexpected(count.error());
   std::vector<Cursor> bodies(kSections, Cursor({}));
@@ -120,19 +124,47 @@ Result<> decode_lives(Cursor in, std::uint32_t rows, const HeapTables& heap, Liv
     const Cursor body = in.sub(in.read_uleb128());
     if (number < kSections) bodies[number] = body;  // others: from a newer minor version
   }
-  if (!in.ok()) return refuse();
+  if (!in.ok()) return cut_short();
   std::vector<ColumnReader> columns;
   for (Cursor& body : bodies) columns.emplace_back(body, *count);
   for (unsigned section = kSites; section < kSections; ++section)
-    if (!columns[section].ok()) return refuse();
+    if (!columns[section].ok()) return cut_short();
+  return columns;
+}
 
-  out.reserve(*count);
+}  // namespace
+
+Result<LivesGlance> glance_at_lives(Cursor in, std::uint32_t rows, std::size_t slices) {
+  auto columns = columns_of(in, rows);
+  if (!columns) return tl::make_unexpected(columns.error());
+  ColumnReader &firsts = (*columns)[kFirstSlices], &lasts = (*columns)[kLastSlices],
+               &means = (*columns)[kMeans];
+  LivesGlance glance;
+  Differences first_slice, last_slice;
+  for (std::uint32_t i = 0; i < rows; ++i) {
+    if (first_slice.decode(firsts.next()) < slices) ++glance.blocks;
+    const std::uint64_t last = last_slice.decode(lasts.next());
+    glance.any_live = glance.any_live || last == 0 || last > slices;
+    glance.any_sampled = glance.any_sampled || means.next() != 0;  // the first one differs from 0
+  }
+  if (!firsts.ok() || !lasts.ok() || !means.ok()) return cut_short();
+  return glance;
+}
+
+Result<> decode_lives(Cursor in, std::uint32_t rows, const HeapTables& heap, LivesOfSites& known,
+                      std::vector<HeapBlock>& out) {
+  out.clear();
+  auto opened = columns_of(in, rows);
+  if (!opened) return tl::make_unexpected(opened.error());
+  std::vector<ColumnReader>& columns = *opened;
+
+  out.reserve(rows);
   for (const std::uint32_t site : known.used) known.sites[site] = {};
   known.used.clear();
   known.sites.resize(heap.sites.size());
   auto& sites = known.sites;
   Differences allocated, first_slice, last_slice, mean;
-  for (std::uint64_t i = 0; i < *count; ++i) {
+  for (std::uint64_t i = 0; i < rows; ++i) {
     HeapBlock block;
     block.site = {row_id(columns[kSites].next())};
     if (block.site.value >= sites.size())
@@ -159,7 +191,7 @@ Result<> decode_lives(Cursor in, std::uint32_t rows, const HeapTables& heap, Liv
     out.push_back(block);
   }
   for (unsigned section = kSites; section < kSections; ++section)
-    if (!columns[section].ok()) return refuse();
+    if (!columns[section].ok()) return cut_short();
   return {};
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <condition_variable>
 #include <mutex>
+#include <optional>
 #include <thread>
 
 #include "model/store/payload.h"
@@ -16,8 +17,8 @@ class Workers {
   using Filter = std::function<double(std::vector<model::HeapBlock>&)>;
 
   Workers(const Input& input, std::span<const LivesPlace> places, const model::HeapTables& heap,
-          const Filter& filter)
-      : input_(input), places_(places), heap_(heap), filter_(filter) {
+          bool only_live, const Filter& filter)
+      : input_(input), places_(places), heap_(heap), only_live_(only_live), filter_(filter) {
     const std::size_t count = lives_threads(places.size());
     ring_.resize(2 * count);
     for (std::size_t i = 0; i < count; ++i) threads_.emplace_back([this] { work(); });
@@ -65,9 +66,10 @@ class Workers {
         if (stop_ || begun_ == places_.size()) return;
         mine = begun_++;
       }
-      lives.outcome = read(places_[mine], decoder, known, stored, lives.blocks);
-      if (!lives.outcome) lives.blocks.clear();
-      lives.read = filter_(lives.blocks);
+      std::optional<double> skipped;
+      lives.outcome = read(places_[mine], decoder, known, stored, lives.blocks, skipped);
+      if (!lives.outcome || skipped) lives.blocks.clear();
+      lives.read = skipped ? *skipped : filter_(lives.blocks);
       {
         const std::lock_guard guard(lock_);
         Slot& slot = ring_[mine % ring_.size()];
@@ -79,17 +81,27 @@ class Workers {
   }
 
   Result<> read(const LivesPlace& place, BlockDecoder& decoder, LivesOfSites& known, Bytes& stored,
-                std::vector<model::HeapBlock>& out) const {
+                std::vector<model::HeapBlock>& out, std::optional<double>& skipped) const {
     auto copied = input_.copy(place.offset + kBlockHeaderSize, place.header.stored_size, stored);
     if (!copied) return copied;
     const auto payload = decoder.payload(place.header, stored);
     if (!payload) return tl::make_unexpected(payload.error());
+    // Of several heaps each has slices of its own.
+    if (only_live_ && heap_.heaps.size() == 1) {
+      const auto glance = glance_at_lives(Cursor(*payload), place.header.rows, heap_.slices.size());
+      if (!glance) return tl::make_unexpected(glance.error());
+      if (!glance->any_live && !glance->any_sampled) {
+        skipped = static_cast<double>(glance->blocks);
+        return {};
+      }
+    }
     return decode_lives(Cursor(*payload), place.header.rows, heap_, known, out);
   }
 
   const Input& input_;
   std::span<const LivesPlace> places_;
   const model::HeapTables& heap_;
+  bool only_live_;
   const Filter& filter_;
   std::mutex lock_;
   std::condition_variable room_, ready_;
@@ -106,10 +118,10 @@ std::size_t lives_threads(std::size_t places) {
 }
 
 Result<> read_lives(const Input& input, std::span<const LivesPlace> places, const model::HeapTables& heap,
-                    const std::function<double(std::vector<model::HeapBlock>&)>& filter,
+                    bool only_live, const std::function<double(std::vector<model::HeapBlock>&)>& filter,
                     const std::function<Result<>(std::size_t, Lives&)>& take) {
   if (places.empty()) return {};
-  Workers workers(input, places, heap, filter);
+  Workers workers(input, places, heap, only_live, filter);
   Lives lives;
   for (std::size_t i = 0; i < places.size(); ++i) {
     workers.next(lives);

@@ -27,10 +27,11 @@ struct Lives {
   Result<> outcome;  // kMalformed: this block is damaged, and `blocks` is empty
 };
 
-// `filter` runs in several threads, `take` in the caller's; an error from it ends the reading. `input` and
-// `heap` outlive the call.
+// `filter` runs in several threads, `take` in the caller's; an error from it ends the reading.
+// `input` and `heap` outlive the call. `only_live`: the filter takes those that are live at the end and no others, so that most
+// blocks of the file need not be decoded.
 Result<> read_lives(const Input& input, std::span<const LivesPlace> places, const model::HeapTables& heap,
-                    const std::function<double(std::vector<model::HeapBlock>&)>& filter,
+                    bool only_live, const std::function<double(std::vector<model::HeapBlock>&)>& filter,
                     const std::function<Result<>(std::size_t place, Lives& lives)>& take);
 
 }  // namespace fathom::store

@@ -256,6 +256,33 @@ TEST(Lives, TheLargestAndTheOldestAreListed) {
   EXPECT_EQ(allocated(*read), 20'000);
 }
 
+// As the page reads a recording: the tables stay those of the recorder. Where the live ones come last, as a recorder writes them,
+// most blocks of the file hold none; in any other order all of them do.
+TEST(Lives, ReadersThatTakeBlocksOnlyIfRecordedKeepTheTables) {
+  for (const bool live_last : {true, false})
+    for (const bool sampled : {false, true}) {
+      Profile whole = heap_with_lives(12, 150'000, 9, sampled);
+      if (live_last)
+        std::ranges::stable_partition(whole.heap.blocks,
+                                      [](const HeapBlock& block) { return !block.live(); });
+      const std::string text = written(whole);
+      HeapBlockFilter filter;
+      filter.keep = 10;
+      auto every = read_text(text, with(filter));
+      ASSERT_TRUE(every) << every.error().message;
+      filter.if_recorded = true;
+      auto read = read_text(text, with(filter));
+      ASSERT_TRUE(read) << read.error().message;
+      EXPECT_FALSE(read->heap.blocks.empty());
+      EXPECT_EQ(read->heap.blocks, every->heap.blocks);
+      EXPECT_EQ(read->quality.notes, every->quality.notes);
+      const auto rest = read_text(text);
+      ASSERT_TRUE(rest) << rest.error().message;
+      read->heap.blocks.clear();
+      EXPECT_EQ(read->heap, rest->heap);
+    }
+}
+
 TEST(Lives, ReadersWithoutAFilterReadTheRest) {
   Profile whole = heap_with_lives(2, 3000, 4);
   auto read = read_text(written(whole));

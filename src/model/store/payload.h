@@ -170,6 +170,13 @@ struct LivesOfSites {
 // each with its own `known`.
 Result<> decode_lives(Cursor in, std::uint32_t rows, const model::HeapTables& heap, LivesOfSites& known,
                       std::vector<model::HeapBlock>& out);
+// What can be said of them without a look at each: for who wants only those that are live at the end, which are few.
+struct LivesGlance {
+  std::uint64_t blocks = 0;  // that were allocated in a slice before `slices`
+  bool any_live = false;     // at the end of these slices
+  bool any_sampled = false;  // some stand for several
+};
+Result<LivesGlance> glance_at_lives(Cursor in, std::uint32_t rows, std::size_t slices);
 
 // --- page faults ---
 Bytes encode_faults(std::span<const model::Fault> faults);  // at most kMaxRows

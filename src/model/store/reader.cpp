@@ -282,6 +282,13 @@ class Reader {
     return std::move(profile);
   }
 
+  // Heaps without lives of blocks.
+  static bool has_rows_of_others(const model::HeapTables& heap) {
+    for (const model::HeapRow& row : heap.all_rows())
+      if (!heap.heaps[heap.sites[row.site.value].heap.value].each_block) return true;
+    return false;
+  }
+
   // All tables are loaded: replaces the heap's tables with those of the selected blocks.
   Result<> select_blocks(Profile& profile) {
     if (!loading_.options.blocks) return {};
@@ -291,19 +298,22 @@ class Reader {
       return fail(ErrorKind::kNotFound, name_ + ": the lives of single blocks were not recorded",
                   "fathom record --heap=exact --each-block");
     }
-    profile.heap.packed_rows.give_to(heap.rows);
+    // A caller that takes single blocks only if they were recorded keeps the tables: the recorder made them of the same blocks.
+    const bool only_live = loading_.options.blocks->if_recorded && loading_.options.blocks->selects_all();
+    if (!only_live) heap.packed_rows.give_to(heap.rows);
     if (auto checked = check(profile); !checked) return within(name_, checked.error());
     const double expected = blocks_expected(heap);
-    const bool others = std::any_of(heap.rows.begin(), heap.rows.end(), [&](const model::HeapRow& row) {
-      return !heap.heaps[heap.sites[row.site.value].heap.value].each_block;
-    });
+    const bool others = std::ranges::any_of(heap.heaps, [](const auto& row) { return !row.each_block; }) &&
+                        has_rows_of_others(heap);
     // The decoding threads: each one's state per site.
     if (auto enough = loading_.charge(lives_threads(lives_.size()) * heap.sites.size() *
                                       sizeof(LivesOfSites::Predecessor));
         !enough)
       return within(name_, enough.error());
     double read = 0;
-    HeapSelection selection(profile, *loading_.options.blocks);
+    HeapBlockFilter chosen = *loading_.options.blocks;
+    chosen.leaked = chosen.leaked || only_live;
+    HeapSelection selection(profile, chosen);
     std::uint64_t charged = 0;
     const auto charge = [&] {
       const std::uint64_t before = std::exchange(charged, selection.memory_bytes());
@@ -313,20 +323,21 @@ class Reader {
     const auto filter = [&](std::vector<model::HeapBlock>& blocks) { return selection.filter(blocks); };
     const auto pass = [&](std::span<const LivesPlace> places, double from,
                           const std::function<void(std::size_t, const Lives&)>& take) {
-      return read_lives(input_, places, heap, filter, [&](std::size_t place, Lives& lives) -> Result<> {
-        const LivesPlace& at = places[place];
-        if (!lives.outcome && lives.outcome.error().kind != ErrorKind::kMalformed)
-          return within(name_, lives.outcome.error());
-        if (!lives.outcome && from == 0)
-          damage(at.offset, kBlockHeaderSize + at.header.stored_size,
-                 "HBLK: " + lives.outcome.error().message);
-        take(place, lives);
-        if (auto enough = charge(); !enough) return enough;
-        if (loading_.options.progress)
-          loading_.options.progress(from + 0.5 * static_cast<double>(place + 1) /
-                                               static_cast<double>(places.size()));
-        return {};
-      });
+      return read_lives(input_, places, heap, only_live, filter,
+                        [&](std::size_t place, Lives& lives) -> Result<> {
+                          const LivesPlace& at = places[place];
+                          if (!lives.outcome && lives.outcome.error().kind != ErrorKind::kMalformed)
+                            return within(name_, lives.outcome.error());
+                          if (!lives.outcome && from == 0)
+                            damage(at.offset, kBlockHeaderSize + at.header.stored_size,
+                                   "HBLK: " + lives.outcome.error().message);
+                          take(place, lives);
+                          if (auto enough = charge(); !enough) return enough;
+                          if (loading_.options.progress)
+                            loading_.options.progress(from + 0.5 * static_cast<double>(place + 1) /
+                                                                 static_cast<double>(places.size()));
+                          return {};
+                        });
     };
     std::vector<LivesPlace> at_peak;
     std::vector<std::pair<std::uint32_t, std::uint32_t>> spans;  // slices, by place
@@ -339,16 +350,20 @@ class Reader {
         last = std::max(last, block.last_slice);
       }
     });
-    if (done && selection.find_peak()) {
+    if (done && !only_live && selection.find_peak()) {
       for (std::size_t i = 0; i < spans.size(); ++i)
         if (selection.may_be_at_peak(spans[i].first, spans[i].second)) at_peak.push_back(lives_[i]);
       done =
           pass(at_peak, 0.5, [&](std::size_t, const Lives& lives) { selection.add_to_peak(lives.blocks); });
     }
     if (!done) return done;
-    selection.replace(heap);
+    if (only_live)
+      selection.give_blocks(heap);
+    else
+      selection.replace(heap);
     const double missing = expected - read;
-    std::string note = fmt::format("heap: {} of {:.0f} blocks are selected", selection.blocks(), read);
+    std::string note = fmt::format("heap: {:.0f} of {:.0f} blocks are selected",
+                                   only_live ? read : static_cast<double>(selection.blocks()), read);
     if (missing > 0.5 + 1e-9 * expected)
       note += fmt::format(", and {:.0f} more are not listed (live when the file was cut, or lost)", missing);
     if (others) note += "; memory that the program mapped by itself is not included";
