@@ -28,9 +28,9 @@ struct ReadOptions {
   // for sites and slices only, for any number of blocks. The time of the peak is then known to a fraction of
   // a slice. kNotFound if the recording has no lifetimes of blocks. If not set, they are skipped.
   std::optional<HeapBlockFilter> blocks = {};
-  // Samples, waits and rows of the heap are packed as they are read (model/packed_rows.h), for who only reads them once or twice
-  // over: a third of the memory. They stay open where the file is damaged, or where blocks are chosen from it. They stay packed
-  // where blocks are only listed (HeapBlockFilter::if_recorded).
+  // Packs samples, waits and heap rows as they are read (model/packed_rows.h), for callers that only read them once or twice: needs a
+  // third of the memory. They stay unpacked if the file is damaged, or if blocks are selected; they stay packed if blocks are only
+  // listed (HeapBlockFilter::if_recorded).
   bool packed = false;
   // Only what a list of recordings shows: meta, modules, processes, threads and quality. Blocks of samples, waits, heap and series
   // are passed over by their length, so a file of gigabytes takes milliseconds.
