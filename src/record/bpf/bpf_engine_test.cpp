@@ -17,6 +17,8 @@
 
 #include "base/files.h"
 #include "base/sanitized.h"
+#include "linux/perf/event.h"
+#include "record/bpf/switches.h"
 
 namespace fathom::sources {
 namespace {
@@ -47,6 +49,12 @@ std::optional<std::uint64_t> instructions_followed_by_the_verifier() {
 std::size_t resident_bytes() {
   const std::string text = read_file("/proc/self/statm").value();
   return number_after(text, " ").value() * static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
+}
+
+std::size_t open_descriptors() {
+  std::size_t count = 0;
+  for ([[maybe_unused]] const auto& entry : std::filesystem::directory_iterator("/proc/self/fd")) ++count;
+  return count;
 }
 
 #define FATHOM_NEEDS_BPF() \
@@ -118,14 +126,45 @@ TEST(BpfEngine, AccountsOfAllThreadsAreWrittenAndRead) {
     thread_account account{};
     account.pid = 7;
     account.ran_ns = static_cast<std::uint64_t>(tid) * 1000;
-    (*engine)->enter_thread(tid, account);
+    (*engine)->switches()->enter_thread(tid, account);
   }
   for (std::int32_t tid = 1; tid < static_cast<std::int32_t>(2 * ACCOUNTS); tid += 37) {
-    const auto account = (*engine)->account(tid);
+    const auto account = (*engine)->switches()->account(tid);
     ASSERT_TRUE(account) << tid;
     EXPECT_EQ(account->ran_ns, static_cast<std::uint64_t>(tid) * 1000);
   }
-  EXPECT_FALSE((*engine)->account(2));
+  EXPECT_FALSE((*engine)->switches()->account(2));
+}
+
+// Each part comes with its option and has nothing in the kernel without it. A link is an open descriptor of this process.
+TEST(BpfEngine, ItsPartsAreThoseThatAreWanted) {
+  FATHOM_NEEDS_BPF();
+  for (unsigned wanted = 0; wanted < 32; ++wanted) {
+    BpfOptions options{.row_capacity = 4096, .ring_bytes = 1u << 16};
+    options.cpu = wanted & 1;
+    options.off_cpu = wanted & 2;
+    options.mappings = wanted & 4;
+    options.probes = wanted & 8;
+    options.heap_probes = wanted & 16;
+    const auto loaded = BpfEngine::load(options);
+    ASSERT_TRUE(loaded) << wanted << ": " << loaded.error().message;
+    BpfEngine& engine = **loaded;
+    EXPECT_EQ(engine.cpu_sampling() != nullptr, options.cpu) << wanted;
+    EXPECT_EQ(engine.switches() != nullptr, options.off_cpu) << wanted;
+    EXPECT_EQ(engine.memory_calls() != nullptr, options.mappings) << wanted;
+    EXPECT_EQ(engine.function_probes() != nullptr, options.probes) << wanted;
+    EXPECT_EQ(engine.heap_probes() != nullptr, options.heap_probes) << wanted;
+    const std::size_t before = open_descriptors();
+    ASSERT_TRUE(engine.start({})) << wanted;
+    const std::size_t links = open_descriptors() - before, cpus = online_cpus().size();
+    EXPECT_GE(links, 3 + (options.cpu ? cpus : 0) + (options.off_cpu ? 6 + 2 * cpus : 0) + options.mappings)
+        << wanted;
+    if (!options.cpu && !options.off_cpu) {
+      EXPECT_EQ(links, 3u + options.mappings) << wanted;
+    }
+    engine.stop();
+    EXPECT_EQ(open_descriptors(), before) << wanted;
+  }
 }
 
 // This kernel also takes the programs of older ones: newer ones only have additions.
@@ -138,14 +177,14 @@ TEST(OlderPrograms, AccountsOfAllThreadsAreWrittenAndRead) {
   for (std::int32_t tid = 1; tid < 1000; ++tid) {
     thread_account account{};
     account.ran_ns = static_cast<std::uint64_t>(tid) * 1000;
-    (*engine)->enter_thread(tid, account);
+    (*engine)->switches()->enter_thread(tid, account);
   }
   for (std::int32_t tid = 1; tid < 1000; ++tid) {
-    const auto account = (*engine)->account(tid);
+    const auto account = (*engine)->switches()->account(tid);
     ASSERT_TRUE(account) << tid;
     EXPECT_EQ(account->ran_ns, static_cast<std::uint64_t>(tid) * 1000);
   }
-  EXPECT_FALSE((*engine)->account(1000));
+  EXPECT_FALSE((*engine)->switches()->account(1000));
 }
 
 std::uint64_t nanoseconds_of(clockid_t clock) {
@@ -167,7 +206,7 @@ TEST(OlderPrograms, BookWaitsExactlyAndSampleTheCpu) {
   thread_account self{};
   self.pid = pid;
   self.in_ns = nanoseconds_of(CLOCK_MONOTONIC);
-  engine.enter_thread(tid, self);
+  engine.switches()->enter_thread(tid, self);
 
   std::uint64_t slept = 0;
   for (int i = 0; i < 3; ++i) {
@@ -177,7 +216,7 @@ TEST(OlderPrograms, BookWaitsExactlyAndSampleTheCpu) {
   }
   const std::uint64_t until = nanoseconds_of(CLOCK_THREAD_CPUTIME_ID) + 200'000'000;
   while (nanoseconds_of(CLOCK_THREAD_CPUTIME_ID) < until) (void)::getppid();
-  const auto account = engine.account(tid);
+  const auto account = engine.switches()->account(tid);
   engine.stop();
   std::vector<Event> events;
   ASSERT_TRUE(engine.drain(events));
@@ -211,9 +250,7 @@ TEST(OlderPrograms, RefuseProbesAndNameTheKernelThatHasThem) {
   options.heap_probes = true;
   const auto engine = BpfEngine::load(options);
   ASSERT_TRUE(engine) << engine.error().message;
-  const auto added = (*engine)->add_heap_probes(::getpid(), {});
-  ASSERT_FALSE(added);
-  EXPECT_NE(added.error().message.find("Linux 5.15"), std::string::npos) << added.error().message;
+  EXPECT_EQ((*engine)->heap_probes(), nullptr);
 }
 
 TEST(BpfOptions, RingsHoldASecondAndGrowWithTheMachineAndTheFrequency) {

@@ -75,7 +75,7 @@ void Recording::open() {
   processes_ = std::make_unique<ProcessTable>(profile_, *modules_, *source_, options_.follow_children);
   source_->set_processes(*processes_);
   stacks_ = std::make_unique<StackResolver>(profile_, builder_, *processes_, *modules_, symbols_, kMaxStacks);
-  sink_ = std::make_unique<EventSink>(profile_, *processes_, *stacks_, *source_);
+  sink_ = std::make_unique<EventSink>(profile_, *processes_, *stacks_);
   cpu_times_ = std::make_unique<CpuTimes>(*processes_);
   memory_ = std::make_unique<MemorySeries>(profile_);
   if (options_.memory || options_.heap != Heap::kNone)
@@ -84,7 +84,7 @@ void Recording::open() {
     heaps_.emplace(options_,
                    HeapContext{profile_, builder_, *processes_, *stacks_, [this] { return save(); }},
                    *source_);
-  if (!options_.probes.empty()) probes_.emplace(options_, profile_, builder_, *processes_, *source_, *sink_);
+  if (!options_.probes.empty()) probes_.emplace(options_, profile_, builder_, *processes_, *sink_);
   for (const std::string& obstacle : obstacles_)
     note_once(fmt::format("fathom used engine {}, because of: {}", source_->name(), obstacle));
 }
@@ -155,8 +155,8 @@ Result<> Recording::begin(const std::vector<std::int32_t>& pids, const std::vect
   if (auto started = start_source(pids); !started) return started;
   const std::uint64_t now = profile_.meta.start_ns = monotonic_ns();
   for (const std::int32_t pid : pids) cpu_times_->begin(pid);
-  if (options_.off_cpu) {
-    for (const std::int32_t pid : pids) source_->enter_threads(pid, now, batch_);
+  if (ThreadWaits* waits = source_->waits()) {
+    for (const std::int32_t pid : pids) waits->enter(pid, now, batch_.samples);
     sink_->take(batch_);
   }
   for (const std::int32_t pid : targets) {
@@ -164,7 +164,7 @@ Result<> Recording::begin(const std::vector<std::int32_t>& pids, const std::vect
     if (auto traced = heaps_->trace(pid, false); !traced) return traced;
   }
   if (probes_)
-    if (auto probed = probes_->begin(pids); !probed) return probed;
+    if (auto probed = probes_->begin(pids, source_->function_probes()); !probed) return probed;
   begin_companion();
   own_cost_.begun(own_cpu());
   return save();  // the file is there from now on
@@ -186,8 +186,8 @@ bool Recording::join(std::int32_t pid) {
   if (known) return true;
   if (!processes_->read_from_proc(pid)) return false;
   cpu_times_->begin(pid);
-  if (options_.off_cpu) {
-    source_->enter_threads(pid, monotonic_ns(), batch_);
+  if (ThreadWaits* waits = source_->waits()) {
+    waits->enter(pid, monotonic_ns(), batch_.samples);
     sink_->take(batch_);
   }
   return true;
@@ -219,7 +219,7 @@ Result<> Recording::launch_held(LaunchedProcess& launched) {
   if (!processes_->read_from_proc(pid))
     return fail(ErrorKind::kNotFound, "the program ended before it began");
   Result<> begun = heaps_ ? begin_heap(pid) : Result<>();
-  if (begun && probes_) begun = probes_->begin({pid});
+  if (begun && probes_) begun = probes_->begin({pid}, source_->function_probes());
   if (!begun) {
     ::kill(pid, SIGKILL);  // it has run nothing, and would run without what was asked for
     return begun;
@@ -377,7 +377,7 @@ Result<> Recording::step(std::uint64_t now) {
       rare_readings_.look(now, processes_->pids_with_own_row());
     }
     // Such a process's CPU time up to its end is unknown.
-    if (const auto unsampled = source_->unsampled(); !unsampled.empty()) cpu_times_->refresh(unsampled);
+    if (const auto unsampled = unsampled_by(*source_, *processes_).pids; !unsampled.empty()) cpu_times_->refresh(unsampled);
     next_memory_ns_ = now + kMemoryEvery;
   }
   if (options_.companion != nullptr) options_.companion->step(now);
@@ -391,10 +391,10 @@ Result<> Recording::step(std::uint64_t now) {
     }
     last_rescan_ns_ = now;
   }
-  cpu_times_->refresh(source_->unsampled());
+  cpu_times_->refresh(unsampled_by(*source_, *processes_).pids);
   watch_memory_limits();
-  if (options_.off_cpu) {
-    source_->sum_threads(now, batch_);
+  if (ThreadWaits* waits = source_->waits()) {
+    waits->sum(now, batch_.samples);
     sink_->take(batch_);
   }
   if (heaps_) {
@@ -412,17 +412,17 @@ void Recording::end() {
   // Before anything that takes time: the cgroup in which a target was killed may be removed any moment.
   oom_watch_.refresh();
   if (options_.companion != nullptr) options_.companion->look_first(monotonic_ns());
-  cpu_times_->refresh(source_->unsampled());
+  cpu_times_->refresh(unsampled_by(*source_, *processes_).pids);
   if (snapshots_) snapshots_->finish(monotonic_ns(), processes_->pids_with_own_row(), heaps());
   drain();  // calls that map memory are taken by heaps that have not ended
   if (heaps_) heaps_->end();
   source_->stop();
-  cpu_times_->refresh(source_->unsampled());  // samples taken meanwhile are expected, too
+  cpu_times_->refresh(unsampled_by(*source_, *processes_).pids);  // samples taken meanwhile are expected, too
   profile_.meta.end_ns = monotonic_ns();
   drain();
   if (heaps_) heaps_->finish();
-  if (options_.off_cpu) {
-    source_->cut_waits(profile_.meta.end_ns, batch_);
+  if (ThreadWaits* waits = source_->waits()) {
+    waits->finish(profile_.meta.end_ns, batch_.samples);
     sink_->take(batch_);
   }
   if (probes_) probes_->take(profile_.meta.end_ns, true);

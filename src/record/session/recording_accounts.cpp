@@ -45,13 +45,13 @@ void Recording::account() {
         "files were truncated while fathom read them: {} pages were taken as zeros, so stacks and names of their code may be missing or wrong",
         pages));
   for (std::string& note : source_->notes()) note_once(std::move(note));
-  if (std::string why = source_->why_not_sampled(); options_.cpu && !why.empty()) {
+  if (Unsampled unsampled = unsampled_by(*source_, *processes_); options_.cpu && !unsampled.why.empty()) {
     auto& facts = profile_.meta.facts;
-    facts[model::kNotSampledFact] = std::move(why);
-    facts[model::kNotSampledTryFact] = source_->sampling_remedy();
+    facts[model::kNotSampledFact] = std::move(unsampled.why);
+    facts[model::kNotSampledTryFact] = std::move(unsampled.remedy);
     facts[model::kNotSampledMsFact] = std::to_string(cpu_times_->unsampled_ns() / 1'000'000);
   }
-  if (options_.cpu && source_->name() != "proc") {  // else the CPU time promises nothing
+  if (options_.cpu && source_->sampler() != nullptr) {  // else the CPU time promises nothing
     const std::uint64_t sampled_ns = cpu_times_->total_ns() - cpu_times_->unsampled_ns();
     quality.expected_samples = static_cast<double>(sampled_ns) * 1e-9 * options_.frequency_hz;
     profile_.meta.facts["cpu_runs"] = std::to_string(cpu_times_->runs());

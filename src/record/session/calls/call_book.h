@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "model/profile.h"
-#include "record/bpf/bpf_engine.h"
+#include "record/bpf/function_probes.h"
 #include "record/session/tracking/stack_resolver.h"
 
 namespace fathom::session {

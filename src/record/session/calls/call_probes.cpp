@@ -101,7 +101,10 @@ void CallProbes::find_names(std::vector<File>& files) const {
   }
 }
 
-Result<> CallProbes::begin(const std::vector<std::int32_t>& pids) {
+Result<> CallProbes::begin(const std::vector<std::int32_t>& pids, sources::FunctionProbes* probes) {
+  if (probes == nullptr)
+    return fail(ErrorKind::kUnsupported, "--probe: only engine bpf can probe functions", "run as root; fathom doctor");
+  probes_ = probes;
   std::vector<File> files = files_of(pids);
   find_names(files);
   for (const probes::Wish& wish : options_.probes)
@@ -129,7 +132,7 @@ Result<> CallProbes::add(const probes::Wish& wish, const std::vector<File>& file
     if (options_.follow_children)
       note_once("functions of libraries are probed in the target itself and not in processes that it forks");
   }
-  if (auto added = source_.add_probe(wanted_of(wish, *found), points); !added)
+  if (auto added = probes_->add(wanted_of(wish, *found), points); !added)
     return within("--probe " + wish.function, added.error());
   book(found->name, *file.module, found->untimed.empty());
   if (!found->untimed.empty())
@@ -156,7 +159,7 @@ Result<> CallProbes::add_usdt(const probes::Wish& wish, const std::vector<File>&
     for (auto& point : points_of(wish, found->probe, path, pid)) points.push_back(std::move(point));
   probe_wanted wanted{};
   wanted.size = wish.size == probes::SizeFrom::kNothing ? PROBE_SIZE_NONE : PROBE_SIZE_VALUE;
-  if (auto added = source_.add_probe(wanted, points); !added) return within("--probe " + name, added.error());
+  if (auto added = probes_->add(wanted, points); !added) return within("--probe " + name, added.error());
   book(name, *file.module, false);
   for (const std::string& problem : found->probe.problems)
     note_once(fmt::format("--probe {}: one of its places is left out: {}", name, problem));
@@ -176,12 +179,12 @@ void CallProbes::take(std::uint64_t now_ns, bool last) {
   const CallBook::Lookups lookups = {
       [this](std::uint64_t id) { return sink_.stack_of(id); },
       [this](std::int32_t pid) { return profile_.threads[processes_.thread_row(pid, pid).value].process; }};
-  book_.take(source_.read_probes(), now_ns, lookups, last, profile_.calls);
+  book_.take(probes_->read(), now_ns, lookups, last, profile_.calls);
 }
 
 void CallProbes::account() {
   if (book_.empty()) return;
-  const probe_counters sums = source_.probe_sums();
+  const probe_counters sums = probes_->sums();
   auto& facts = profile_.meta.facts;
   facts["probe_hits"] = std::to_string(sums.hits);
   facts["probe_ns"] = std::to_string(sums.run_ns);

@@ -12,11 +12,11 @@
 #include "binary/probes/find.h"
 #include "binary/symbolize/debug_files.h"
 #include "model/profile.h"
+#include "record/bpf/function_probes.h"
 #include "record/session/calls/call_book.h"
 #include "record/session/record_options.h"
 #include "record/session/tracking/event_sink.h"
 #include "record/session/tracking/process_table.h"
-#include "record/session/tracking/source.h"
 
 namespace fathom::session {
 
@@ -24,16 +24,16 @@ class CallProbes {
  public:
   // All outlive it.
   CallProbes(const RecordOptions& options, model::Profile& profile, model::Builder& builder,
-             ProcessTable& processes, Source& source, EventSink& sink)
+             ProcessTable& processes, EventSink& sink)
       : options_(options),
         profile_(profile),
         builder_(builder),
         processes_(processes),
-        source_(source),
         sink_(sink) {}
 
-  // Of processes whose code is mapped and known. An error: the recording shall not begin.
-  Result<> begin(const std::vector<std::int32_t>& pids);
+  // Of processes whose code is mapped and known. An error: the recording shall not begin. `probes`: the engine's, which outlive
+  // this object, or null.
+  Result<> begin(const std::vector<std::int32_t>& pids, sources::FunctionProbes* probes);
   // Counts up to now; `last`: the breakpoints are gone.
   void take(std::uint64_t now_ns, bool last);
   // What it cost and what is missing, as facts and notes of the profile.
@@ -59,7 +59,7 @@ class CallProbes {
   model::Profile& profile_;
   model::Builder& builder_;
   ProcessTable& processes_;
-  Source& source_;
+  sources::FunctionProbes* probes_ = nullptr;  // from begin() on
   EventSink& sink_;
   CallBook book_;
 };

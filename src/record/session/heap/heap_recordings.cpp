@@ -45,7 +45,7 @@ Result<> HeapRecordings::trace(std::int32_t pid, bool from_start) {
 // True: the process reports its own heap. Its probes only give sums of sampled blocks.
 bool HeapRecordings::listen(std::int32_t pid) {
   if (options_.mode != Heap::kSampled || options_.each_block || options_.mappings) return false;
-  auto probed = ProbedHeap::start(pid, options_, context_, source_);
+  auto probed = ProbedHeap::start(pid, options_, context_, source_.heap_probes());
   if (!probed) {
     context_.profile.quality.notes.push_back(fmt::format(
         "heap: process {} has {} probes of its own, and they are not used: {}; the tracer is placed in it",
@@ -69,10 +69,11 @@ Result<> HeapRecordings::hold_execs(std::int32_t pid, std::function<void()> drai
   roots_.insert(pid);
   auto guardian = inject::Guardian::of(pid);
   if (!guardian) return tl::unexpected<Error>(guardian.error());
-  held_ = source_.execs_held();
-  if (!source_.hold_execs(pid)) return {};
+  holder_ = source_.exec_holder();
+  if (holder_ == nullptr) return {};
+  held_ = holder_->held();
+  holder_->hold(pid);
   holding_.emplace(std::move(*guardian));
-  holds_ = true;
   held_pid_ = pid;
   drain_ = std::move(drain);
   return {};
@@ -88,7 +89,7 @@ void HeapRecordings::refresh() {
 
 // It stands before the first instruction of another program.
 void HeapRecordings::follow_held() {
-  while (holds_ && source_.execs_held() != held_) {
+  while (holder_ != nullptr && holder_->held() != held_) {
     ++held_;
     const std::int32_t pid = held_pid_;
     if (HeapTracing* heap = find(pid)) heap->end_image();
@@ -224,9 +225,9 @@ void HeapRecordings::publish() {
 }
 
 void HeapRecordings::end() {
-  if (std::exchange(holds_, false)) {
-    source_.hold_execs(0);
-    if (source_.execs_held() != held_) ::kill(held_pid_, SIGCONT);
+  if (ExecHolder* holder = std::exchange(holder_, nullptr)) {
+    holder->hold(0);
+    if (holder->held() != held_) ::kill(held_pid_, SIGCONT);
     holding_.reset();
   }
   for (const auto& heap : heaps_) heap->stop();

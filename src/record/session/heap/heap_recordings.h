@@ -81,8 +81,8 @@ class HeapRecordings {
   std::set<std::int32_t> executed_;                         // those to be traced again
   std::set<std::int32_t> roots_, tried_;  // targets; processes that were traced or could not be
   Source& source_;
-  bool holds_ = false;
-  // Whose programs are held, and how many of them were seen to.
+  // While programs of a process are held: by whom, whose, and how many of them were seen to.
+  ExecHolder* holder_ = nullptr;
   std::optional<inject::Guardian> holding_;
   std::int32_t held_pid_ = 0;
   std::uint64_t held_ = 0;

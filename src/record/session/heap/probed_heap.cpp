@@ -29,11 +29,11 @@ sources::HeapProbePoint point_of(const std::string& path, const probes::UsdtPlac
 }  // namespace
 
 ProbedHeap::ProbedHeap(std::int32_t pid, const HeapTracingOptions& options, const HeapContext& context,
-                       Source& source)
+                       sources::HeapProbes* probes)
     : pid_(pid),
       options_(options),
       context_(context),
-      source_(source),
+      probes_(probes),
       programs_executed_(context.processes.programs_executed(pid)) {}
 
 ProbedHeap::~ProbedHeap() {
@@ -41,8 +41,9 @@ ProbedHeap::~ProbedHeap() {
 }
 
 Result<std::unique_ptr<ProbedHeap>> ProbedHeap::start(std::int32_t pid, const HeapTracingOptions& options,
-                                                      const HeapContext& context, Source& source) {
-  std::unique_ptr<ProbedHeap> heap(new ProbedHeap(pid, options, context, source));
+                                                      const HeapContext& context,
+                                                      sources::HeapProbes* probes) {
+  std::unique_ptr<ProbedHeap> heap(new ProbedHeap(pid, options, context, probes));
   const std::vector<OfModule> modules = heap->find_more();
   const auto none_has = [&](std::vector<probes::UsdtPlace> probes::HeapProbes::*places) {
     return std::ranges::all_of(modules, [&](const OfModule& each) { return (each.probes.*places).empty(); });
@@ -53,7 +54,10 @@ Result<std::unique_ptr<ProbedHeap>> ProbedHeap::start(std::int32_t pid, const He
   }
   if (none_has(&probes::HeapProbes::frees))
     return fail(ErrorKind::kUnsupported, "they do not report frees, so they cannot show live memory");
-  heap->sums_before_ = source.heap_probe_sums(pid);
+  if (probes == nullptr)
+    return fail(ErrorKind::kUnsupported,
+                "reading them needs Linux 5.15 or later, and only engine bpf can read them");
+  heap->sums_before_ = probes->sums(pid);
   const std::uint64_t start_ns = monotonic_ns();
   if (auto listening = heap->listen(modules); !listening) {
     heap->finished_ = heap->ended_ = true;
@@ -90,7 +94,7 @@ Result<> ProbedHeap::listen(const std::vector<OfModule>& modules) {
     for (const probes::UsdtPlace& place : each.probes.allocs) points.push_back(point_of(path, place, false));
     for (const probes::UsdtPlace& place : each.probes.frees) points.push_back(point_of(path, place, true));
   }
-  if (auto added = source_.add_heap_probes(pid_, points); !added) return added;
+  if (auto added = probes_->add(pid_, points); !added) return added;
   return {};
 }
 
@@ -174,7 +178,7 @@ void ProbedHeap::take(std::span<const EventSink::HeapProbed> events) {
 }
 
 heap_probe_counters ProbedHeap::sums() const {
-  heap_probe_counters sums = source_.heap_probe_sums(pid_);
+  heap_probe_counters sums = probes_->sums(pid_);
   sums.allocs -= sums_before_.allocs;
   sums.frees -= sums_before_.frees;
   sums.run_ns -= sums_before_.run_ns;
@@ -212,7 +216,7 @@ void ProbedHeap::publish() {
 
 void ProbedHeap::end() {
   if (std::exchange(ended_, true)) return;
-  source_.remove_heap_probes(pid_);
+  if (probes_ != nullptr) probes_->remove(pid_);
 }
 
 void ProbedHeap::finish() {

@@ -16,20 +16,20 @@
 
 #include "base/result.h"
 #include "binary/probes/heap_probes.h"
+#include "record/bpf/heap_probes.h"
 #include "record/heap/probe_collector.h"
 #include "record/session/heap/heap_tables.h"
 #include "record/session/heap/heap_tracing.h"
 #include "record/session/tracking/event_sink.h"
-#include "record/session/tracking/source.h"
 
 namespace fathom::session {
 
 class ProbedHeap {
  public:
-  // All in `context`, and the source, outlive it. nullptr: the process has no such probes. An error: it has, and they cannot be
-  // listened to; why, as the end of a sentence. Either way the process is as it was.
+  // All in `context`, and `probes`, outlive it; `probes` is null if the engine has none. nullptr: the process has no such
+  // probes. An error: it has, and they cannot be listened to; why, as the end of a sentence. Either way the process is as it was.
   static Result<std::unique_ptr<ProbedHeap>> start(std::int32_t pid, const HeapTracingOptions& options,
-                                                   const HeapContext& context, Source& source);
+                                                   const HeapContext& context, sources::HeapProbes* probes);
   ~ProbedHeap();  // end()
   ProbedHeap(const ProbedHeap&) = delete;
   ProbedHeap& operator=(const ProbedHeap&) = delete;
@@ -57,7 +57,8 @@ class ProbedHeap {
     std::string path;
     probes::HeapProbes probes;
   };
-  ProbedHeap(std::int32_t pid, const HeapTracingOptions& options, const HeapContext& context, Source& source);
+  ProbedHeap(std::int32_t pid, const HeapTracingOptions& options, const HeapContext& context,
+             sources::HeapProbes* probes);
   // Modules that were not looked into yet, and have probes.
   std::vector<OfModule> find_more();
   Result<> listen(const std::vector<OfModule>& modules);
@@ -71,7 +72,7 @@ class ProbedHeap {
   std::int32_t pid_;
   HeapTracingOptions options_;
   HeapContext context_;
-  Source& source_;
+  sources::HeapProbes* probes_;  // null only until start() refuses
   std::uint32_t programs_executed_;
   std::set<const CodeModule*> looked_into_;
   std::vector<OfModule> modules_;  // that are listened to

@@ -50,12 +50,11 @@ Overloaded(Handlers...) -> Overloaded<Handlers...>;
 
 }  // namespace
 
-EventSink::EventSink(model::Profile& profile, ProcessTable& processes, StackResolver& stacks, Source& source,
+EventSink::EventSink(model::Profile& profile, ProcessTable& processes, StackResolver& stacks,
                      std::size_t known_stacks)
     : profile_(profile),
       processes_(processes),
       resolver_(stacks),
-      source_(source),
       objects_(profile),
       known_stacks_(known_stacks) {}
 
@@ -153,7 +152,7 @@ void EventSink::on(const sources::StackSeen& event) {
 // Its mappings are known by now, as they were made before it.
 void EventSink::on(const sources::StackCopied& event) {
   sources::StackSeen seen = event.seen;
-  source_.walk(event, seen);
+  walker_.walk(event, seen);
   on(seen);
 }
 
@@ -172,7 +171,7 @@ void EventSink::on(const sources::CopiedStackSample& event) {
   if (!processes_.is_recorded(event.pid)) return;  // a child that is not followed
   sources::StackSeen seen;
   sources::StackSample sample;
-  source_.walk(event, seen, sample);
+  walker_.walk(event, seen, sample);
   if (find_stack(seen.stack_id) == nullptr) on(seen);
   on(sample);
 }
@@ -277,7 +276,10 @@ void EventSink::update_early_ends() {
 
 void EventSink::forget_ended(std::uint64_t before_ns) {
   processes_.forget_ended(before_ns);
-  for (const std::int32_t pid : processes_.take_forgotten()) objects_.forget(pid);
+  for (const std::int32_t pid : processes_.take_forgotten()) {
+    objects_.forget(pid);
+    walker_.forget(pid);
+  }
 }
 
 std::vector<std::int32_t> EventSink::take_doubtful_processes() {

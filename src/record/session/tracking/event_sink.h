@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "model/profile.h"
+#include "record/session/tracking/copied_stack_walker.h"
 #include "record/session/tracking/process_table.h"
 #include "record/session/tracking/source.h"
 #include "record/session/tracking/stack_resolver.h"
@@ -25,7 +26,7 @@ class EventSink {
   // again if they recur.
   static constexpr std::size_t kKnownStacks = 250'000;
 
-  EventSink(model::Profile& profile, ProcessTable& processes, StackResolver& stacks, Source& source,
+  EventSink(model::Profile& profile, ProcessTable& processes, StackResolver& stacks,
             std::size_t known_stacks = kKnownStacks);
 
   void take(Batch& batch);
@@ -41,7 +42,8 @@ class EventSink {
   }
   // For tests: how much is remembered in addition to the rows.
   std::size_t remembered() const {
-    return stacks_.size() + older_stacks_.size() + orphans_.size() + doubtful_.size() + objects_.remembered();
+    return stacks_.size() + older_stacks_.size() + orphans_.size() + doubtful_.size() +
+           objects_.remembered() + walker_.remembered();
   }
   // At the end: samples whose stack never arrived are lost.
   void finish();
@@ -84,7 +86,7 @@ class EventSink {
   model::Profile& profile_;
   ProcessTable& processes_;
   StackResolver& resolver_;
-  Source& source_;
+  CopiedStackWalker walker_{processes_};
   WaitObjects objects_;
   std::size_t known_stacks_;
   std::unordered_map<std::uint64_t, ResolvedStack> stacks_, older_stacks_;  // by stack id

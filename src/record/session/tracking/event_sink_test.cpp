@@ -6,7 +6,6 @@
 #include <cstring>
 
 #include "base/abi/walk.h"
-#include "record/session/tracking/copied_stack_walker.h"
 #include "record/session/tracking/testing_source.h"
 
 namespace fathom::session {
@@ -48,7 +47,7 @@ struct EventSinkTest : testing::Test {
   ModuleCatalog modules{builder, symbols, {}};
   ProcessTable processes{profile, modules, source, true};
   StackResolver stacks{profile, builder, processes, modules, symbols, 1000};
-  EventSink sink{profile, processes, stacks, source};
+  EventSink sink{profile, processes, stacks};
   Batch batch;
 };
 
@@ -119,17 +118,6 @@ TEST_F(EventSinkTest, AddressIsResolvedWithTheMappingsOfItsTime) {
 
 // A stack through code that the kernel's walker did not know yet: copied, and walked here.
 struct EarlySamples : EventSinkTest {
-  struct WalkingSource : SilentSource {
-    void set_processes(const ProcessTable& table) override { processes = &table; }
-    void walk(const sources::StackCopied& copied, sources::StackSeen& seen) override {
-      walker.walk(*processes, copied, seen);
-    }
-    void set_mappings(std::int32_t pid, std::span<const unwind_mapping>, std::uint32_t) override {
-      walker.forget(pid);
-    }
-    const ProcessTable* processes = nullptr;
-    CopiedStackWalker walker;
-  };
   static sources::MemoryMapped mapped(std::uint64_t time_ns, std::uint64_t start, std::uint64_t end) {
     sources::MemoryMapped event;
     event.time_ns = time_ns;
@@ -156,15 +144,14 @@ struct EarlySamples : EventSinkTest {
   }
   // What the profile has of the samples: addresses, leaf first, and how the walk ended.
   static std::vector<std::pair<std::vector<std::uint64_t>, int>> stacks_of(std::vector<Batch> batches) {
-    WalkingSource source;
+    SilentSource source;
     model::Profile profile;
     model::Builder builder{profile};
     symbolize::Worker symbols{symbolize::Options{}};
     ModuleCatalog modules{builder, symbols, {}};
     ProcessTable processes{profile, modules, source, true};
-    source.set_processes(processes);
     StackResolver stacks{profile, builder, processes, modules, symbols, 1000};
-    EventSink sink{profile, processes, stacks, source};
+    EventSink sink{profile, processes, stacks};
     processes.expect_exec(9, 1);
     for (Batch& batch : batches) sink.take(batch);
     sink.finish();

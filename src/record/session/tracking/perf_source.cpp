@@ -1,28 +1,23 @@
-// The perf engine: samples with a copy of the stack, walked here, and waits from looks at /proc. Tables stay
-// in the modules, and walks look them up in an address space for each process, made from the process table
-// when its mappings change.
+// The perf engine: samples with a copy of the stack, which the event sink walks, and waits from looks at /proc. Tables stay
+// in the modules.
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <map>
 #include <optional>
 #include <set>
 
 #include "base/clock.h"
-#include "binary/unwind/address_space.h"
 #include "linux/perf/sampler.h"
 #include "linux/process/status.h"
-#include "record/session/tracking/copied_walk.h"
 #include "record/session/tracking/cpu_follower.h"
 #include "record/session/tracking/process_looks.h"
 #include "record/session/tracking/source.h"
-#include "record/session/tracking/stack_number.h"
 #include "record/session/waits/proc_waits.h"
 
 namespace fathom::session {
 namespace {
 
-class PerfSource final : public Source {
+class PerfSource final : public Source, private Sampler {
  public:
   explicit PerfSource(const RecordOptions& options) : options_(options) {}
 
@@ -68,15 +63,9 @@ class PerfSource final : public Source {
     return open(pid, true);
   }
 
-  void enter_threads(std::int32_t pid, std::uint64_t now_ns, Batch& batch) override {
-    if (waits_) waits_->enter(pid, now_ns, batch.samples);
-  }
-  void sum_threads(std::uint64_t, Batch& batch) override {
-    if (waits_) waits_->sum(batch.samples);
-  }
-  void cut_waits(std::uint64_t, Batch& batch) override {
-    if (waits_) waits_->finish(batch.samples);
-  }
+  bool takes_more() const override { return false; }
+  Sampler* sampler() override { return this; }
+  ThreadWaits* waits() override { return waits_.get(); }
 
   void stop() override {
     cpus_.end();
@@ -108,42 +97,11 @@ class PerfSource final : public Source {
     return {};
   }
 
-  // A copied stack is walked when its turn in time has come, with the mappings of that moment.
-  void walk(const sources::CopiedStackSample& copied, sources::StackSeen& seen,
-            sources::StackSample& sample) override {
-    const auto space = spaces_.find(copied.pid);
-    seen.time_ns = sample.time_ns = copied.time_ns;
-    seen.pid = sample.pid = copied.pid;
-    sample.tid = copied.tid;
-    sample.cpu = copied.cpu;
-    seen.kernel = copied.kernel;
-    seen.end = WALK_NO_TABLE;
-    if (!copied.has_user) {
-      seen.end = WALK_EXITING;
-    } else if (space != spaces_.end()) {
-      walk_copied(space->second, copied, seen);
-    }
-    seen.stack_id = sample.stack_id = stack_number(seen, epochs_[copied.pid]);
-    sample.end = seen.end;
-  }
-
   void count(model::Quality& quality) const override {
     quality.lost_ring_full = lost_;
     quality.kernel_memory_bytes = 0;
     for (const auto& sampler : samplers_) quality.kernel_memory_bytes += sampler.ring_memory_bytes();
   }
-
-  std::set<std::int32_t> unsampled() const override {
-    std::set<std::int32_t> pids = hidden_;
-    pids.insert(refused_.begin(), refused_.end());
-    return pids;
-  }
-  std::string why_not_sampled() const override {
-    return !any_hidden_ && refused_.empty()
-               ? ""
-               : "the kernel does not let this user sample programs that run with rights of their own (set-uid, set-group-ID, file capabilities) or whose file this user may not read";
-  }
-  std::string sampling_remedy() const override { return sources::remedy_for_rights(false); }
 
   std::vector<std::string> notes() const override {
     std::vector<std::string> notes;
@@ -161,24 +119,28 @@ class PerfSource final : public Source {
     return notes;
   }
 
-  void set_mappings(std::int32_t pid, std::span<const unwind_mapping>, std::uint32_t epoch) override {
-    spaces_[pid] = address_space_of(processes_->mappings(pid));
-    epochs_[pid] = epoch;
+  void set_mappings(std::int32_t pid, std::span<const unwind_mapping>, std::uint32_t) override {
     if (waits_) waits_->mappings_changed(pid);
   }
   void forget(std::int32_t pid) override {
-    spaces_.erase(pid);
-    epochs_.erase(pid);
     hidden_.erase(pid);
     refused_.erase(pid);
     if (looks_) looks_->forget(pid);
   }
-  std::uint32_t epoch_after_exec(std::int32_t pid, std::uint32_t known) override {
-    spaces_.erase(pid);
-    return known + 1;
-  }
+  std::uint32_t epoch_after_exec(std::int32_t, std::uint32_t known) override { return known + 1; }
 
  private:
+  Unsampled unsampled() const override {
+    Unsampled unsampled{hidden_, why_not_sampled(), sources::remedy_for_rights(false)};
+    unsampled.pids.insert(refused_.begin(), refused_.end());
+    return unsampled;
+  }
+  std::string why_not_sampled() const {
+    return !any_hidden_ && refused_.empty()
+               ? ""
+               : "the kernel does not let this user sample programs that run with rights of their own (set-uid, set-group-ID, file capabilities) or whose file this user may not read";
+  }
+
   sources::PerfSamplerOptions sampler_options(bool on_exec) const {
     sources::PerfSamplerOptions perf;
     perf.frequency_hz = options_.frequency_hz;
@@ -253,8 +215,6 @@ class PerfSource final : public Source {
   std::set<std::int32_t> refused_;  // processes that may not be sampled
   std::vector<sources::PerfSampler> samplers_;
   CpuFollower cpus_;
-  std::map<std::int32_t, unwind::AddressSpace> spaces_;
-  std::map<std::int32_t, std::uint32_t> epochs_;
   std::unique_ptr<ProcWaits> waits_;  // if waits are wanted
   std::optional<ProcessLooks> looks_;
   std::set<std::int32_t> hidden_;  // processes that the kernel no longer reports

@@ -3,10 +3,8 @@
 // samples here, and CPU time of threads is recorded as sums. Starts, ends and loaded code are found by
 // scanning ten times a second.
 #include <optional>
-#include <set>
 
 #include "base/clock.h"
-#include "linux/perf/event.h"
 #include "record/session/tracking/process_looks.h"
 #include "record/session/tracking/source.h"
 #include "record/session/waits/proc_waits.h"
@@ -19,6 +17,9 @@ class ProcSource final : public Source {
   std::string_view name() const override { return "proc"; }
   ModuleCatalog::PlaceTable place_table() override { return {}; }
   void set_processes(const ProcessTable& processes) override { processes_ = &processes; }
+
+  // Scans need no rights but those of the user.
+  Result<> rehearse(const std::vector<std::int32_t>&) override { return {}; }
 
   Result<> start(const std::vector<std::int32_t>& pids) override {
     auto waits = ProcWaits::open(*processes_, false);
@@ -38,11 +39,8 @@ class ProcSource final : public Source {
     return {};
   }
 
-  void enter_threads(std::int32_t pid, std::uint64_t now_ns, Batch& batch) override {
-    waits_->enter(pid, now_ns, batch.samples);
-  }
-  void sum_threads(std::uint64_t, Batch& batch) override { waits_->sum(batch.samples); }
-  void cut_waits(std::uint64_t, Batch& batch) override { waits_->finish(batch.samples); }
+  bool takes_more() const override { return false; }
+  ThreadWaits* waits() override { return waits_.get(); }
   void stop() override {}
   std::vector<int> fds() const override {
     return waits_ ? std::vector{waits_->timer_fd()} : std::vector<int>{};
@@ -57,15 +55,6 @@ class ProcSource final : public Source {
   }
 
   void count(model::Quality& quality) const override { quality.kernel_memory_bytes = 0; }
-
-  std::set<std::int32_t> unsampled() const override {
-    const auto pids = processes_->pids();
-    return {pids.begin(), pids.end()};
-  }
-  std::string why_not_sampled() const override {
-    return "this user may use neither BPF nor perf events here";
-  }
-  std::string sampling_remedy() const override { return sources::remedy_for_rights(true); }
 
   std::vector<std::string> notes() const override {
     std::vector<std::string> notes;

@@ -175,7 +175,8 @@ bool ProcessTable::insert_mapping(LiveProcess& process, const CodeMapping& mappi
   return changed;
 }
 
-void ProcessTable::publish(std::int32_t pid, const LiveProcess& process) {
+void ProcessTable::publish(std::int32_t pid, LiveProcess& process) {
+  process.mappings_version = ++mappings_version_;
   std::vector<unwind_mapping> mappings;
   mappings.reserve(process.mappings.size());
   for (const CodeMapping& code : process.mappings) {
@@ -227,6 +228,7 @@ bool ProcessTable::on(const sources::ProcessExeced& event) {
   if (found == processes_.end()) return false;
   LiveProcess& process = found->second;
   process.mappings.clear();
+  process.mappings_version = ++mappings_version_;
   process.epoch = walker_.epoch_after_exec(event.pid, process.epoch);
   ++process.programs_executed;
   for (const std::int32_t tid : process.threads) {
@@ -337,6 +339,11 @@ std::vector<std::int32_t> ProcessTable::threads(std::int32_t pid) const {
   const auto process = processes_.find(pid);
   if (process == processes_.end()) return {};
   return {process->second.threads.begin(), process->second.threads.end()};
+}
+
+std::uint64_t ProcessTable::mappings_version(std::int32_t pid) const {
+  const auto process = processes_.find(pid);
+  return process == processes_.end() ? 0 : process->second.mappings_version;
 }
 
 std::span<const CodeMapping> ProcessTable::mappings(std::int32_t pid) const {

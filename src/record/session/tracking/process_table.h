@@ -63,6 +63,8 @@ class ProcessTable {
   std::vector<std::int32_t> pids() const;  // ascending
   // Those of them that have a row of their own so far. Ascending.
   std::vector<std::int32_t> pids_with_own_row() const;
+  // Changes whenever mappings of the process do; 0: it is not recorded.
+  std::uint64_t mappings_version(std::int32_t pid) const;
   // The rows cover only the program, not the process (RowLimits).
   bool shares_row(std::int32_t pid);
   // Live threads of a recorded process.
@@ -122,6 +124,7 @@ class ProcessTable {
     std::vector<CodeMapping> mappings;  // sorted, not overlapping, executable only
     std::set<std::int32_t> threads;
     std::uint32_t epoch = 1;
+    std::uint64_t mappings_version = 0;
     std::uint32_t programs_executed = 0;
     std::uint64_t end_ns = 0;  // 0: it lives
   };
@@ -151,7 +154,7 @@ class ProcessTable {
   // True: an address that had a meaning has another one now.
   bool insert_mapping(LiveProcess& process, const CodeMapping& mapping);
   std::optional<CodeMapping> code_mapping(std::int32_t pid, const process::MapEntry& entry);
-  void publish(std::int32_t pid, const LiveProcess& process);
+  void publish(std::int32_t pid, LiveProcess& process);
 
   bool on(const sources::ProcessForked& event);
   bool on(const sources::ProcessExeced& event);
@@ -182,7 +185,8 @@ class ProcessTable {
   std::deque<std::pair<std::uint64_t, std::int32_t>>
       ended_unannounced_;  // when, pid: the walker alone knows it
   std::vector<std::int32_t> forgotten_;
-  std::uint64_t now_ns_ = 0;  // of the newest event
+  std::uint64_t now_ns_ = 0;            // of the newest event
+  std::uint64_t mappings_version_ = 0;  // of the newest change, in any process
 };
 
 }  // namespace fathom::session

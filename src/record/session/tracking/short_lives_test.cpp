@@ -181,7 +181,7 @@ class Machine {
   ModuleCatalog modules_{builder_, symbols_, {}};
   ProcessTable processes_{profile_, modules_, source_, true, limits_};
   StackResolver stacks_{profile_, builder_, processes_, modules_, symbols_, 4'000'000};
-  EventSink sink_{profile_, processes_, stacks_, source_, known_stacks_};
+  EventSink sink_{profile_, processes_, stacks_, known_stacks_};
   CpuTimes cpu_times_{processes_};
   store::Writer writer_;
   Batch batch_;

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <set>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -14,11 +15,15 @@ namespace fathom::session {
 struct SilentSource : Source {
   std::string_view name() const override { return "test"; }
   ModuleCatalog::PlaceTable place_table() override { return {}; }
+  void set_processes(const ProcessTable&) override {}
+  Result<> rehearse(const std::vector<std::int32_t>&) override { return {}; }
   Result<> start(const std::vector<std::int32_t>&) override { return {}; }
   Result<> expect_exec(std::int32_t) override { return {}; }
+  bool takes_more() const override { return false; }
   void stop() override {}
   std::vector<int> fds() const override { return {}; }
   Result<> drain(Batch&) override { return {}; }
+  std::vector<std::string> notes() const override { return {}; }
   void count(model::Quality&) const override {}
   void set_mappings(std::int32_t pid, std::span<const unwind_mapping>, std::uint32_t) override {
     known.insert(pid);

@@ -172,7 +172,7 @@ void ProcWaits::round(std::uint64_t now_ns, std::vector<sources::Event>& out) {
   arm(std::max(next_ns_ + chance, now_ns + period / 4));
 }
 
-void ProcWaits::finish(std::vector<sources::Event>& out) {
+void ProcWaits::finish(std::uint64_t /*end_ns*/, std::vector<sources::Event>& out) {
   look_at_all(out);
   book_.finish(out);
   threads_.clear();

@@ -21,19 +21,19 @@
 #include "linux/process/blocked_thread.h"
 #include "record/proc/wait_book.h"
 #include "record/session/tracking/process_table.h"
+#include "record/session/tracking/source.h"
 #include "record/session/waits/blocked_walk.h"
 
 namespace fathom::session {
 
-class ProcWaits {
+class ProcWaits final : public ThreadWaits {
  public:
   // `processes` outlives the waits. `switches`: records of context switches will follow.
   static Result<std::unique_ptr<ProcWaits>> open(const ProcessTable& processes, bool switches);
 
   int timer_fd() const { return timer_.get(); }  // readable when a scan is due
 
-  // A process whose threads are there already: their waits count from `now_ns` on.
-  void enter(std::int32_t pid, std::uint64_t now_ns, std::vector<sources::Event>& out);
+  void enter(std::int32_t pid, std::uint64_t now_ns, std::vector<sources::Event>& out) override;
   // A child of ours that is not the target yet: not looked at before its exec.
   void expect_exec(std::int32_t pid) { expected_ = pid; }
 
@@ -47,9 +47,9 @@ class ProcWaits {
 
   // Scans all threads if due, and returns the waits that are over.
   void round(std::uint64_t now_ns, std::vector<sources::Event>& out);
-  void sum(std::vector<sources::Event>& out) const { book_.sum(out); }
+  void sum(std::uint64_t /*now_ns*/, std::vector<sources::Event>& out) const override { book_.sum(out); }
   // The last look, and all waits that are still open.
-  void finish(std::vector<sources::Event>& out);
+  void finish(std::uint64_t end_ns, std::vector<sources::Event>& out) override;
 
   std::vector<std::string> notes() const;
   // What it cost so far.

@@ -108,7 +108,7 @@ TEST(ProcWaits, ReportsWhereAllThreadsWaitedAndForHowLong) {
     ::poll(&timer, 1, 100);
     waits.round(monotonic_ns(), events);
   }
-  waits.finish(events);
+  waits.finish(0, events);
   const std::uint64_t end = monotonic_ns();
 
   std::map<std::int32_t, double> by_call;

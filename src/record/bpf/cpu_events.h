@@ -1,0 +1,32 @@
+// Events of single CPUs that run a program, each with its link to it.
+#pragma once
+
+#include <linux/perf_event.h>
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "base/fd.h"
+#include "base/result.h"
+#include "record/bpf/part.h"
+
+namespace fathom::sources {
+
+class CpuEvents {
+ public:
+  // For all processes of this CPU. `what` names the event in errors. `output_fd` as BpfPart::add_cpu() has it.
+  Result<> add(int cpu, const perf_event_attr& attributes, const bpf_program* program,
+               const std::string& what, int output_fd);
+  void remove(int cpu) { events_.erase(cpu); }
+  void clear() { events_.clear(); }
+
+ private:
+  struct Linked {
+    Fd event;
+    BpfLink link;  // goes before its event
+  };
+  std::map<int, std::vector<Linked>> events_;  // by CPU
+};
+
+}  // namespace fathom::sources
