@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <string>
+#include <utility>
 
 #include "base/fd.h"
 #include "base/result.h"
@@ -32,34 +33,18 @@ class MarkFile {
   std::uint64_t last_ns_ = 0;
 };
 
-// A recording has one companion: `other` gets all calls too, and outlives this one.
 class MarkingCompanion final : public session::Companion {
  public:
-  MarkingCompanion(MarkFile marks, session::Companion& other) : marks_(std::move(marks)), other_(other) {}
+  explicit MarkingCompanion(MarkFile marks) : marks_(std::move(marks)) {}
 
-  bool walks_stacks() const override { return other_.walks_stacks(); }
-  void open() override { other_.open(); }
-  void begin(const Lent& lent) override {
-    profile_ = &lent.profile;
-    other_.begin(lent);
-  }
-  void look_first(std::uint64_t now_ns) override { other_.look_first(now_ns); }
-  void step(std::uint64_t now_ns) override {
-    marks_.look(now_ns, *profile_);
-    other_.step(now_ns);
-  }
-  void looked() override { other_.looked(); }
-  Save before_save(model::Profile& profile, bool last) override { return other_.before_save(profile, last); }
-  bool enough() const override { return other_.enough(); }
-  void finish() override {
-    marks_.finish(*profile_);
-    other_.finish();
+  void step(const Lent& lent, std::uint64_t now_ns) override { marks_.look(now_ns, lent.profile); }
+  Save before_save(const Lent& lent, bool last) override {
+    if (last) marks_.finish(lent.profile);
+    return Save::kAppend;
   }
 
  private:
   MarkFile marks_;
-  session::Companion& other_;
-  model::Profile* profile_ = nullptr;  // from begin() on
 };
 
 }  // namespace fathom::cli

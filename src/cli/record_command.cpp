@@ -293,24 +293,26 @@ Result<int> run_record(RecordArguments& arguments) {
     flight.guardian = &hold_guardian.emplace(std::move(*started));
   }
   flight::Recorder recorder(flight);
-  options.companion = &recorder;
   std::optional<MarkingCompanion> marking;
   if (!arguments.marks.empty()) {
     auto marks = MarkFile::open_file(arguments.marks);
     if (!marks) return tl::unexpected<Error>(marks.error());
-    options.companion = &marking.emplace(std::move(*marks), recorder);
+    options.companions.push_back(&marking.emplace(std::move(*marks)));
   }
   std::optional<StableCompanion> stable;
   if (arguments.stable_points > 0)
-    options.companion = &stable.emplace(arguments.stable_points / 100, *options.companion);
+    options.companions.push_back(&stable.emplace(arguments.stable_points / 100));
   std::optional<WorkCompanion> work;
   if (arguments.baseline_s > 0) {
     auto watched = WorkWatch::start(options.pids, options.metrics_url, arguments.work);
     if (!watched) return tl::unexpected<Error>(watched.error());
     if (!arguments.quiet)
       say("fathom: looks at the target's work for {:g} s before it records\n", arguments.baseline_s);
-    options.companion = &work.emplace(std::move(*watched), arguments.baseline_s, *options.companion);
+    options.companions.push_back(&work.emplace(std::move(*watched), arguments.baseline_s));
   }
+  recorder.open();
+  options.companions.push_back(&recorder);  // last, as it takes rows out
+  options.companions_walk = flight.flight;
   const auto outcome = run_session(options, arguments.quiet, arguments.group);
   const bool left_changed = say_left_changed(outcome ? &*outcome : nullptr, options.guardian);
   if (!outcome) return tl::unexpected<Error>(outcome.error());

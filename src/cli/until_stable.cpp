@@ -21,39 +21,41 @@ std::uint64_t function_of(const model::Profile& profile, std::uint32_t leaf) {
 
 }  // namespace
 
-std::vector<analysis::KnownShare> StableCompanion::top(std::uint64_t now_ns) const {
-  const std::uint64_t start_ns = profile_->meta.start_ns;
+std::vector<analysis::KnownShare> StableCompanion::top(const model::Profile& profile,
+                                                       std::uint64_t now_ns) const {
+  const std::uint64_t start_ns = profile.meta.start_ns;
   return shares_.top(now_ns > start_ns ? now_ns - start_ns : 0, kStableFunctions,
-                     [this](std::uint32_t leaf) { return function_of(*profile_, leaf); });
+                     [&](std::uint32_t leaf) { return function_of(profile, leaf); });
 }
 
-void StableCompanion::step(std::uint64_t now_ns) {
-  other_.step(now_ns);
+void StableCompanion::step(const Lent& lent, std::uint64_t now_ns) {
   now_ns_ = now_ns;
   if (now_ns < next_look_ns_ || precise_looks_ >= kLooks) return;
   next_look_ns_ = now_ns + kLookEvery_ns;
   // What came in the last second is taken in at the next save.
-  const auto shares = top(now_ns - std::min(now_ns, 2 * kLookEvery_ns));
+  const auto shares = top(lent.profile, now_ns - std::min(now_ns, 2 * kLookEvery_ns));
   const bool precise =
       !shares.empty() && std::ranges::all_of(shares, [this](const analysis::KnownShare& share) {
         return share.half_width <= precision_;
       });
   precise_looks_ = precise ? precise_looks_ + 1 : 0;
+  if (precise_looks_ >= kLooks) lent.end_recording();
 }
 
-session::Companion::Save StableCompanion::before_save(model::Profile& profile, bool last) {
+session::Companion::Save StableCompanion::before_save(const Lent& lent, bool last) {
+  const model::Profile& profile = lent.profile;
+  if (last) finish(lent.profile);
   for (const model::Sample& sample : profile.samples) {
     if (sample.metric != model::Metric::kCpu || sample.time_ns < profile.meta.start_ns) continue;
     shares_.add(sample.time_ns - profile.meta.start_ns, profile.stacks[sample.stack.value].frame.value,
                 sample.value);
   }
-  return other_.before_save(profile, last);
+  return Save::kAppend;
 }
 
-void StableCompanion::finish() {
-  other_.finish();
-  const double seconds = static_cast<double>(now_ns_ - std::min(now_ns_, profile_->meta.start_ns)) * 1e-9;
-  const auto shares = top(now_ns_);
+void StableCompanion::finish(model::Profile& profile) {
+  const double seconds = static_cast<double>(now_ns_ - std::min(now_ns_, profile.meta.start_ns)) * 1e-9;
+  const auto shares = top(profile, now_ns_);
   double widest = 0;
   for (const analysis::KnownShare& share : shares) widest = std::max(widest, share.half_width);
   const std::string known =
@@ -67,8 +69,8 @@ void StableCompanion::finish() {
                           precise_looks_ >= kLooks ? "recorded until shares were stable, for"
                                                    : "shares were not stable at the end, after",
                           seconds, known);
-  profile_->quality.notes.push_back(sentence_);
-  profile_->meta.facts["until_stable"] =
+  profile.quality.notes.push_back(sentence_);
+  profile.meta.facts["until_stable"] =
       fmt::format("{} {:.4f} {:.4f}", precise_looks_ >= kLooks ? "reached" : "missed", precision_, widest);
 }
 

@@ -6,20 +6,14 @@
 #include <functional>
 #include <random>
 
+#include "record/session/testing_lent.h"
+
 namespace fathom::cli {
 namespace {
 
 constexpr std::uint64_t kS = 1'000'000'000;
 
-class Nothing final : public session::Companion {
- public:
-  void open() override {}
-  void begin(const Lent& /*lent*/) override {}
-  void step(std::uint64_t /*now_ns*/) override {}
-  void finish() override {}
-};
-
-// A recording that began at 100 s and is saved once a second. begin() of the companion is not asked for what it lends.
+// A recording that began at 100 s and is saved once a second.
 class UntilStable : public testing::Test {
  protected:
   UntilStable() : builder_(profile_) {
@@ -40,22 +34,21 @@ class UntilStable : public testing::Test {
       profile_.samples.push_back(sample);
     }
     ++seconds_;
-    (void)companion.before_save(profile_, false);
+    (void)companion.before_save(lent_.lent(), false);
     profile_.samples.clear();
-    companion.step((100 + seconds_) * kS);
+    companion.step(lent_.lent(), (100 + seconds_) * kS);
   }
   int seconds_until_enough(StableCompanion& companion, int most, const std::function<double(int)>& share) {
-    companion.watch(profile_);
     for (int i = 0; i < most; ++i) {
-      if (companion.enough()) return i;
+      if (lent_.ended) return i;
       second(companion, share(i));
     }
     return most;
   }
 
-  Nothing nothing_;
   model::Profile profile_;
   model::Builder builder_;
+  session::TestingLent lent_{profile_, builder_};
   std::vector<model::StackId> stacks_;
   std::uint64_t seconds_ = 0;
   std::mt19937 random_{1};
@@ -63,35 +56,34 @@ class UntilStable : public testing::Test {
 
 TEST_F(UntilStable, ItIsEnoughWhenSharesAreKnownAsWellAsWasAskedFor) {
   // ±2.24 sqrt(0.21 / n) is a point from 10,500 samples on, which is 11 s and a look more; what came last is looked at late.
-  StableCompanion companion(0.01, nothing_);
+  StableCompanion companion(0.01);
   const int took = seconds_until_enough(companion, 100, [](int) { return 0.3; });
   EXPECT_GE(took, 11);
   EXPECT_LE(took, 16);
-  companion.finish();
+  (void)companion.before_save(lent_.lent(), true);
   EXPECT_THAT(companion.sentence(), testing::StartsWith("recorded until shares were stable, for"));
   EXPECT_THAT(profile_.quality.notes, testing::ElementsAre(companion.sentence()));
   EXPECT_THAT(profile_.meta.facts["until_stable"], testing::StartsWith("reached 0.0100"));
 }
 
 TEST_F(UntilStable, AMorePreciseOneTakesLonger) {
-  StableCompanion companion(0.005, nothing_);
+  StableCompanion companion(0.005);
   EXPECT_GT(seconds_until_enough(companion, 100, [](int) { return 0.3; }), 30);
 }
 
 TEST_F(UntilStable, WhatChangesAllTheTimeIsNotStable) {
-  StableCompanion companion(0.01, nothing_);
+  StableCompanion companion(0.01);
   EXPECT_EQ(seconds_until_enough(companion, 40, [](int i) { return i % 2 == 0 ? 0.1 : 0.6; }), 40);
-  companion.finish();
+  (void)companion.before_save(lent_.lent(), true);
   EXPECT_THAT(companion.sentence(), testing::HasSubstr("not stable at the end"));
   EXPECT_THAT(profile_.meta.facts["until_stable"], testing::StartsWith("missed"));
 }
 
 TEST_F(UntilStable, ReportsTooFewSamples) {
-  StableCompanion companion(0.01, nothing_);
-  companion.watch(profile_);
-  companion.step(130 * kS);
-  EXPECT_FALSE(companion.enough());
-  companion.finish();
+  StableCompanion companion(0.01);
+  companion.step(lent_.lent(), 130 * kS);
+  EXPECT_FALSE(lent_.ended);
+  (void)companion.before_save(lent_.lent(), true);
   EXPECT_THAT(companion.sentence(), testing::HasSubstr("too few samples"));
 }
 

@@ -143,8 +143,7 @@ std::optional<WorkWatch::Reading> WorkWatch::read(std::uint64_t now_ns) {
   return Reading{now_ns, *sum};
 }
 
-WorkCompanion::WorkCompanion(WorkWatch watch, double baseline_s, session::Companion& other)
-    : watch_(std::move(watch)), other_(other) {
+WorkCompanion::WorkCompanion(WorkWatch watch, double baseline_s) : watch_(std::move(watch)) {
   const std::uint64_t end_ns = monotonic_ns() + static_cast<std::uint64_t>(baseline_s * 1e9);
   for (std::uint64_t now_ns = monotonic_ns();; now_ns = monotonic_ns()) {
     if (const auto reading = watch_.read(now_ns)) before_.add(reading->time_ns, reading->value);
@@ -153,24 +152,24 @@ WorkCompanion::WorkCompanion(WorkWatch watch, double baseline_s, session::Compan
   }
 }
 
-void WorkCompanion::step(std::uint64_t now_ns) {
-  other_.step(now_ns);
+void WorkCompanion::step(const Lent& /*lent*/, std::uint64_t now_ns) {
   if (now_ns < next_look_ns_) return;
   next_look_ns_ = now_ns + kStep_ns / 10;
   if (const auto reading = watch_.read(now_ns)) during_.add(reading->time_ns, reading->value);
 }
 
-void WorkCompanion::finish() {
-  other_.finish();
+session::Companion::Save WorkCompanion::before_save(const Lent& lent, bool last) {
+  if (!last) return Save::kAppend;
   const auto change = change_of_work(before_, during_);
   sentence_ = sentence_of_work(watch_.name(), change);
-  profile_->quality.notes.push_back(sentence_);
-  auto& facts = profile_->meta.facts;
+  lent.profile.quality.notes.push_back(sentence_);
+  auto& facts = lent.profile.meta.facts;
   facts["work_name"] = watch_.name();
-  if (!change) return;
+  if (!change) return Save::kAppend;
   facts["work_before"] = fmt::format("{:.3f}", change->base);
   facts["work_during"] = fmt::format("{:.3f}", change->fresh);
   facts["work_error"] = fmt::format("{:.3f}", change->error);
+  return Save::kAppend;
 }
 
 }  // namespace fathom::cli

@@ -58,30 +58,18 @@ class WorkWatch {
   std::uint64_t scraped_ns_ = 0;
 };
 
-// Looks for `baseline_s` when the recording opens, which waits for so long; `other` outlives this one.
+// Looks for `baseline_s` when it is made, which waits for so long.
 class WorkCompanion final : public session::Companion {
  public:
-  WorkCompanion(WorkWatch watch, double baseline_s, session::Companion& other);
+  WorkCompanion(WorkWatch watch, double baseline_s);
 
-  bool walks_stacks() const override { return other_.walks_stacks(); }
-  void open() override { other_.open(); }
-  void begin(const Lent& lent) override {
-    profile_ = &lent.profile;
-    other_.begin(lent);
-  }
-  void look_first(std::uint64_t now_ns) override { other_.look_first(now_ns); }
-  void step(std::uint64_t now_ns) override;
-  void looked() override { other_.looked(); }
-  Save before_save(model::Profile& profile, bool last) override { return other_.before_save(profile, last); }
-  bool enough() const override { return other_.enough(); }
-  void finish() override;
+  void step(const Lent& lent, std::uint64_t now_ns) override;
+  Save before_save(const Lent& lent, bool last) override;
 
-  const std::string& sentence() const { return sentence_; }  // from finish() on; a note of the recording, too
+  const std::string& sentence() const { return sentence_; }  // from the last save on; a note of the recording, too
 
  private:
   WorkWatch watch_;
-  session::Companion& other_;
-  model::Profile* profile_ = nullptr;  // from begin() on
   WorkRates before_, during_;
   std::uint64_t next_look_ns_ = 0;
   std::string sentence_;

@@ -1,5 +1,8 @@
-// An observer of the recorded processes that runs along with a recording and stores its findings in it: the
-// flight recorder (src/tools/flight). Called from the recording's thread; nothing here may block.
+// Observers of the recorded processes that run along with a recording and store their findings in it: the flight recorder
+// (src/tools/flight), marks, a limit by precision. Called from the recording's thread; nothing here may block.
+//
+// Three moments of a recording: before what the engine saw is taken in, after it, and before rows go into the file. What a
+// companion needs before the recording begins is its owner's business; what it wants of the recording, it asks `lent` for.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +17,7 @@ namespace fathom::session {
 
 class Companion {
  public:
-  // What the recording lends, as long as it lasts.
+  // What the recording lends, valid until the call returns.
   struct Lent {
     model::Profile& profile;
     model::Builder& builder;
@@ -23,30 +26,23 @@ class Companion {
     // Requests a save of the current state at this step: the heap's state, and the composition of memory,
     // which is read again. The process is not stopped.
     std::function<void()> keep_now;
+    // In step(): calls this once the mappings of the processes that are due have been read, in the same step.
+    std::function<void(std::function<void()>)> after_readings;
+    // The recording has what it was made for, and ends as at a limit.
+    std::function<void()> end_recording;
   };
 
   virtual ~Companion() = default;
-  // Modules keep their unwind tables for it.
-  virtual bool walks_stacks() const { return false; }
-  // Once, before rights are given up. What cannot be had is done without.
-  virtual void open() = 0;
-  // It records: `lent` is valid from now on.
-  virtual void begin(const Lent& lent) = 0;
-  // Before what the engine saw meanwhile is taken in: of a process that has ended by now the mappings are known still.
-  virtual void look_first(std::uint64_t /*now_ns*/) {}
-  virtual void step(std::uint64_t now_ns) = 0;
-  // After each step(), once the due processes' mappings have been read: releases what was held for that.
-  virtual void looked() {}
-  // How new rows since the last save get into the file. kKept: not now; they were taken out of `profile`.
-  // kAnew: the file is rewritten with all that `profile` now holds, and replaces the previous one. Always
-  // kAppend, or never. `last`: the recording ends, and kKept is not allowed.
+  // Before what the engine saw meanwhile is taken in: of a process that has ended by now the mappings are known still. Once
+  // more when the recording ends.
+  virtual void before_events(const Lent& /*lent*/, std::uint64_t /*now_ns*/) {}
+  virtual void step(const Lent& /*lent*/, std::uint64_t /*now_ns*/) {}
+  // How new rows since the last save get into the file. kKept: not now; they were taken out of the profile.
+  // kAnew: the file is rewritten with all that the profile now holds, and replaces the previous one. Always
+  // kAppend, or never. `last`: the targets have ended, or a stop was requested; names are known, and the facts
+  // say how the recording ended; kKept is not allowed.
   enum class Save : std::uint8_t { kAppend, kKept, kAnew };
-  virtual Save before_save(model::Profile& /*profile*/, bool /*last*/) { return Save::kAppend; }
-  // The recording has what it was made for, and ends as at a limit. Asked after each step().
-  virtual bool enough() const { return false; }
-  // The targets have ended, or a stop was requested; names are known, and the facts say how the recording
-  // ended.
-  virtual void finish() = 0;
+  virtual Save before_save(const Lent& /*lent*/, bool /*last*/) { return Save::kAppend; }
 };
 
 }  // namespace fathom::session

@@ -55,7 +55,8 @@ struct RecordOptions {
   // Removes heap tracers if this process dies; start it while the process has one thread; outlives the
   // session.
   inject::DetachGuardian* guardian = nullptr;
-  Companion* companion = nullptr;  // outlives the session; may be null
+  std::vector<Companion*> companions;  // outlive the session; their order is that of class Companions
+  bool companions_walk = false;        // one of them walks stacks: modules keep their unwind tables for it
   bool follow_children = true;
   std::optional<double> duration_s;
   // Stops when so much is live on the heap, or resident in all recorded processes together.
@@ -92,7 +93,7 @@ enum class StopReason : std::uint8_t {
   kDuration,
   kInterrupted,
   kMemory,
-  kEnough,  // the companion has seen what it was to see
+  kEnough,  // a companion has seen what it was to see
 };
 
 struct RecordOutcome {

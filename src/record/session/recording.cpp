@@ -17,7 +17,6 @@
 #include "linux/process/find.h"
 #include "linux/process/status.h"
 #include "model/unsampled.h"
-#include "record/session/companion.h"
 #include "record/session/privileges.h"
 #include "record/session/tracking/host_facts.h"
 
@@ -55,6 +54,7 @@ Recording::Recording(const RecordOptions& options, std::unique_ptr<Source> sourc
       builder_(tables_->builder),
       symbols_(symbol_options(options)),
       source_(std::move(source)),
+      companions_(options.companions),
       obstacles_(std::move(obstacles)) {}
 
 Recording::~Recording() {
@@ -66,7 +66,7 @@ Recording::~Recording() {
 
 bool keeps_tables(const RecordOptions& options) {
   return options.off_cpu || options.heap != Heap::kNone ||
-         (options.companion != nullptr && options.companion->walks_stacks());
+         options.companions_walk;
 }
 
 void Recording::open() {
@@ -85,6 +85,10 @@ void Recording::open() {
                    HeapContext{profile_, builder_, *processes_, *stacks_, [this] { return save(); }},
                    *source_);
   if (!options_.probes.empty()) probes_.emplace(options_, profile_, builder_, *processes_, *sink_);
+  companions_.begin(profile_, builder_, *processes_, *stacks_, [this] {  // by the step that follows
+    if (snapshots_) snapshots_->make_due();
+    next_save_ns_ = 0;
+  });
   for (const std::string& obstacle : obstacles_)
     note_once(fmt::format("fathom used engine {}, because of: {}", source_->name(), obstacle));
 }
@@ -93,15 +97,6 @@ Result<> Recording::start_source(const std::vector<std::int32_t>& pids) {
   auto started = source_->start(pids);
   engine_failed_ = !started;
   return started;
-}
-
-void Recording::begin_companion() {
-  if (options_.companion == nullptr) return;
-  const auto keep_now = [this] {  // by the step that follows
-    if (snapshots_) snapshots_->make_due();
-    next_save_ns_ = 0;
-  };
-  options_.companion->begin({profile_, builder_, *processes_, *stacks_, keep_now});
 }
 
 Result<> Recording::create_file() {
@@ -165,7 +160,6 @@ Result<> Recording::begin(const std::vector<std::int32_t>& pids, const std::vect
   }
   if (probes_)
     if (auto probed = probes_->begin(pids, source_->function_probes()); !probed) return probed;
-  begin_companion();
   own_cost_.begun(own_cpu());
   return save();  // the file is there from now on
 }
@@ -205,7 +199,6 @@ Result<> Recording::begin(LaunchedProcess& held) {
   }
   if (auto started = start_source({held.pid()}); !started) return started;
   if (auto launched = heaps_ || probes_ ? launch_held(held) : held.release(); !launched) return launched;
-  begin_companion();
   own_cost_.begun(own_cpu());
   return save();
 }
@@ -328,8 +321,7 @@ Result<> Recording::write_anew(bool last) {
 Result<> Recording::save() {
   take_names();
   account();
-  const auto way = options_.companion != nullptr ? options_.companion->before_save(profile_, false)
-                                                 : Companion::Save::kAppend;
+  const auto way = companions_.before_save(false);
   if (way != Companion::Save::kAppend) {
     // A disk that is full now may have room in an hour: what is kept is written then.
     if (way == Companion::Save::kAnew)
@@ -361,7 +353,7 @@ Result<> Recording::save() {
 }
 
 Result<> Recording::step(std::uint64_t now) {
-  if (options_.companion != nullptr) options_.companion->look_first(now);
+  companions_.before_events(now);
   drain();
   if (heaps_) {
     const Calm calm(urgency_);
@@ -380,9 +372,9 @@ Result<> Recording::step(std::uint64_t now) {
     if (const auto unsampled = unsampled_by(*source_, *processes_).pids; !unsampled.empty()) cpu_times_->refresh(unsampled);
     next_memory_ns_ = now + kMemoryEvery;
   }
-  if (options_.companion != nullptr) options_.companion->step(now);
+  companions_.step(now);
   if (snapshots_) snapshots_->sample(now, processes_->pids_with_own_row(), heaps());
-  if (options_.companion != nullptr) options_.companion->looked();
+  companions_.readings_taken();
   if (now < next_save_ns_) return {};
   next_save_ns_ = now + kSaveEvery;
   if (now - last_rescan_ns_ >= kSecond) {
@@ -411,7 +403,7 @@ void Recording::end() {
   urgency_.relax();  // on a full machine an ordinary thread would end the recording many seconds late
   // Before anything that takes time: the cgroup in which a target was killed may be removed any moment.
   oom_watch_.refresh();
-  if (options_.companion != nullptr) options_.companion->look_first(monotonic_ns());
+  companions_.before_events(monotonic_ns());
   cpu_times_->refresh(unsampled_by(*source_, *processes_).pids);
   if (snapshots_) snapshots_->finish(monotonic_ns(), processes_->pids_with_own_row(), heaps());
   drain();  // calls that map memory are taken by heaps that have not ended
@@ -477,11 +469,7 @@ Result<> Recording::finish(const TargetEnds& targets, RecordOutcome& outcome) {
   is_ending_ = true;
   processes_->rows().name_shared_rows();
   account();
-  auto way = Companion::Save::kAppend;
-  if (options_.companion != nullptr) {
-    options_.companion->finish();
-    way = options_.companion->before_save(profile_, true);
-  }
+  const auto way = companions_.before_save(true);
   auto finished = way == Companion::Save::kAppend ? writer_->finish(profile_, &processes_->rows().changed())
                                                   : write_anew(true);
   urgency_.end();

@@ -18,6 +18,7 @@
 #include "linux/process/machine_time.h"
 #include "model/store/writer.h"
 #include "record/session/calls/call_probes.h"
+#include "record/session/companions.h"
 #include "record/session/heap/heap_recordings.h"
 #include "record/session/launch.h"
 #include "record/session/memory/memory_series.h"
@@ -79,6 +80,7 @@ class Recording {
   // Takes what has come in; once a second saves it.
   Result<> step(std::uint64_t now_ns);
   bool memory_reached() const;
+  bool enough() const { return companions_.enough(); }  // a companion wants it to end
   // Nothing is recorded any more, and nothing of ours is in the target.
   void end();
   // Completes the file.
@@ -125,7 +127,6 @@ class Recording {
   void watch_memory_limits();
   void tell_endings(const TargetEnds& targets);
   std::vector<std::int32_t> processes_left_by_command(const TargetEnds& targets) const;
-  void begin_companion();
   Result<> save();
   Result<> write_anew(bool last);
   void clear_rows();
@@ -154,6 +155,7 @@ class Recording {
   std::optional<CallProbes> probes_;
   Urgency urgency_;
   OwnCost own_cost_;
+  Companions companions_;
   Batch batch_;
   std::uint64_t next_memory_ns_ = 0, next_save_ns_ = 0, last_rescan_ns_ = 0;
   Result<process::MachineTime> machine_before_ = process::MachineTime{};  // when it began

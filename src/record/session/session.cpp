@@ -18,7 +18,6 @@
 #include "linux/process/ending.h"
 #include "linux/process/find.h"
 #include "linux/process/standstill.h"
-#include "record/session/companion.h"
 #include "record/session/privileges.h"
 #include "record/session/recording.h"
 
@@ -77,7 +76,6 @@ Result<> Session::prepare() {
   epoll_ = Fd(::epoll_create1(EPOLL_CLOEXEC));
   if (!epoll_) return system_error("epoll", errno);
   if (auto found = find_targets(); !found) return found;
-  if (options_.companion != nullptr) options_.companion->open();
   return open_recording();
 }
 
@@ -194,8 +192,7 @@ void Session::step() {
     if (auto stepped = recording_->step(monotonic_ns()); !stepped) fail_with(stepped.error());
     if (auto watched = watch_recording(); !watched) fail_with(watched.error());
     if (recording_->memory_reached()) act_or_fail(state_.memory_reached(monotonic_ns()));
-    if (options_.companion != nullptr && options_.companion->enough())
-      act_or_fail(state_.enough(monotonic_ns()));
+    if (recording_->enough()) act_or_fail(state_.enough(monotonic_ns()));
   }
   if (state_.recording() && members_) look_for_more(monotonic_ns());
   look_at_targets();

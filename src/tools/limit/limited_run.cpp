@@ -131,7 +131,8 @@ Result<> LimitedRun::launch() {
   if (options_.recording) {
     options_.recording->command = options_.command;
     options_.recording->in_child = enter;
-    options_.recording->companion = &recorder_;
+    recorder_.open();
+    options_.recording->companions = {&recorder_};
     session_.emplace(*options_.recording);
     if (auto started = session_->start(); !started) return started;
     outcome_.pid = session_->command_pid().value_or(0);

@@ -47,30 +47,26 @@ void Recorder::open() {
     wall_unseen_ = witness.error().message;
 }
 
-void Recorder::begin(const Lent& lent) {
-  lent_.emplace(lent);
-}
-
-void Recorder::look_first(std::uint64_t now_ns) {
-  if (!witness_ || !lent_) return;
+void Recorder::before_events(const Lent& lent, std::uint64_t now_ns) {
+  if (!witness_) return;
   for (const sources::CopiedStackSample& at_wall : witness_->take()) {
-    if (!lent_->processes.is_recorded(at_wall.pid)) continue;
-    walk(at_wall);
-    mark(now_ns,
+    if (!lent.processes.is_recorded(at_wall.pid)) continue;
+    walk(lent, at_wall);
+    mark(lent, now_ns,
          fmt::format("an allocation of process {} found no memory, and the kernel chose a process to kill",
                      at_wall.pid));
   }
 }
 
-void Recorder::walk(const sources::CopiedStackSample& at_wall) {
+void Recorder::walk(const Lent& lent, const sources::CopiedStackSample& at_wall) {
   wall_unseen_ = "the stack of that allocation could not be walked";
   if (!at_wall.has_user) return;
   sources::StackSeen seen;
   seen.time_ns = at_wall.time_ns;
   seen.pid = at_wall.pid;
-  session::walk_copied(session::address_space_of(lent_->processes.mappings(at_wall.pid)), at_wall, seen);
+  session::walk_copied(session::address_space_of(lent.processes.mappings(at_wall.pid)), at_wall, seen);
   if (seen.user.empty()) return;
-  at_wall_ = AtWall{at_wall.pid, at_wall.tid, lent_->stacks.resolve(seen).stack};
+  at_wall_ = AtWall{at_wall.pid, at_wall.tid, lent.stacks.resolve(seen).stack};
 }
 
 // Leaf first, inlined calls too; the frames of our own tracer are no part of the program.
@@ -106,7 +102,7 @@ void Recorder::read_log() {
   if (log_text_.size() > kMostLog) log_text_.erase(0, log_text_.size() - kMostLog / 2);
 }
 
-void Recorder::step(std::uint64_t now_ns) {
+void Recorder::step(const Lent& lent, std::uint64_t now_ns) {
   now_ns_ = now_ns;
   if (now_ns >= next_log_ns_) {
     next_log_ns_ = now_ns + kSecondNs;
@@ -114,10 +110,10 @@ void Recorder::step(std::uint64_t now_ns) {
   }
   if (!options_.flight || now_ns < next_look_ns_) return;
   next_look_ns_ = now_ns + kLookEvery;
-  auto pids = lent_->processes.pids_with_own_row();
+  auto pids = lent.processes.pids_with_own_row();
   pids.resize(std::min(pids.size(), kMostProcesses));
   std::erase_if(watched_, [&](const auto& entry) { return !std::ranges::binary_search(pids, entry.first); });
-  for (const std::int32_t pid : pids) look_at(pid, now_ns);
+  for (const std::int32_t pid : pids) look_at(lent, pid, now_ns);
   if (again_at_ns_ != 0 && now_ns >= again_at_ns_) {
     again_at_ns_ = 0;
     write_at_ns_ = now_ns;
@@ -142,7 +138,7 @@ void Recorder::read_events(Watched& watched, Tick& tick) const {
   tick.high_events = since(high, watched.high_at_first);
 }
 
-void Recorder::look_at(std::int32_t pid, std::uint64_t now_ns) {
+void Recorder::look_at(const Lent& lent, std::int32_t pid, std::uint64_t now_ns) {
   const auto use = process::read_memory(pid);
   if (!use) return;
   auto found = watched_.find(pid);
@@ -167,27 +163,27 @@ void Recorder::look_at(std::int32_t pid, std::uint64_t now_ns) {
                         : std::string("the machine");
   }
   read_events(found->second, tick);
-  for (const model::Series& series : lent_->profile.series)
+  for (const model::Series& series : lent.profile.series)
     if (series.pid == pid && !series.points.empty()) {
-      const std::string_view name = lent_->profile.strings[series.name];
+      const std::string_view name = lent.profile.strings[series.name];
       if (name == "cgroup.memory_stall_some" || name == "system.memory_stall_some")
         tick.stalled_us = series.points.back().value;
     }
   const auto marks = found->second.triggers.take(tick);
   if (marks.empty()) return;
   const std::string who =
-      lent_->processes.pids_with_own_row().size() > 1 ? fmt::format("process {}: ", pid) : "";
-  for (const std::string& why : marks) mark(now_ns, who + why);
-  hold_for_look(pid, now_ns);
+      lent.processes.pids_with_own_row().size() > 1 ? fmt::format("process {}: ", pid) : "";
+  for (const std::string& why : marks) mark(lent, now_ns, who + why);
+  hold_for_look(lent, pid, now_ns);
 }
 
 // The guardian learns of it first, so that nothing stays held if we die.
-void Recorder::hold_for_look(std::int32_t pid, std::uint64_t now_ns) {
+void Recorder::hold_for_look(const Lent& lent, std::int32_t pid, std::uint64_t now_ns) {
   if ((!options_.may_freeze && !options_.may_brake) || options_.guardian == nullptr || hold_refused_ ||
       held_ || now_ns < next_hold_ns_)
     return;
   next_hold_ns_ = now_ns + kSecondNs;
-  const auto is_ours = [&](std::int32_t other) { return lent_->processes.is_recorded(other); };
+  const auto is_ours = [&](std::int32_t other) { return lent.processes.is_recorded(other); };
   auto found = options_.may_freeze ? freeze_of_process(pid, is_ours) : brake_of_process(pid, is_ours);
   if (!found && options_.may_freeze && options_.may_brake) found = brake_of_process(pid, is_ours);
   Result<> done;
@@ -196,11 +192,12 @@ void Recorder::hold_for_look(std::int32_t pid, std::uint64_t now_ns) {
     held_ = *found;
     held_since_ns_ = monotonic_ns();
     done = hold(*found);
+    lent.after_readings([this] { looked(); });
   }
   if (!found || !done) {
     hold_refused_ = true;
-    lent_->profile.quality.notes.push_back("flight: the target was not held during the inspection: " +
-                                           (found ? done.error() : found.error()).message);
+    lent.profile.quality.notes.push_back("flight: the target was not held during the inspection: " +
+                                         (found ? done.error() : found.error()).message);
     looked();
     return;
   }
@@ -220,8 +217,8 @@ void Recorder::looked() {
   longest_hold_ns_ = std::max(longest_hold_ns_, monotonic_ns() - held_since_ns_);
 }
 
-void Recorder::mark(std::uint64_t now_ns, const std::string& why) {
-  const std::uint64_t start = lent_->profile.meta.start_ns;
+void Recorder::mark(const Lent& lent, std::uint64_t now_ns, const std::string& why) {
+  const std::uint64_t start = lent.profile.meta.start_ns;
   const double at_s = static_cast<double>(now_ns - std::min(now_ns, start)) * 1e-9;
   marks_.push_back(fmt::format("{:.1f} s: {}", at_s, why));
   if (marks_.size() > kMostMarks) {
@@ -230,7 +227,7 @@ void Recorder::mark(std::uint64_t now_ns, const std::string& why) {
   }
   write_at_ns_ = now_ns;
   again_at_ns_ = now_ns + kAgainAfter;
-  lent_->keep_now();
+  lent.keep_now();
 }
 
 void Recorder::tell(model::Profile& profile) {
@@ -258,7 +255,9 @@ void Recorder::tell(model::Profile& profile) {
   notes.push_back(note_);
 }
 
-Recorder::Save Recorder::before_save(model::Profile& profile, bool last) {
+Recorder::Save Recorder::before_save(const Lent& lent, bool last) {
+  model::Profile& profile = lent.profile;
+  if (last) keep_kernel_record(lent);
   if (!options_.flight) return Save::kAppend;
   kept_.take(profile);
   if (last) tell_wall(profile);  // names come late
@@ -271,8 +270,8 @@ Recorder::Save Recorder::before_save(model::Profile& profile, bool last) {
 }
 
 // The kernel writes it before its victim is gone, so it is there.
-void Recorder::keep_kernel_record() {
-  auto& facts = lent_->profile.meta.facts;
+void Recorder::keep_kernel_record(const Lent& lent) {
+  auto& facts = lent.profile.meta.facts;
   const auto signal = facts.find("signal");
   const auto group = facts.find("oom_cgroup");
   if (group == facts.end() && (signal == facts.end() || signal->second != std::to_string(SIGKILL))) return;
@@ -281,16 +280,12 @@ void Recorder::keep_kernel_record() {
   if (!log_ || !is_ours) return;
   read_log();
   AboutUs us;
-  for (const model::Process& process : lent_->profile.processes) us.pids.insert(process.pid);
+  for (const model::Process& process : lent.profile.processes) us.pids.insert(process.pid);
   if (group != facts.end()) us.group = group->second;
   if (std::string text = evidence_in(log_text_, us); !text.empty())
     facts[kKernelRecordFact] = std::move(text);
   else if (log_->has_gap())
     facts[kKernelLogFact] = "overwritten";
-}
-
-void Recorder::finish() {
-  if (lent_) keep_kernel_record();
 }
 
 }  // namespace fathom::flight

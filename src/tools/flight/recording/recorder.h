@@ -34,16 +34,14 @@ struct Options {
 class Recorder final : public session::Companion {
  public:
   explicit Recorder(Options options = {}) : options_(std::move(options)), kept_(options_.keep) {}
-  ~Recorder() override { Recorder::looked(); }
+  ~Recorder() override { looked(); }
 
-  bool walks_stacks() const override { return options_.flight; }
-  void open() override;
-  void begin(const Lent& lent) override;
-  void look_first(std::uint64_t now_ns) override;
-  void step(std::uint64_t now_ns) override;
-  void looked() override;
-  Save before_save(model::Profile& profile, bool last) override;
-  void finish() override;
+  // Once, before the recording begins and rights are given up. What cannot be had is done without. With Options::flight the
+  // recorder walks stacks (RecordOptions::companions_walk).
+  void open();
+  void before_events(const Lent& lent, std::uint64_t now_ns) override;
+  void step(const Lent& lent, std::uint64_t now_ns) override;
+  Save before_save(const Lent& lent, bool last) override;
 
  private:
   struct Watched {
@@ -54,17 +52,17 @@ class Recorder final : public session::Companion {
     std::optional<std::uint64_t> high_at_first, limit_at_first;
   };
   void read_log();
-  void keep_kernel_record();
-  void look_at(std::int32_t pid, std::uint64_t now_ns);
+  void keep_kernel_record(const Lent& lent);
+  void look_at(const Lent& lent, std::int32_t pid, std::uint64_t now_ns);
   void read_events(Watched& watched, Tick& tick) const;
-  void hold_for_look(std::int32_t pid, std::uint64_t now_ns);
-  void mark(std::uint64_t now_ns, const std::string& why);
+  void hold_for_look(const Lent& lent, std::int32_t pid, std::uint64_t now_ns);
+  void looked();  // what is held goes on
+  void mark(const Lent& lent, std::uint64_t now_ns, const std::string& why);
   void tell(model::Profile& profile);
-  void walk(const sources::CopiedStackSample& at_wall);
+  void walk(const Lent& lent, const sources::CopiedStackSample& at_wall);
   void tell_wall(model::Profile& profile) const;
 
   Options options_;
-  std::optional<Lent> lent_;
   std::optional<oom::KernelLogTail> log_;
   std::string log_text_;
   std::uint64_t next_log_ns_ = 0;
