@@ -66,7 +66,9 @@ class WorkCompanion final : public session::Companion {
   void step(const Lent& lent, std::uint64_t now_ns) override;
   Save before_save(const Lent& lent, bool last) override;
 
-  const std::string& sentence() const { return sentence_; }  // from the last save on; a note of the recording, too
+  const std::string& sentence() const {
+    return sentence_;
+  }  // from the last save on; a note of the recording, too
 
  private:
   WorkWatch watch_;

@@ -85,7 +85,6 @@ Result<> Session::open_recording() {
   auto engine = engines_.next(targets_);
   if (!engine) return tl::unexpected<Error>(engine.error());
   recording_ = std::make_unique<Recording>(options_, std::move(engine->source), engines_.obstacles());
-  recording_->open();
   if (launched_) recording_->expect_program(launched_->path());
   if (auto created = recording_->create_file(); !created) return created;
   if (options_.give_up_privileges) give_up_privileges(engine->kept);
@@ -210,7 +209,7 @@ void Session::look_for_more(std::uint64_t now_ns) {
     if (!fd) continue;  // it has ended meanwhile
     targets_.push_back(pid);
     if (!recording_->join(pid)) {
-      recording_->note_once(
+      recording_->note(
           "Processes that came into the control group while it was recorded are missing: they could not be joined");
       continue;
     }
@@ -279,8 +278,8 @@ void Session::note_standstill() {
     if (still == process::Standstill::kNone) continue;
     outcome_.standing_still.push_back(pid);
     if (state_.phase() == Phase::kFinishing)
-      recording_->note_once(fmt::format("process {} was {} when the recording ended", pid,
-                                        still == process::Standstill::kStopped ? "stopped" : "frozen"));
+      recording_->note(fmt::format("process {} was {} when the recording ended", pid,
+                                   still == process::Standstill::kStopped ? "stopped" : "frozen"));
   }
 }
 

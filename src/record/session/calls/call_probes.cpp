@@ -7,6 +7,7 @@
 
 #include "binary/probes/find.h"
 #include "binary/probes/usdt.h"
+#include "record/session/notes.h"
 
 namespace fathom::session {
 namespace {
@@ -103,7 +104,8 @@ void CallProbes::find_names(std::vector<File>& files) const {
 
 Result<> CallProbes::begin(const std::vector<std::int32_t>& pids, sources::FunctionProbes* probes) {
   if (probes == nullptr)
-    return fail(ErrorKind::kUnsupported, "--probe: only engine bpf can probe functions", "run as root; fathom doctor");
+    return fail(ErrorKind::kUnsupported, "--probe: only engine bpf can probe functions",
+                "run as root; fathom doctor");
   probes_ = probes;
   std::vector<File> files = files_of(pids);
   find_names(files);
@@ -130,18 +132,21 @@ Result<> CallProbes::add(const probes::Wish& wish, const std::vector<File>& file
     for (const std::int32_t pid : file.pids)
       for (auto& point : points_of(*found, path, pid)) points.push_back(std::move(point));
     if (options_.follow_children)
-      note_once("functions of libraries are probed in the target itself and not in processes that it forks");
+      note_once(profile_.quality,
+                "functions of libraries are probed in the target itself and not in processes that it forks");
   }
   if (auto added = probes_->add(wanted_of(wish, *found), points); !added)
     return within("--probe " + wish.function, added.error());
   book(found->name, *file.module, found->untimed.empty());
   if (!found->untimed.empty())
-    note_once(fmt::format("calls of {} are counted and not timed: {}", found->name, found->untimed));
+    note_once(profile_.quality,
+              fmt::format("calls of {} are counted and not timed: {}", found->name, found->untimed));
   if (found->restarts)
-    note_once(fmt::format("{} jumps to its own start: each round counts as a call", found->name));
+    note_once(profile_.quality,
+              fmt::format("{} jumps to its own start: each round counts as a call", found->name));
   if (found->places.size() > 1)
-    note_once(
-        fmt::format("{} exists in {} copies, which are counted together", found->name, found->places.size()));
+    note_once(profile_.quality, fmt::format("{} exists in {} copies, which are counted together", found->name,
+                                            found->places.size()));
   return {};
 }
 
@@ -162,9 +167,10 @@ Result<> CallProbes::add_usdt(const probes::Wish& wish, const std::vector<File>&
   if (auto added = probes_->add(wanted, points); !added) return within("--probe " + name, added.error());
   book(name, *file.module, false);
   for (const std::string& problem : found->probe.problems)
-    note_once(fmt::format("--probe {}: one of its places is left out: {}", name, problem));
+    note_once(profile_.quality, fmt::format("--probe {}: one of its places is left out: {}", name, problem));
   if (options_.follow_children)
-    note_once("static probes are watched in the target itself and not in processes that it forks");
+    note_once(profile_.quality,
+              "static probes are watched in the target itself and not in processes that it forks");
   return {};
 }
 
@@ -190,14 +196,11 @@ void CallProbes::account() {
   facts["probe_ns"] = std::to_string(sums.run_ns);
   if (sums.calls_lost != 0)
     note_once(
+        profile_.quality,
         "more processes and functions were probed than there are accounts for: some calls are not counted");
   if (sums.stacks_lost != 0)
-    note_once("the stacks of some calls of probed functions were not walked: they stand without a caller");
-}
-
-void CallProbes::note_once(std::string note) {
-  auto& notes = profile_.quality.notes;
-  if (std::ranges::find(notes, note) == notes.end()) notes.push_back(std::move(note));
+    note_once(profile_.quality,
+              "the stacks of some calls of probed functions were not walked: they stand without a caller");
 }
 
 }  // namespace fathom::session

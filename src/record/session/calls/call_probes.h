@@ -25,11 +25,7 @@ class CallProbes {
   // All outlive it.
   CallProbes(const RecordOptions& options, model::Profile& profile, model::Builder& builder,
              ProcessTable& processes, EventSink& sink)
-      : options_(options),
-        profile_(profile),
-        builder_(builder),
-        processes_(processes),
-        sink_(sink) {}
+      : options_(options), profile_(profile), builder_(builder), processes_(processes), sink_(sink) {}
 
   // Of processes whose code is mapped and known. An error: the recording shall not begin. `probes`: the engine's, which outlive
   // this object, or null.
@@ -53,7 +49,6 @@ class CallProbes {
   Result<> add_usdt(const probes::Wish& wish, const std::vector<File>& files,
                     std::span<const probes::Module> modules);
   void book(const std::string& name, const CodeModule& module, bool timed);
-  void note_once(std::string note);
 
   const RecordOptions& options_;
   model::Profile& profile_;
