@@ -30,7 +30,7 @@ class BpfPart {
   // Before loading: its programs will load, and its maps get their sizes. Again for each attempt to load; `skeleton` is valid until
   // the next one, and the last one outlives the part's use.
   virtual void configure(fathom_bpf& skeleton) = 0;
-  // Its programs that run for the whole machine; none by itself: its programs attach one by one.
+  // Attaches its programs that run for the whole machine. Probes have none: they attach one by one.
   virtual Result<> attach() { return {}; }
   // Its events of one CPU. `output_fd`: the event whose ring takes the records of a throttled timer; -1: none.
   virtual Result<> add_cpu(int /*cpu*/, int /*output_fd*/) { return {}; }

@@ -71,7 +71,7 @@ TEST_F(CompanionsTest, TheFirstSeesRowsThatTheLastKeeps) {
   EXPECT_EQ(companions.before_save(true), Companion::Save::kAnew);
 }
 
-// What is held for a reading goes on once, whoever asked for it, and not before the reading.
+// A companion releases what it held for a reading once, and not before the reading.
 TEST_F(CompanionsTest, WhatWaitsForReadingsIsCalledOnce) {
   first.act = [this](const Companion::Lent& lent) {
     lent.keep_now();
