@@ -170,7 +170,8 @@ TEST(Stacks, AStoppedProcessIsNamedAndRead) {
   const json& look = said.at("looks").at(0);
   EXPECT_TRUE(look.at("targets").at(0).at("stopped"));
   for (const json& thread : look.at("threads")) EXPECT_EQ(thread.at("state"), "stopped") << thread.dump(1);
-  EXPECT_EQ(look.at("verdicts").at(0).at("finding"), "stopped");
+  EXPECT_EQ(look.at("verdicts").at(0).at("finding"), "deadlock") << "it would not go on either";
+  EXPECT_EQ(look.at("verdicts").at(1).at("finding"), "stopped") << look.at("verdicts").dump(1);
   program.send(SIGCONT);
 }
 
