@@ -52,7 +52,7 @@ std::optional<std::string> string_in(std::string_view text) {
   return std::nullopt;
 }
 
-// Nobody else may have put options there: --work, --until and others start programs.
+// No other user may have put options there: --work, --until and others start programs.
 bool is_trusted(const struct stat& file) {
   const auto invoking = sudo_user();
   const bool own =

@@ -85,7 +85,7 @@ TEST_F(PresetFolder, AFileThatOthersCanWriteIsRefused) {
   EXPECT_TRUE(find_presets(folder_).value().has_value());
   if (::geteuid() == 0) {
     ASSERT_EQ(::chown(path.c_str(), 12345, 12345), 0);
-    EXPECT_FALSE(find_presets(folder_)) << "it belongs to somebody else";
+    EXPECT_FALSE(find_presets(folder_)) << "it belongs to another user";
   }
 }
 
