@@ -249,7 +249,11 @@ TEST(Contention, SeparatesLocksFromConditions) {
       FutexKind::kLock);
   EXPECT_EQ(kind({"main", "pthread_cond_timedwait"}), FutexKind::kCondition);
   EXPECT_EQ(kind({"main", "std::sync::condvar::Condvar::wait", "syscall"}), FutexKind::kCondition);
-  EXPECT_EQ(kind({"main", "pthread_join"}), FutexKind::kJoin);
+  for (const char* join : {"pthread_join", "__pthread_clockjoin_ex", "std::thread::join()",
+                           "std::thread::JoinInner<()>::join", "thrd_join"})
+    EXPECT_EQ(kind({"main", join}), FutexKind::kJoin) << join;
+  for (const char* other : {"join_lines", "rejoin_cluster", "string_join"})
+    EXPECT_EQ(kind({"main", other, "__lll_lock_wait"}), FutexKind::kLock) << other;
   EXPECT_EQ(kind({"main", "PosixSemaphore::wait()", "__new_sem_wait_slow64"}), FutexKind::kSemaphore);
   EXPECT_EQ(kind({"main", "sem_timedwait"}), FutexKind::kSemaphore);
   EXPECT_EQ(kind({"main", "pthread_barrier_wait"}), FutexKind::kBarrier);

@@ -29,6 +29,13 @@ bool speaks_of_a_lock(std::string_view name) {
   return false;
 }
 
+// "join_lines" is a function of the program, and its wait another one.
+bool is_join(std::string_view name) {
+  const auto has = [&](std::string_view part) { return name.find(part) != std::string_view::npos; };
+  return name == "join" || (has("pthread_") && has("join")) || has("thrd_join") || has("::join") ||
+         has("JoinHandle") || has("JoinInner");
+}
+
 }  // namespace
 
 std::string_view to_string(FutexKind kind) {
@@ -144,7 +151,7 @@ FutexKind WaitSites::futex_kind(model::StackId stack) const {
       kind = FutexKind::kSemaphore;
     } else if (has("barrier_wait") || has("Barrier::wait") || has("arrive_and_wait") || has("latch::wait")) {
       kind = FutexKind::kBarrier;
-    } else if (has("join")) {
+    } else if (is_join(name)) {
       kind = FutexKind::kJoin;
     } else if (has("::mpmc::") || has("::mpsc::")) {
       kind = FutexKind::kChannel;

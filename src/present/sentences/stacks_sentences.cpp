@@ -328,6 +328,8 @@ std::string awaited_words(const Look& look, const ThreadLook& thread) {
       return "a barrier";
     case FutexKind::kPark:
       return "another thread to wake it";
+    case FutexKind::kChannel:
+      return "the other end of a channel";
     case FutexKind::kJoin:
       break;
   }
