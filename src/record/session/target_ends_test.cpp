@@ -49,7 +49,8 @@ TEST(EndWatch, TellsWhatTheEngineAndTheTargetsSay) {
   sources::ThreadCpuTime process{6, 10, 10, 7, sources::ProcessEnd{SIGSEGV, false}};
   ends.saw(process);
   model::Profile profile;
-  ends.tell({{{11, 3 << 8}}, false}, profile);
+  // How process 10 ended is known from the engine alone; its death by a signal goes first.
+  ends.tell({{{11, 3 << 8}, {10, std::nullopt}}, false}, profile);
   EXPECT_EQ(profile.meta.facts["signal"], std::to_string(SIGSEGV));
   EXPECT_EQ(profile.meta.facts["ended_pid"], "10");
   EXPECT_TRUE(profile.meta.facts.contains("end.11"));

@@ -65,6 +65,7 @@ struct FakeSource : SilentSource, Sampler, ThreadWaits {
     times.time_ns = now_ns;
     times.pid = times.tid = process;
     times.unwalked_waits = ++sums;
+    times.waited_ns = 100 * sums;  // a thread that never waited is not booked
     out.emplace_back(times);
   }
   void finish(std::uint64_t end_ns, std::vector<sources::Event>& out) override {
