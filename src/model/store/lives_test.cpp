@@ -263,8 +263,8 @@ TEST(Lives, ReadersThatTakeBlocksOnlyIfRecordedKeepTheTables) {
     for (const bool sampled : {false, true}) {
       Profile whole = heap_with_lives(12, 150'000, 9, sampled);
       if (live_last)
-        std::ranges::stable_partition(whole.heap.blocks,
-                                      [](const HeapBlock& block) { return !block.live(); });
+        std::stable_partition(whole.heap.blocks.begin(), whole.heap.blocks.end(),
+                              [](const HeapBlock& block) { return !block.live(); });
       const std::string text = written(whole);
       HeapBlockFilter filter;
       filter.keep = 10;
