@@ -4,7 +4,6 @@
 
 #include <ctime>
 #include <nlohmann/json.hpp>
-#include <ranges>
 
 #include "analysis/core/words.h"
 #include "present/text/text_table.h"
@@ -51,7 +50,8 @@ std::string list_text(const std::vector<Recording>& recordings, std::size_t widt
                             {"recorded"},
                             {"file"}});
   std::uint64_t bytes = 0;
-  for (const Recording& row : recordings | std::views::reverse) {
+  for (auto newest = recordings.rbegin(); newest != recordings.rend(); ++newest) {
+    const Recording& row = *newest;
     bytes += row.bytes;
     const std::string file = printable(row.path.string());
     if (!row.problem.empty()) {
@@ -79,7 +79,8 @@ std::string list_text(const std::vector<Recording>& recordings, std::size_t widt
 std::string list_json(const std::vector<Recording>& recordings) {
   using Json = nlohmann::ordered_json;
   Json list = Json::array();
-  for (const Recording& row : recordings | std::views::reverse) {
+  for (auto newest = recordings.rbegin(); newest != recordings.rend(); ++newest) {
+    const Recording& row = *newest;
     Json one;
     one["file"] = row.path.string();
     one["bytes"] = row.bytes;
