@@ -145,10 +145,11 @@ bool PlainTree::draw(const StackSums& sums, const std::vector<Place>& places,
                       [&](std::uint32_t root) { return name_rank[places[place_of_root_[root]].name]; });
     std::uint32_t last = kNoNode;
     for (const std::uint32_t root : order) {
-      const auto rows = std::ranges::equal_range(sums.rows, root, {}, &StackSums::Row::root);
-      if (rows.empty()) continue;
+      const auto first = std::ranges::lower_bound(sums.rows, root, {}, &StackSums::Row::root);
+      const auto end = std::ranges::upper_bound(sums.rows, root, {}, &StackSums::Row::root);
+      if (first == end) continue;
       last = drawing.append(0, last, place_of_root_[root]);
-      drawing.draw(last, &rows.front(), &rows.front() + rows.size());
+      drawing.draw(last, &*first, &*first + (end - first));
       tree.nodes[0].total += tree.nodes[last].total;
     }
   }
