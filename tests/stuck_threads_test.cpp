@@ -123,7 +123,7 @@ TEST_P(HealthyPrograms, IdleIsNoClaim) {
 INSTANTIATE_TEST_SUITE_P(
     Programs, HealthyPrograms,
     testing::Values(
-        Healthy{"redis", {"redis-server", "--port", "0", "--save", "", "--unixsocket", ""}},
+        Healthy{"redis", {"redis-server", "--bind", "127.0.0.1", "--port", "18546", "--save", ""}},
         Healthy{"anvil", {"anvil", "--port", "18545", "--silent"}},
         Healthy{"node", {"node", "-e", "setInterval(() => 0, 1000)"}},
         Healthy{

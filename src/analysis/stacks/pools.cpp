@@ -49,10 +49,10 @@ bool is_result_wait(const std::vector<std::string>& calls) {
 
 std::string pool_of(std::int32_t pid, const std::vector<std::string>& calls) {
   std::string key = std::to_string(pid);
-  for (const auto& [glob, name] : kPools)
-    if (std::ranges::any_of(calls,
-                            [&](const std::string& call) { return analysis::matches_glob(glob, call); }))
-      return key.append(" ").append(name);
+  for (const auto& pool : kPools)
+    if (std::ranges::any_of(
+            calls, [&](const std::string& call) { return analysis::matches_glob(pool.first, call); }))
+      return key.append(" ").append(pool.second);
   for (std::size_t i = 0; i < std::min(kBeginning, calls.size()); ++i)
     key.append(" < ").append(calls[calls.size() - 1 - i]);
   return key;
