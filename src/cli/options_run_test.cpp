@@ -4,7 +4,6 @@
 #include <nlohmann/json.hpp>
 
 #include "analysis/core/heap.h"
-#include "analysis/core/heap.h"
 #include "analysis/heap/hand_made_heap.h"
 #include "analysis/waits/hand_made_waits.h"
 #include "cli/testing_program.h"

@@ -155,7 +155,8 @@ std::optional<PerfFrame> parse_perf_frame(std::string_view line) {
   }
   const std::size_t plus = frame.symbol.rfind("+0x");
   if (plus != std::string_view::npos && plus != 0 &&
-      std::all_of(frame.symbol.begin() + static_cast<std::ptrdiff_t>(plus) + 3, frame.symbol.end(), is_hex_digit)) {
+      std::all_of(frame.symbol.begin() + static_cast<std::ptrdiff_t>(plus) + 3, frame.symbol.end(),
+                  is_hex_digit)) {
     frame.symbol = frame.symbol.substr(0, plus);
   }
   return frame;

@@ -11,9 +11,9 @@
 #include "base/clock.h"
 #include "base/fd.h"
 #include "base/files.h"
+#include "linux/process/blocked_thread.h"
 #include "linux/process/fields.h"
 #include "linux/process/threads.h"
-#include "linux/process/blocked_thread.h"
 
 namespace fathom::sources {
 namespace {

@@ -21,7 +21,8 @@ struct Recording {
   std::string target;    // as record named it: "redis-server (pid 12)"
   std::string program;   // its first process, without folders
   std::string build_id;  // of that process's executable; empty: not known
-  std::uint64_t start_unix_ns = 0;  // of a file that does not say it, such as a merged one: when it was written
+  std::uint64_t start_unix_ns =
+      0;  // of a file that does not say it, such as a merged one: when it was written
   std::uint64_t duration_ns = 0;
   std::uint64_t cpu_ns = 0;  // measured, of all threads
   bool waits = false, heap = false;

@@ -25,11 +25,12 @@ Recording redis() {
 }
 
 TEST(ShelfText, ALineSaysWhatARecordingIs) {
-  EXPECT_EQ(list_text({redis()}, 0),
-            "  began (UTC)          program       build             for  CPU time     size  recorded    file\n"
-            "  2026-03-01 12:30:05  redis-server  abcdef012345  30.00 s    1.50 s  3.0 MiB  CPU, waits  "
-            "fathom-profiles/redis-server/a.fathom\n"
-            "1 recording, 3.0 MiB\n");
+  EXPECT_EQ(
+      list_text({redis()}, 0),
+      "  began (UTC)          program       build             for  CPU time     size  recorded    file\n"
+      "  2026-03-01 12:30:05  redis-server  abcdef012345  30.00 s    1.50 s  3.0 MiB  CPU, waits  "
+      "fathom-profiles/redis-server/a.fathom\n"
+      "1 recording, 3.0 MiB\n");
 }
 
 TEST(ShelfText, AnEmptyFolderHasNoTable) {
