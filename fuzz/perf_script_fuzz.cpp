@@ -25,6 +25,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const Result<analysis::Report> report = analysis::make_report(*profile, {});
   if (!report) std::abort();
   (void)present::to_json(*report, 0);
-  (void)present::report_text(*report, {.threads = true, .modules = true});
+  (void)present::report_text(*report,
+                             {.sections = {analysis::Section::kThreads, analysis::Section::kModules}});
   return 0;
 }
