@@ -6,6 +6,7 @@
 
 #include "cli/block_options.h"
 #include "cli/command.h"
+#include "cli/earlier_results.h"
 #include "cli/option_groups.h"
 #include "cli/output.h"
 #include "tools/shelf/recordings.h"
@@ -44,7 +45,8 @@ Result<int> run_clean(CleanArguments arguments) {
     if (!bytes) return within("--max-size", bytes.error());
     arguments.rule.most_bytes = *bytes;
   }
-  const Result<std::vector<shelf::Recording>> found = shelf::find_recordings(arguments.folder);
+  const Result<std::vector<shelf::Recording>> found =
+      shelf::find_recordings(arguments.folder, is_earlier_result);
   if (!found) return tl::unexpected<Error>(found.error());
   const auto now = std::chrono::system_clock::now().time_since_epoch();
   const std::vector<shelf::Removal> removals = shelf::choose(
@@ -77,7 +79,7 @@ Run add_clean(CLI::App& app) {
   app.add_option("--program", arguments->rule.program, "only recordings of this program")->type_name("NAME");
   app.add_flag("--dry-run", arguments->dry_run, "print what would be removed, and remove nothing");
   app.footer(
-      "A recording goes with the pictures and pages of the same name next to it. One that is still being written, or that cannot be read, stays.");
+      "A recording goes with the pictures, pages and exports of the same name that fathom wrote; other files stay. One that is still being written, or that cannot be read, stays.");
   return [arguments] { return run_clean(*arguments); };
 }
 

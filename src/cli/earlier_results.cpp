@@ -1,5 +1,8 @@
 #include "cli/earlier_results.h"
 
+#include <fstream>
+#include <string>
+
 #include <algorithm>
 #include <array>
 #include <string>
@@ -91,6 +94,14 @@ Replaceable earlier_result_of(std::string_view content) {
   static constexpr auto kChecks = checks(std::make_index_sequence<std::size(kKinds)>());
   const auto check = std::ranges::find_if(kChecks, [&](Replaceable of_kind) { return of_kind(content); });
   return check == kChecks.end() ? nullptr : *check;
+}
+
+bool is_earlier_result(const std::filesystem::path& file) {
+  std::string first(256 * 1024, '\0');
+  std::ifstream in(file, std::ios::binary);
+  in.read(first.data(), static_cast<std::streamsize>(first.size()));
+  first.resize(static_cast<std::size_t>(std::max<std::streamsize>(in.gcount(), 0)));
+  return earlier_result_of(first) != nullptr;
 }
 
 }  // namespace fathom::cli

@@ -2,6 +2,7 @@
 // write to the same name every night.
 #pragma once
 
+#include <filesystem>
 #include <string_view>
 
 #include "base/output_file.h"
@@ -12,5 +13,8 @@ namespace fathom::cli {
 // known by it, the others by how their own reader recognises them; a packed file by what is in it. Null for text without a
 // format, such as a report: it never replaces anything but an empty file.
 Replaceable earlier_result_of(std::string_view content);
+
+// Whether the file is such a result of any kind; false for text without a format, and for what cannot be read.
+bool is_earlier_result(const std::filesystem::path& file);
 
 }  // namespace fathom::cli

@@ -78,7 +78,8 @@ TEST_F(Cli, ADashIsStandardInput) {
 
 TEST_F(Cli, RecordingsAreListedAndRemovedByARule) {
   std::filesystem::copy_file(recording_, folder_ + "/newer.fathom");
-  std::ofstream(folder_ + "/server.svg") << "<svg/>";
+  std::ofstream(folder_ + "/newer.svg") << "<svg>drawn by hand</svg>";
+  ASSERT_EQ(run({"flamegraph", recording_, "-o", folder_ + "/server.svg"}).status, 0);
   EXPECT_THAT(run({"list", folder_}).out, HasSubstr("2 recordings, "));
   EXPECT_THAT(run({"list", folder_, "--json"}).out, HasSubstr("\"file\": \"" + recording_ + "\""));
 
@@ -91,6 +92,7 @@ TEST_F(Cli, RecordingsAreListedAndRemovedByARule) {
   EXPECT_THAT(run({"clean", folder_, "--max-size", "0"}).out, HasSubstr("removed 2 recordings"));
   EXPECT_FALSE(std::filesystem::exists(recording_));
   EXPECT_FALSE(std::filesystem::exists(folder_ + "/server.svg"));
+  EXPECT_TRUE(std::filesystem::exists(folder_ + "/newer.svg")) << "it is the user's own";
   EXPECT_EQ(run({"list", folder_}).out, "no recordings\n");
   EXPECT_EQ(run({"list", folder_ + "/none"}).status, 3);
 }

@@ -2,6 +2,7 @@
 #include <memory>
 
 #include "cli/command.h"
+#include "cli/earlier_results.h"
 #include "cli/option_groups.h"
 #include "cli/output.h"
 #include "tools/shelf/recordings.h"
@@ -18,7 +19,7 @@ struct ListArguments {
 };
 
 Result<int> run_list(const ListArguments& arguments) {
-  Result<std::vector<shelf::Recording>> found = shelf::find_recordings(arguments.folder);
+  Result<std::vector<shelf::Recording>> found = shelf::find_recordings(arguments.folder, is_earlier_result);
   if (!found) return tl::unexpected<Error>(found.error());
   if (!arguments.program.empty())
     std::erase_if(*found, [&](const shelf::Recording& row) { return row.program != arguments.program; });

@@ -17,9 +17,10 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// What fathom writes next to a recording, and only that: a user's own notes stay.
-constexpr std::array<std::string_view, 9> kCompanions = {
-    ".svg", ".html", ".txt", ".json", ".json.gz", ".pb.gz", ".folded", ".timeline.svg", ".perfetto"};
+constexpr std::array<std::string_view, 7> kCompanions = {".svg",   ".html",         ".json",    ".json.gz",
+                                                         ".pb.gz", ".timeline.svg", ".perfetto"};
+
+using IsOurs = std::function<bool(const fs::path&)>;
 
 std::uint64_t size_of(const fs::path& path) {
   std::error_code problem;
@@ -35,7 +36,7 @@ std::uint64_t written_at(const fs::path& path) {
   return static_cast<std::uint64_t>(std::chrono::duration_cast<std::chrono::nanoseconds>(unix).count());
 }
 
-bool is_own_file(const fs::path& path) {
+bool is_regular(const fs::path& path) {
   std::error_code problem;
   return fs::symlink_status(path, problem).type() == fs::file_type::regular;
 }
@@ -58,7 +59,7 @@ void take_facts(const model::Profile& profile, Recording& row) {
       row.build_id = profile.strings[module.build_id];
 }
 
-Recording look_at(const fs::path& path) {
+Recording look_at(const fs::path& path, const IsOurs& is_ours) {
   Recording row;
   row.path = path;
   row.bytes = size_of(path);
@@ -73,36 +74,36 @@ Recording look_at(const fs::path& path) {
   for (const std::string_view ending : kCompanions) {
     fs::path with = path;
     with.replace_extension(ending);
-    if (!is_own_file(with)) continue;
+    if (!is_regular(with) || !is_ours(with)) continue;
     row.bytes += size_of(with);
     row.companions.push_back(std::move(with));
   }
   return row;
 }
 
-void look_through(const fs::path& folder, std::vector<Recording>& found) {
+void look_through(const fs::path& folder, const IsOurs& is_ours, std::vector<Recording>& found) {
   std::error_code problem;
   for (fs::directory_iterator entry(folder, problem), end; !problem && entry != end;
        entry.increment(problem)) {
-    if (entry->path().extension() != ".fathom" || !is_own_file(entry->path())) continue;
-    found.push_back(look_at(entry->path()));
+    if (entry->path().extension() != ".fathom" || !is_regular(entry->path())) continue;
+    found.push_back(look_at(entry->path(), is_ours));
   }
 }
 
 }  // namespace
 
-Result<std::vector<Recording>> find_recordings(const fs::path& folder) {
+Result<std::vector<Recording>> find_recordings(const fs::path& folder, const IsOurs& is_ours) {
   std::error_code problem;
   if (!fs::is_directory(folder, problem))
     return fail(ErrorKind::kNotFound, folder.string() + ": there is no such folder",
                 "fathom record -- COMMAND");
   std::vector<Recording> found;
-  look_through(folder, found);
+  look_through(folder, is_ours, found);
   std::vector<fs::path> folders;
   for (fs::directory_iterator entry(folder, problem), end; !problem && entry != end; entry.increment(problem))
     if (fs::symlink_status(entry->path(), problem).type() == fs::file_type::directory)
       folders.push_back(entry->path());
-  for (const fs::path& each : folders) look_through(each, found);
+  for (const fs::path& each : folders) look_through(each, is_ours, found);
   std::ranges::sort(found, [](const Recording& a, const Recording& b) {
     return std::tie(a.start_unix_ns, a.path) < std::tie(b.start_unix_ns, b.path);
   });

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -30,7 +31,9 @@ struct Recording {
   bool cut = false;  // ended by a kill or a full disk; what was written by then is readable
 };
 
-// Those of `folder` and of the folders in it, oldest first. Links are not followed. kNotFound: there is no such folder.
-Result<std::vector<Recording>> find_recordings(const std::filesystem::path& folder);
+// Those of `folder` and of the folders in it, oldest first. Links are not followed. `is_ours`: whether fathom wrote a file; a user's
+// own picture or notes of the same name are no companions. kNotFound: there is no such folder.
+Result<std::vector<Recording>> find_recordings(
+    const std::filesystem::path& folder, const std::function<bool(const std::filesystem::path&)>& is_ours);
 
 }  // namespace fathom::shelf

@@ -16,6 +16,11 @@ namespace {
 namespace fs = std::filesystem;
 using testing::ElementsAre;
 
+// Stands for what fathom wrote.
+bool is_svg(const fs::path& path) {
+  return path.extension() == ".svg";
+}
+
 class Shelf : public testing::Test {
  protected:
   Shelf() : folder_(testing::TempDir() + "fathom-shelf-XXXXXX") {
@@ -69,7 +74,7 @@ TEST_F(Shelf, ListsTheFolderAndTheFoldersInItOldestFirst) {
   record("neard/old.fathom", "neard", 10);
   record("reth/middle.fathom", "reth", 20);
   record("reth/deeper/ignored.fathom", "reth", 5);
-  const auto found = find_recordings(folder_);
+  const auto found = find_recordings(folder_, is_svg);
   ASSERT_TRUE(found) << found.error().message;
   std::vector<std::string> programs;
   for (const Recording& row : *found) programs.push_back(row.program);
@@ -79,10 +84,10 @@ TEST_F(Shelf, ListsTheFolderAndTheFoldersInItOldestFirst) {
 TEST_F(Shelf, ARecordingSaysWhatItIs) {
   record("x.fathom", "redis-server", 30);
   write("x.svg", "<svg/>");
-  write("x.txt", "a report");
+  write("x.json", "not ours");
   write("x.c", "the user's own file");
   write("y.svg", "of something else");
-  const auto found = find_recordings(folder_);
+  const auto found = find_recordings(folder_, is_svg);
   ASSERT_TRUE(found);
   ASSERT_EQ(found->size(), 1u);
   const Recording& row = found->front();
@@ -94,13 +99,13 @@ TEST_F(Shelf, ARecordingSaysWhatItIs) {
   EXPECT_FALSE(row.waits);
   EXPECT_FALSE(row.heap);
   EXPECT_FALSE(row.cut);
-  EXPECT_THAT(row.companions, ElementsAre(fs::path(folder_) / "x.svg", fs::path(folder_) / "x.txt"));
-  EXPECT_EQ(row.bytes, fs::file_size(row.path) + 6 + 8);
+  EXPECT_THAT(row.companions, ElementsAre(fs::path(folder_) / "x.svg"));
+  EXPECT_EQ(row.bytes, fs::file_size(row.path) + 6);
 }
 
 TEST_F(Shelf, OneThatWasKilledIsCutShort) {
   record("x.fathom", "reth", 30, false);
-  const auto found = find_recordings(folder_);
+  const auto found = find_recordings(folder_, is_svg);
   ASSERT_TRUE(found);
   ASSERT_EQ(found->size(), 1u);
   EXPECT_TRUE(found->front().cut);
@@ -109,7 +114,7 @@ TEST_F(Shelf, OneThatWasKilledIsCutShort) {
 
 TEST_F(Shelf, AFileThatCannotBeReadIsListedWithTheReason) {
   write("bad.fathom", "no recording at all");
-  const auto found = find_recordings(folder_);
+  const auto found = find_recordings(folder_, is_svg);
   ASSERT_TRUE(found);
   ASSERT_EQ(found->size(), 1u);
   EXPECT_NE(found->front().problem, "");
@@ -120,7 +125,7 @@ TEST_F(Shelf, OneThatDoesNotSayWhenItBeganIsAsOldAsItsFile) {
   record("x.fathom", "reth", 0);
   const auto now = std::chrono::system_clock::now().time_since_epoch();
   const double age = std::chrono::duration<double>(now).count() -
-                     static_cast<double>(find_recordings(folder_).value().at(0).start_unix_ns) / 1e9;
+                     static_cast<double>(find_recordings(folder_, is_svg).value().at(0).start_unix_ns) / 1e9;
   EXPECT_LT(std::abs(age), 3600);
 }
 
@@ -129,14 +134,14 @@ TEST_F(Shelf, LinksAreNotFollowed) {
   fs::create_directory_symlink(fs::path(folder_) / "real", fs::path(folder_) / "again");
   fs::create_symlink(fs::path(folder_) / "real/x.fathom", fs::path(folder_) / "link.fathom");
   fs::create_symlink("/etc/hostname", fs::path(folder_) / "real/x.svg");
-  const auto found = find_recordings(folder_);
+  const auto found = find_recordings(folder_, is_svg);
   ASSERT_TRUE(found);
   ASSERT_EQ(found->size(), 1u);
   EXPECT_TRUE(found->front().companions.empty());
 }
 
 TEST_F(Shelf, AFolderThatIsNotThereIsAnError) {
-  EXPECT_EQ(find_recordings(folder_ + "/none").error().kind, ErrorKind::kNotFound);
+  EXPECT_EQ(find_recordings(folder_ + "/none", is_svg).error().kind, ErrorKind::kNotFound);
 }
 
 }  // namespace

@@ -23,7 +23,8 @@ std::vector<Removal> choose(const std::vector<Recording>& recordings, const Rete
   };
   if (rule.older_than_ns)
     for (std::size_t i = 0; i < recordings.size(); ++i)
-      if (may_go[i] && recordings[i].start_unix_ns + *rule.older_than_ns < now_unix_ns)
+      if (may_go[i] && recordings[i].start_unix_ns < now_unix_ns &&
+          now_unix_ns - recordings[i].start_unix_ns > *rule.older_than_ns)
         remove(i, Removal::Reason::kAge);
   if (rule.most_bytes) {
     std::uint64_t left = 0;

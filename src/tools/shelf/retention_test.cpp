@@ -33,6 +33,11 @@ TEST(Retention, AgeIsCountedFromTheBeginning) {
   EXPECT_THAT(gone(rows, {.older_than_ns = 50}), ElementsAre(0, 1));
 }
 
+// A file says itself when it began.
+TEST(Retention, OneFromTheFutureIsNotOld) {
+  EXPECT_THAT(gone({made("a", UINT64_MAX - 1, 1), made("a", 101, 1)}, {.older_than_ns = 50}), IsEmpty());
+}
+
 TEST(Retention, TheOldestGoUntilTheRestFits) {
   const std::vector<Recording> rows = {made("a", 1, 30), made("b", 2, 30), made("a", 3, 30)};
   EXPECT_THAT(gone(rows, {.most_bytes = 90}), IsEmpty());
