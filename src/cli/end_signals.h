@@ -30,7 +30,7 @@ class EndSignals {
     const timespec limit{0, static_cast<long>(time.count())};
     return ::sigtimedwait(&set_, nullptr, &limit) > 0;
   }
-  // What a child shall have.
+  // What a child must have.
   const sigset_t& before() const { return before_; }
 
  private:

@@ -226,7 +226,7 @@ Result<> fits_watching(RecordArguments& arguments) {
 Result<> settle(RecordArguments& arguments) {
   session::RecordOptions& options = arguments.options;
   if (auto chosen = choose_sources(arguments); !chosen) return chosen;
-  // A leak check shall not be wrong because the machine is busy.
+  // A leak check must not be wrong because the machine is busy.
   options.heap_lossless = (arguments.lossless || arguments.leaks) && arguments.heap == "exact";
   if (arguments.lossless && arguments.heap != "exact")
     return fail(ErrorKind::kUsage, "--lossless requires --heap=exact",

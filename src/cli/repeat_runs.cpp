@@ -67,7 +67,7 @@ class Starter {
   }
   explicit operator bool() const { return wait_.get() >= 0; }
 
-  // In the run. False: it shall not begin.
+  // In the run. False: it must not begin.
   bool may_begin() {
     go_ = Fd();
     char word = 0;

@@ -31,7 +31,7 @@ class StopRequests {
   // The next one. `command`: the launched one, if it runs.
   std::optional<Received> take(std::optional<pid_t> command);
 
-  // What a launched command shall find as it would without us. Async-signal-safe, for a child before exec.
+  // What a launched command must find as it would without us. Async-signal-safe, for a child before exec.
   void undo_in_child() const;
 
  private:

@@ -121,7 +121,7 @@ Result<std::vector<CgroupMembership>> read_cgroup(int pid) {
 Result<std::optional<MemoryCgroup>> read_memory_cgroup(int pid) {
   auto memberships = read_cgroup(pid);
   if (!memberships) return tl::unexpected(memberships.error());
-  auto mountinfo = read_file("/proc/self/mountinfo");  // ours: these are the paths that we shall open
+  auto mountinfo = read_file("/proc/self/mountinfo");  // ours: these are the paths that we open later
   if (!mountinfo) return tl::unexpected(mountinfo.error());
   return memory_cgroup(*memberships, parse_cgroup_mounts(*mountinfo));
 }

@@ -10,7 +10,7 @@ namespace {
 
 bool is_frozen(int pid) {
   const auto memberships = read_cgroup(pid);
-  const auto mountinfo = read_file("/proc/self/mountinfo");  // ours: these are the paths that we shall open
+  const auto mountinfo = read_file("/proc/self/mountinfo");  // ours: these are the paths that we open later
   if (!memberships || !mountinfo) return false;
   const auto mounts = parse_cgroup_mounts(*mountinfo);
   if (const auto folder = cgroup_directory(*memberships, mounts, "freezer")) {

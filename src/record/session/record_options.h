@@ -28,7 +28,7 @@ struct RecordOptions {
   std::vector<std::int32_t> pids;    // attach to these, or
   std::vector<std::string> command;  // launch this
   // Called in the launched child before exec, for what the caller has changed of its own process and the
-  // command shall not inherit (signals). Async-signal-safe calls only. May be empty.
+  // command must not inherit (signals). Async-signal-safe calls only. May be empty.
   std::function<void()> in_child;
   // The pids are of a group, whose processes come and go: ended ones are left out.
   bool pids_are_members = false;

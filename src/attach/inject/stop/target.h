@@ -42,7 +42,7 @@ struct Target {
   Result<> while_writable(const std::function<Result<>()>& writes);
 
  private:
-  // `work` sets `ran` if no other thread shall be tried.
+  // `work` sets `ran` if no other thread should be tried.
   Result<> stop_one(unsigned options, const std::function<Result<>(StoppedThread&, bool& ran)>& work);
 };
 

@@ -29,7 +29,7 @@ Result<> check_private_copy(int file);
 class PrivateCopy {
  public:
   // `fd` is open for reading, `file` is its content. `stops`: where a static program may be stopped, ELF
-  // addresses. `like`: a process whose files it shall see, for libraries; 0: ours. Use it only within
+  // addresses. `like`: a process whose files it must see, for libraries; 0: ours. Use it only within
   // in_tracing_thread().
   static Result<PrivateCopy> start(int fd, const elf::ElfFile& file, std::span<const ElfAddress> stops,
                                    int like);

@@ -27,7 +27,7 @@ class CallProbes {
              ProcessTable& processes, EventSink& sink)
       : options_(options), profile_(profile), builder_(builder), processes_(processes), sink_(sink) {}
 
-  // Of processes whose code is mapped and known. An error: the recording shall not begin. `probes`: the engine's, which outlive
+  // Of processes whose code is mapped and known. An error: the recording must not begin. `probes`: the engine's, which outlive
   // this object, or null.
   Result<> begin(const std::vector<std::int32_t>& pids, sources::FunctionProbes* probes);
   // Counts up to now; `last`: the breakpoints are gone.

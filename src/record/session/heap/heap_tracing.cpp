@@ -26,7 +26,7 @@ using sources::heap::read_clocks;
 
 constexpr std::uint64_t kHeartbeatLimitNs = 5'000'000'000;
 constexpr std::uint64_t kWaitLimitNs = 100'000'000;  // of a thread for room in its ring, exact mode
-// The same where no event shall be lost, and of all threads together. No wait outlasts the heartbeat's limit.
+// The same where no event may be lost, and of all threads together. No wait outlasts the heartbeat's limit.
 constexpr std::uint64_t kLosslessWaitNs = kHeartbeatLimitNs, kLosslessWaitInAllNs = 60'000'000'000;
 constexpr std::uint64_t kRoundNs = 50'000'000;  // one round, with the lock held
 // What may wait for refresh(): 8 MB of stacks. A compiler has 30,000 words of new ones in 10 ms.
