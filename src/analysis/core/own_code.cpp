@@ -5,6 +5,7 @@
 
 #include "analysis/core/code_owner.h"
 #include "analysis/core/runtimes.h"
+#include "model/main_crate.h"
 
 namespace fathom::analysis {
 namespace {
@@ -40,11 +41,16 @@ OwnCode::OwnCode(const Profile& profile) : profile_(profile), own_modules_(profi
   find_own_crates(executables);
 }
 
-// A Rust program's own crate has the file's name: "my-node" is made from my_node, and crates like
-// my_node_core belong to it. So the answer does not depend on the samples. Only if no function of that crate
-// is known, as in a renamed file, "other::main" gives the crate; and if that was not sampled either, nothing
-// with a crate counts as own.
+// A Rust program's own crate is that of its main(), which a recording knows from the file, and crates like my_node_core belong
+// to it. Without that fact it has the file's name: "my-node" is made from my_node. Neither depends on the samples. Only if no
+// function of that crate is known, as in a renamed file, "other::main" gives the crate; and if that was not sampled either,
+// nothing with a crate counts as own.
 void OwnCode::find_own_crates(const std::set<std::string_view>& executables) {
+  for (const std::string_view path : executables)
+    if (const auto fact = profile_.meta.facts.find(main_crate_fact(path));
+        fact != profile_.meta.facts.end() && !fact->second.empty())
+      own_crates_.insert(fact->second);
+  if (!own_crates_.empty()) return;
   std::set<std::string, std::less<>> by_file, by_main, unknown;
   bool is_rust = false;
   std::set<std::string, std::less<>> seen;

@@ -80,6 +80,27 @@ TEST(OwnCode, OfARustProgramDoesNotDependOnWhatWasSampled) {
   }
 }
 
+// The file is called otherwise, and main was not sampled.
+TEST(OwnCode, OfARenamedRustProgramIsTheCrateThatItsSymbolTableNames) {
+  for (const bool waits : {false, true}) {
+    HandMade hand;
+    auto& row = hand.profile.processes[hand.process(1, "app").value];
+    row.executable = hand.builder.string("/srv/app");
+    hand.profile.meta.facts["main_crate./srv/app"] = "my_node";
+    hand.profile.meta.facts["main_crate./srv/other"] = "alloy_trie";  // not run here
+    const auto app = hand.module("app");
+    hand.frame(app, {"alloy_trie::HashBuilder::add_leaf"});
+    hand.frame(app, {"<alloc::vec::Vec<u8> as core::clone::Clone>::clone"});
+    if (waits) hand.frame(app, {"app::main"});
+    const OwnCode own(hand.profile);
+    EXPECT_TRUE(own.is_own("my_node::state::build_root", app, "")) << waits;
+    EXPECT_TRUE(own.is_own("my_node_core::add", app, "")) << waits;
+    EXPECT_FALSE(own.is_own("alloy_trie::HashBuilder::add_leaf", app, "")) << waits;
+    EXPECT_FALSE(own.is_own("__KeccakF1600", app, "")) << waits;
+    EXPECT_TRUE(own.is_linked_code("__KeccakF1600", app)) << waits;
+  }
+}
+
 TEST(OwnCode, OfACProgramHasNoLinkedCode) {
   HandMade hand;
   hand.process(1, "server");

@@ -13,6 +13,7 @@
 #include "binary/elf/xz_data.h"
 #include "binary/symbolize/demangle.h"
 #include "binary/symbolize/function_code.h"
+#include "binary/symbolize/main_crate.h"
 #include "binary/symbolize/opened_files.h"
 #include "binary/unwind/table.h"
 #include "linux/process/maps.h"
@@ -118,6 +119,9 @@ void FileSymbols::load(const elf::ElfFile& elf) {
   has_symtab_ = symbols_.has_candidates();
   symbols_.add(elf, elf::SymbolTable::kDynsym);
   symbols_.finish();
+  symbols_.for_each_name([&](std::string_view mangled) {
+    if (main_crate_.empty()) main_crate_ = main_crate_of(mangled);
+  });
   plt_ = plt_entries(elf, symbols_);
   go_ = elf::GoFunctions::find(elf);
 }

@@ -33,6 +33,7 @@ class FileSymbols final : public ModuleSymbols {
   std::string source_path() const override { return debug_path_; }
   std::string problem() const override { return problem_; }
   std::string stamp() const override;
+  std::string main_crate() const override { return main_crate_; }
   void check() override;
   std::vector<std::vector<Name>> resolve(std::span<const ElfAddress> addresses) override;
   std::size_t releasable_bytes() const override;
@@ -55,7 +56,7 @@ class FileSymbols final : public ModuleSymbols {
   const std::string& demangled(std::string_view mangled);
   bool is_one_of_several(std::string_view name);
 
-  std::string path_, problem_;
+  std::string path_, problem_, main_crate_;
   bool inlines_;
   std::optional<elf::ModuleFile> file_;
   std::vector<std::byte> image_;  // of the vdso

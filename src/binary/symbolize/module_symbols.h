@@ -45,6 +45,9 @@ class ModuleSymbols {
   // Changes when other names may come out for the same addresses: what a cache is checked against.
   virtual std::string stamp() const { return {}; }
 
+  // Of a Rust program: the crate of its main(), as its symbol table names it; "" for other modules.
+  virtual std::string main_crate() const { return {}; }
+
   // The module is stripped, and nothing on this machine has its names.
   virtual bool wants_debug_file() const { return false; }
   // From now on also uses names from this debug file, which is known to belong to the module.

@@ -285,33 +285,26 @@ TEST(DebugFiles, FilesThatAreNoElfAndLinksThatLoopAreSteppedOver) {
 
 // Two static functions of one name; a linker's optimisation numbered them.
 TEST(FileSymbols, StaticFunctionsThatACompilerNumberedStayApartWhereThereAreSeveral) {
-  using elf::testing::Bytes;
-  elf::testing::ElfBuilder builder;
-  Bytes names(1), symbols(24);
-  std::uint64_t address = 0x1000;
-  for (const char* name : {"work.llvm.1", "work.llvm.2", "work.llvm.2.cold", "lone.lto_priv.0",
-                           "_ZL4morev.__uniq.7", "_ZL4morev"}) {
-    const auto entry = elf::testing::symbol_entry(static_cast<std::uint32_t>(names.size()), STT_FUNC, 1,
-                                                  address += 0x10, 0x10);
-    elf::testing::append(symbols, entry.data(), entry.size());
-    elf::testing::put_text(names, name);
-    names.push_back({});
-  }
-  const auto text = builder.blob(Bytes(0x200, std::byte{0x90}));
-  builder.segment(PT_LOAD, PF_R | PF_X, 0x1000, text);
-  builder.section(".text", SHT_PROGBITS, SHF_ALLOC | SHF_EXECINSTR, 0x1000, text);
-  builder.section(".symtab", SHT_SYMTAB, 0, 0, builder.blob(symbols), 3, 24);
-  builder.section(".strtab", SHT_STRTAB, 0, 0, builder.blob(names));
-  const Bytes bytes = builder.build();
   const Folder folder;
   const std::string path = folder.path() + "/numbered";
-  ASSERT_TRUE(write_file(path, {reinterpret_cast<const char*>(bytes.data()), bytes.size()}));
+  ASSERT_TRUE(write_program(path, {"work.llvm.1", "work.llvm.2", "work.llvm.2.cold", "lone.lto_priv.0",
+                                   "_ZL4morev.__uniq.7", "_ZL4morev"}));
   auto opened = ModuleSymbols::open({.path = path}, no_debug_directories());
   std::vector<std::string> found;
   for (std::uint64_t at = 0x1010; at <= 0x1060; at += 0x10) found.push_back(outermost(*opened, {at}));
   EXPECT_THAT(found,
               ::testing::ElementsAre("work [clone .llvm.1]", "work [clone .llvm.2]", "work [clone .llvm.2]",
                                      "lone", "more() [clone .__uniq.7]", "more()"));
+}
+
+TEST(FileSymbols, TheCrateOfARustProgramIsThatOfItsMain) {
+  const Folder folder;
+  const std::string rust = folder.path() + "/renamed", other = folder.path() + "/plain";
+  ASSERT_TRUE(write_program(
+      rust, {"_ZN5alloc3vec4push17h0123456789abcdefE", "_ZN7my_node4main17h0123456789abcdefE", "main"}));
+  ASSERT_TRUE(write_program(other, {"_ZN7my_node4mainEv", "main"}));
+  EXPECT_EQ(ModuleSymbols::open({.path = rust}, no_debug_directories())->main_crate(), "my_node");
+  EXPECT_EQ(ModuleSymbols::open({.path = other}, no_debug_directories())->main_crate(), "");
 }
 
 TEST(Vdso, HasTheClock) {

@@ -127,6 +127,7 @@ Bytes encode_answer(const NameAnswer& answer) {
   out.push_back(static_cast<std::byte>(answer.source));
   put_text(out, std::string_view(answer.problem).substr(0, kLongestText));
   put_text(out, std::string_view(answer.stamp).substr(0, kLongestText));
+  put_text(out, std::string_view(answer.main_crate).substr(0, kLongestText));
   put_varint(out, answer.releasable_bytes);
   out.push_back(std::byte{answer.out_of_memory});
   put_varint(out, texts.texts().size());
@@ -146,6 +147,7 @@ Result<NameAnswer> decode_answer(std::span<const std::byte> bytes, std::size_t a
   for (char& each : answer.problem)
     if (static_cast<unsigned char>(each) < ' ') each = '?';  // it is shown on a terminal
   answer.stamp = read_text(in);
+  answer.main_crate = read_text(in);
   answer.releasable_bytes = in.read_uleb128();
   answer.out_of_memory = read_bool(in);
 

@@ -16,6 +16,7 @@ NameAnswer example() {
   answer.source = model::SymbolSource::kDwarf;
   answer.problem = "a.so: cut short";
   answer.stamp = "3 1 200 4096";
+  answer.main_crate = "my_node";
   answer.releasable_bytes = 1 << 20;
   answer.names = {{{"inner", "/src/a.cpp", 7}, {"outer", "/src/a.cpp", 70}}, {}, {{"outer", "", 0}}};
   return answer;

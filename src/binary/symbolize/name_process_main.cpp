@@ -103,6 +103,7 @@ class Reader {
         answer.source = module.symbols->source();
         answer.problem = module.symbols->problem();
         answer.stamp = module.symbols->stamp();
+        answer.main_crate = module.symbols->main_crate();
         answer.releasable_bytes = module.symbols->releasable_bytes();
       }
     } catch (const std::bad_alloc&) {

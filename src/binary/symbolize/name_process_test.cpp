@@ -310,6 +310,19 @@ int nobody_now() {
   return child;
 }
 
+TEST(WorkerWithReader, ReportsTheCrateOfARustProgram) {
+  const std::string path = testing::TempDir() + "fathom-renamed-" + std::to_string(::getpid());
+  ASSERT_TRUE(write_program(path, {"_RNvCs1a2B_7my_node4main", "main"}));
+  Worker worker(apart());
+  worker.submit(ModuleId{1}, source_of(path));
+  worker.submit(ModuleId{1}, FrameId{0}, {0x1020});
+  worker.drain();
+  const auto output = worker.poll();
+  fs::remove(path);
+  ASSERT_EQ(output.modules.size(), 1u);
+  EXPECT_EQ(output.modules[0].main_crate, "my_node");
+}
+
 TEST(WorkerWithReader, APerfMapIsAskedAgainUntilItHasANameAndGrows) {
   const std::string path = "/tmp/perf-" + std::to_string(::getpid()) + ".map";
   ::unlink(path.c_str());

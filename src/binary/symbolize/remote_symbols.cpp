@@ -22,6 +22,7 @@ class RemoteSymbols : public ModuleSymbols {
   model::SymbolSource source() const override { return told_.source; }
   std::string problem() const override { return told_.problem; }
   std::string stamp() const override { return told_.stamp; }
+  std::string main_crate() const override { return told_.main_crate; }
   std::string lost() const override { return lost_; }
   void check() override {
     prepare();
@@ -88,6 +89,7 @@ class RemoteSymbols : public ModuleSymbols {
       told_.source = reply.answer.source;
       told_.problem = reply.answer.problem;
       told_.stamp = reply.answer.stamp;
+      told_.main_crate = reply.answer.main_crate;
       told_.releasable_bytes = reply.answer.releasable_bytes;
       return true;
     }

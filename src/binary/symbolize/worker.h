@@ -47,6 +47,7 @@ class Worker {
     // Why no more names come, although there might be some: the process that read them was ended. "": they
     // come.
     std::string lost;
+    std::string main_crate;  // of a Rust program (ModuleSymbols)
   };
   struct Output {
     std::vector<NamedFrame> frames;

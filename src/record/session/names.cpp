@@ -5,6 +5,7 @@
 
 #include "base/cache_folder.h"
 #include "binary/symbolize/symbol_cache.h"
+#include "model/main_crate.h"
 #include "record/session/privileges.h"
 
 namespace fathom::session {
@@ -45,6 +46,8 @@ void Names::take() {
     row.symbols = health.symbols;
     row.symbols_path = builder_.string(health.symbols_path);
     if (!health.problem.empty()) note_once(profile_.quality, std::move(health.problem));
+    if (!health.main_crate.empty())
+      profile_.meta.facts[model::main_crate_fact(profile_.strings[row.path])] = health.main_crate;
     if (!health.lost.empty()) lost_.add(profile_.strings[row.name], health.lost);
   }
 }
