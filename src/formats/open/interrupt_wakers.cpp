@@ -2,8 +2,11 @@
 
 #include <algorithm>
 #include <array>
+#include <bitset>
 #include <string_view>
 #include <vector>
+
+#include "model/system_call.h"
 
 namespace fathom::open {
 namespace {
@@ -23,6 +26,41 @@ bool is_interrupt_entry(const model::Profile& profile, model::FrameId id) {
   return std::ranges::any_of(kEntries, [&](std::string_view entry) { return name.starts_with(entry); });
 }
 
+constexpr std::int32_t kMostCalls = 512;
+constexpr std::uint64_t kPrivateFutex = 128;  // FUTEX_PRIVATE_FLAG
+
+// System calls by what their waits say about the waker.
+class Calls {
+ public:
+  Calls() {
+    for (std::int32_t number = 0; number < kMostCalls; ++number) {
+      const std::string_view name = model::system_call_name(number);
+      if (name == "futex") futexes_.set(static_cast<std::size_t>(number));
+      if (name == "poll" || name == "ppoll" || name == "select" || name == "pselect6")
+        polls_.set(static_cast<std::size_t>(number));
+    }
+  }
+  bool is_futex(std::int32_t number) const { return has(futexes_, number); }
+  bool is_poll(std::int32_t number) const { return has(polls_, number); }
+
+ private:
+  using Numbers = std::bitset<kMostCalls>;
+  static bool has(const Numbers& numbers, std::int32_t number) {
+    return number >= 0 && number < kMostCalls && numbers[static_cast<std::size_t>(number)];
+  }
+  Numbers futexes_, polls_;
+};
+
+// No thread ended the wait, whichever is named.
+bool has_no_waker(const model::Profile& profile, const model::Wait& wait) {
+  static const Calls kCalls;
+  if (wait.waker.value >= profile.threads.size() || wait.thread.value >= profile.threads.size()) return false;
+  if (kCalls.is_poll(wait.system_call)) return wait.result == 0;
+  return kCalls.is_futex(wait.system_call) && (wait.argument & kPrivateFutex) != 0 &&
+         wait.waker_stack.value == 0 &&
+         profile.threads[wait.waker.value].process != profile.threads[wait.thread.value].process;
+}
+
 }  // namespace
 
 void drop_interrupt_wakers(model::Profile& profile) {
@@ -33,7 +71,8 @@ void drop_interrupt_wakers(model::Profile& profile) {
     interrupted[i] = interrupted[stack.parent.value] || is_interrupt_entry(profile, stack.frame);
   }
   const auto drop = [&](model::Wait& wait) {
-    if (!interrupted[wait.waker_stack.value]) return false;
+    if (wait.waker == model::kNoThread) return false;
+    if (!interrupted[wait.waker_stack.value] && !has_no_waker(profile, wait)) return false;
     wait.waker = model::kNoThread;
     wait.waker_stack = {};
     return true;

@@ -2,6 +2,11 @@
 
 #include <gtest/gtest.h>
 
+#include <string_view>
+#include <vector>
+
+#include "model/system_call.h"
+
 namespace fathom::open {
 namespace {
 
@@ -39,6 +44,56 @@ TEST(InterruptWakers, AThreadThatATimerInterruptedDidNotEndTheWait) {
   EXPECT_EQ(profile.waits[0].waker_stack.value, 0u);
   for (int i = 1; i < 4; ++i) EXPECT_EQ(profile.waits[i].waker.value, 0u) << i;
   EXPECT_EQ(profile.waits[1].waker_stack, unlock);
+}
+
+// Whatever thread runs while a timeout expires: mostly one of a program that is not recorded, whose stack is not known.
+TEST(InterruptWakers, AThreadThatCannotEndTheWaitDidNot) {
+  model::Profile profile;
+  model::Builder builder(profile);
+  profile.processes.resize(2);
+  for (const std::uint32_t process : {0u, 0u, 1u}) {
+    profile.threads.emplace_back();
+    profile.threads.back().process = {process};
+  }
+  const auto number_of = [](std::string_view call) {
+    for (std::int32_t number = 0; number < 512; ++number)
+      if (model::system_call_name(number) == call) return number;
+    return -1;
+  };
+  model::Module program;
+  program.kind = model::ModuleKind::kFile;
+  const auto unlock = builder.stack({}, builder.named_frame("unlock", builder.module(program)));
+  struct Row {
+    const char* call;
+    std::uint64_t argument;
+    std::int64_t result;
+    std::uint32_t waker;  // 1: of the same process, 2: of another one
+    model::StackId stack;
+    bool stays;
+  };
+  constexpr std::int64_t kNone = model::Wait::kNoResult;
+  for (const Row& row : std::vector<Row>{{"futex", 128, kNone, 2, {}, false},
+                                         {"futex", 128 + 9, kNone, 2, {}, false},
+                                         {"futex", 128, kNone, 1, {}, true},
+                                         {"futex", 0, kNone, 2, {}, true},  // shared between processes
+                                         {"futex", 128, kNone, 2, unlock, true},
+                                         {"poll", 0, 0, 2, {}, false},
+                                         {"pselect6", 0, 0, 1, unlock, false},
+                                         {"poll", 0, 1, 2, {}, true},
+                                         {"poll", 0, kNone, 2, {}, true},
+                                         {"read", 128, 0, 2, {}, true}}) {
+    model::Wait wait;
+    wait.thread = {0};
+    wait.waker = {row.waker};
+    wait.waker_stack = row.stack;
+    wait.system_call = number_of(row.call);
+    wait.argument = row.argument;
+    wait.result = row.result;
+    profile.waits = {wait};
+    drop_interrupt_wakers(profile);
+    EXPECT_EQ(profile.waits[0].waker != model::kNoThread, row.stays)
+        << row.call << " " << row.argument << " " << row.result << " " << row.waker;
+  }
 }
 
 TEST(InterruptWakers, PackedWaitsLoseSuchWakersToo) {
