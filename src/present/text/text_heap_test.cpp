@@ -20,6 +20,19 @@ TEST(TextHeap, OfAServer) {
   expect_golden("heap.txt", report_text(report, {.sections = {Section::kThreads, Section::kHeap}}));
 }
 
+// Its own columns are of live blocks, whatever the metric is.
+TEST(TextHeap, ATableOfAnotherKindStandsAlone) {
+  const model::Profile profile = analysis::small_heap().profile;
+  const auto report = make_report(profile, {.selection = {.metric = Metric::kHeapGrowth}}).value();
+  for (const Section table : {Section::kThreads, Section::kModules, Section::kTree}) {
+    TextOptions options{.layout = Layout::kAsked, .sections = {table}};
+    EXPECT_THAT(report_text(report, options), testing::Not(testing::HasSubstr("most live first")));
+    options.sections.add(Section::kHeap);
+    EXPECT_THAT(report_text(report, options), testing::HasSubstr("most live first"));
+  }
+  EXPECT_THAT(report_text(report, {.layout = Layout::kAsked}), testing::HasSubstr("most live first"));
+}
+
 TEST(TextHeap, OfAProgramThatReportedItByItsOwnProbes) {
   analysis::HandMadeHeap hand = analysis::small_heap(model::HeapMode::kSampled);
   for (model::HeapHook& hook : hand.profile.heap.hooks) hook.kind = model::HookKind::kProbe;

@@ -76,7 +76,11 @@ class TextReport {
       return;
     }
     const bool of_heap = report_.heap && model::is_heap(tree_.metric);
-    if (report_.heap && (of_heap || prints(Section::kHeap))) {
+    // A table that the user asks for with a metric of the heap has its figures, and stands alone.
+    const bool asks_for_another =
+        options_.sections.has_any({Section::kTree, Section::kThreads, Section::kModules}) || report_.groups ||
+        !report_.callers.empty() || !report_.callees.empty();
+    if (report_.heap && ((of_heap && (all || !asks_for_another)) || prints(Section::kHeap))) {
       if (!all && prints(Section::kHeap)) {  // how it was traced, how much it allocated, and what that means
         const std::vector<std::string> sentences = sentences_of(*report_.heap);
         const std::size_t most = report_.heap->block_choice.empty() ? 2 : 3;
@@ -342,11 +346,13 @@ class TextReport {
 
   void write_threads() {
     heading("Threads" + cut_off(report_.threads.size()));
+    // Exact times are known of the whole recording only; the tables of --waits add up waits of a part of it.
+    const bool whole = !report_.selection.from_ns && !report_.selection.to_ns;
     std::vector<TextTable::Column> columns{{"%", Align::kRight},
                                            {"±", Align::kRight},
-                                           {tree_.unit == "samples" ? "samples" : "value", Align::kRight},
-                                           {"exact CPU", Align::kRight}};
-    if (report_.waits) {  // exact as well, of the whole recording
+                                           {tree_.unit == "samples" ? "samples" : "value", Align::kRight}};
+    if (whole) columns.push_back({"exact CPU", Align::kRight});
+    if (report_.waits && whole) {
       columns.insert(columns.end(), {{"ran", Align::kRight},
                                      {"waited", Align::kRight},
                                      {"run queue", Align::kRight},
@@ -357,9 +363,9 @@ class TextReport {
     TextTable table(std::move(columns));
     for (std::size_t i = 0; i < shown(report_.threads.size()); ++i) {
       const analysis::ThreadRow& row = report_.threads[i];
-      std::vector<std::string> cells{share(row.value), error(row.value), value(row.value),
-                                     cpu_text(row.cpu_ns)};
-      if (report_.waits) {
+      std::vector<std::string> cells{share(row.value), error(row.value), value(row.value)};
+      if (whole) cells.push_back(cpu_text(row.cpu_ns));
+      if (report_.waits && whole) {
         cells.insert(cells.end(), {cpu_text(row.ran_ns), cpu_text(row.waited_ns), cpu_text(row.queued_ns),
                                    with_commas(static_cast<std::int64_t>(row.waits))});
       }
@@ -371,16 +377,20 @@ class TextReport {
 
   void write_processes() {
     heading("Processes" + cut_off(report_.processes.size()));
-    TextTable table({{"%", Align::kRight},
-                     {tree_.unit == "samples" ? "samples" : "value", Align::kRight},
-                     {"exact CPU", Align::kRight},
-                     {"threads", Align::kRight},
-                     {"pid", Align::kRight},
-                     {"process", Align::kLeft, true}});
+    const bool whole = !report_.selection.from_ns && !report_.selection.to_ns;  // as for threads
+    std::vector<TextTable::Column> columns{{"%", Align::kRight},
+                                           {tree_.unit == "samples" ? "samples" : "value", Align::kRight}};
+    if (whole) columns.push_back({"exact CPU", Align::kRight});
+    columns.insert(columns.end(),
+                   {{"threads", Align::kRight}, {"pid", Align::kRight}, {"process", Align::kLeft, true}});
+    TextTable table(std::move(columns));
     for (std::size_t i = 0; i < shown(report_.processes.size()); ++i) {
       const analysis::ProcessRow& row = report_.processes[i];
-      table.add({share(row.value), value(row.value), cpu_text(row.cpu_ns), std::to_string(row.threads),
-                 std::to_string(row.pid), printable(row.name.empty() ? row.executable : row.name)});
+      std::vector<std::string> cells{share(row.value), value(row.value)};
+      if (whole) cells.push_back(cpu_text(row.cpu_ns));
+      cells.insert(cells.end(), {std::to_string(row.threads), std::to_string(row.pid),
+                                 printable(row.name.empty() ? row.executable : row.name)});
+      table.add(std::move(cells));
     }
     write(table);
   }

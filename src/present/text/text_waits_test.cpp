@@ -33,6 +33,22 @@ TEST(TextWaits, InDetail) {
       report_text(report, {.width = 120, .sections = {Section::kWaits, Section::kLocks, Section::kFiles}}));
 }
 
+// The clock's times are those of the whole recording: next to a window's samples they would exceed the window.
+TEST(TextWaits, OfAWindowHaveNoTimesOfTheWholeRecording) {
+  const model::Profile profile = analysis::waiting_server();
+  analysis::Selection window;
+  const auto text_of = [&] {
+    return report_text(make_report(profile, {.selection = window}).value(),
+                       {.layout = Layout::kAsked, .width = 140, .sections = {Section::kThreads}});
+  };
+  EXPECT_THAT(text_of(), HasSubstr("exact CPU"));
+  EXPECT_THAT(text_of(), HasSubstr("run queue"));
+  window.to_ns = 5'000'000'000;
+  EXPECT_THAT(text_of(), HasSubstr("Threads"));
+  EXPECT_THAT(text_of(), Not(HasSubstr("exact CPU")));
+  EXPECT_THAT(text_of(), Not(HasSubstr("run queue")));
+}
+
 TEST(TextWaits, AreShortInAReportOfCpuTime) {
   const model::Profile profile = analysis::waiting_server();
   const auto report = make_report(profile, {}).value();
