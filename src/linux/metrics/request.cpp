@@ -86,21 +86,23 @@ std::string_view reason(int status) {
       return "Misdirected Request";
     case 431:
       return "Request Header Fields Too Large";
+    case 500:
+      return "Internal Server Error";
     default:
       return "Service Unavailable";
   }
 }
 
-Answer respond(int status, std::string_view type, std::string_view body, bool with_body,
-               std::string_view headers = "") {
+}  // namespace
+
+Answer make_answer(int status, std::string_view type, std::string_view body, bool with_body,
+                   std::string_view headers) {
   return {
       status,
       fmt::format("HTTP/1.1 {} {}\r\nContent-Type: {}\r\nContent-Length: {}\r\n{}Cache-Control: no-store\r\n"
                   "X-Content-Type-Options: nosniff\r\nConnection: close\r\n\r\n{}",
                   status, reason(status), type, body.size(), headers, with_body ? body : "")};
 }
-
-}  // namespace
 
 // A lone newline ends a line, too (RFC 9112, 2.2).
 Parsed RequestReader::take_line(std::string_view line) {
@@ -154,22 +156,27 @@ Answer refusal(int status) {
   std::string_view headers;
   if (status == 401) headers = "WWW-Authenticate: Bearer\r\n";
   if (status == 405) headers = "Allow: GET, HEAD\r\n";
-  return respond(status, "text/plain; charset=utf-8", fmt::format("{}\n", reason(status)), true, headers);
+  return make_answer(status, "text/plain; charset=utf-8", fmt::format("{}\n", reason(status)), true, headers);
 }
 
-Answer answer(const Request& request, const Policy& policy, const std::vector<Family>* families) {
+std::optional<Answer> refusal_of(const Request& request, const Policy& policy) {
   if (!is_meant_for(request, policy)) return refusal(request.has_host ? 421 : 400);
   if (!shows_token(request, policy)) return refusal(401);
   if (request.method != "GET" && request.method != "HEAD") return refusal(405);
+  return std::nullopt;
+}
+
+Answer answer(const Request& request, const Policy& policy, const std::vector<Family>* families) {
+  if (auto refused = refusal_of(request, policy)) return std::move(*refused);
   const std::string_view path = std::string_view(request.target).substr(0, request.target.find('?'));
   const bool with_body = request.method == "GET";
   if (path == "/")
-    return respond(200, "text/plain; charset=utf-8", "fathom watch: the metrics are at /metrics\n",
-                   with_body);
+    return make_answer(200, "text/plain; charset=utf-8", "fathom watch: the metrics are at /metrics\n",
+                       with_body);
   if (path != "/metrics") return refusal(404);
   if (families == nullptr) return refusal(503);
   const Format format = choose_format(request.accept);
-  return respond(200, content_type(format), write_text(*families, format), with_body);
+  return make_answer(200, content_type(format), write_text(*families, format), with_body);
 }
 
 }  // namespace fathom::metrics

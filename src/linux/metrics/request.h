@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -54,9 +55,13 @@ struct Answer {
   int status = 200;
   std::string text;  // the whole response, with its head
 };
-// 200 with all families (null: nothing was published yet, 503); 404 of another path, 405 of another method, 401 without
-// the token, 421 where the request was meant for another host: a page in a browser that has its own name point to the
-// loopback address.
+// What the policy refuses, whatever is asked for: 401 without the token, 405 of another method than GET and HEAD, 421 where the
+// request was meant for another host: a page in a browser that has its own name point to the loopback address. nullopt: allowed.
+std::optional<Answer> refusal_of(const Request& request, const Policy& policy);
+// A response with its head. `headers`: whole lines, each with its end; `with_body` false: for HEAD.
+Answer make_answer(int status, std::string_view type, std::string_view body, bool with_body,
+                   std::string_view headers = "");
+// 200 with all families (null: nothing was published yet, 503); 404 of another path; else refusal_of().
 Answer answer(const Request& request, const Policy& policy, const std::vector<Family>* families);
 Answer refusal(int status);
 

@@ -13,6 +13,7 @@
 #include <list>
 #include <mutex>
 #include <thread>
+#include <utility>
 
 #include "base/clock.h"
 #include "linux/metrics/listener.h"
@@ -28,10 +29,33 @@ struct Connection {
   RequestReader reader;
   std::string out;
   std::size_t sent = 0;
-  bool answered = false;  // `out` is what it gets
+  std::uint64_t waits_for = 0;  // the number of an answer that will come later
+  bool answered = false;        // `out` is what it gets
   // All of it was sent: waits for the client's end, as its last bytes could get lost otherwise.
   bool finished = false;
   bool ended = false;
+};
+
+// Where late answers come in. It outlives the server as long as one may still come.
+struct Mailbox {
+  explicit Mailbox(Fd fd) : wake(std::move(fd)) {}
+  void put(std::uint64_t number, Answer answer) {
+    {
+      const std::lock_guard lock(mutex);
+      answers.emplace_back(number, std::move(answer));
+    }
+    const std::uint64_t one = 1;
+    (void)!::write(wake.get(), &one, sizeof(one));
+  }
+  std::vector<std::pair<std::uint64_t, Answer>> take() {
+    std::uint64_t count = 0;
+    (void)!::read(wake.get(), &count, sizeof(count));
+    const std::lock_guard lock(mutex);
+    return std::exchange(answers, {});
+  }
+  const Fd wake;
+  std::mutex mutex;
+  std::vector<std::pair<std::uint64_t, Answer>> answers;
 };
 
 bool would_block() {
@@ -43,14 +67,16 @@ bool would_block() {
 class Server::Thread {
  public:
   Thread(Listener listener, ServerOptions options, Fd wake)
-      : listener_(std::move(listener)), options_(std::move(options)), wake_(std::move(wake)) {
+      : listener_(std::move(listener)),
+        options_(std::move(options)),
+        mailbox_(std::make_shared<Mailbox>(std::move(wake))) {
     policy_ = {listener_.address(), options_.token};
     thread_ = quiet_thread([this] { run(); });
   }
   ~Thread() {
     ends_ = true;
     const std::uint64_t one = 1;
-    (void)!::write(wake_.get(), &one, sizeof(one));
+    (void)!::write(mailbox_->wake.get(), &one, sizeof(one));
     thread_.join();
   }
   void publish(std::vector<Family> families) {
@@ -65,7 +91,7 @@ class Server::Thread {
   void run() {
     while (!ends_) {
       const std::uint64_t now = monotonic_ns();
-      std::vector<pollfd> polls{{wake_.get(), POLLIN, 0},
+      std::vector<pollfd> polls{{mailbox_->wake.get(), POLLIN, 0},
                                 {listener_.fd(), static_cast<short>(now < accept_from_ns_ ? 0 : POLLIN), 0}};
       std::uint64_t until = std::max(now, accept_from_ns_);
       if (accept_from_ns_ <= now) until = UINT64_MAX;
@@ -82,6 +108,7 @@ class Server::Thread {
         if (errno != EINTR) pause();
         continue;
       }
+      if ((polls[0].revents & POLLIN) != 0) deliver();
       std::size_t i = 2;
       for (Connection& connection : connections_) step(connection, polls[i++].revents);
       connections_.remove_if([](const Connection& connection) { return connection.ended; });
@@ -101,7 +128,7 @@ class Server::Thread {
       if (!would_block() && errno != ECONNABORTED) accept_from_ns_ = monotonic_ns() + 100'000'000;
       return;
     }
-    if (connections_.size() >= kMostConnections) end(connections_.front()), connections_.pop_front();
+    if (connections_.size() >= options_.most_connections) end(connections_.front()), connections_.pop_front();
     Connection& connection = connections_.emplace_back();
     connection.fd = std::move(fd);
     connection.deadline_ns = monotonic_ns() + options_.deadline_ns;
@@ -135,7 +162,7 @@ class Server::Thread {
     const ssize_t got = ::recv(connection.fd.get(), buffer.data(), buffer.size(), 0);
     if (got < 0 && would_block()) return;
     if (got <= 0) return end(connection);
-    if (connection.finished) return;  // whatever else it has to say
+    if (connection.finished || connection.waits_for != 0) return;  // whatever else it has to say
     switch (connection.reader.feed({buffer.data(), static_cast<std::size_t>(got)})) {
       case Parsed::kIncomplete:
         return;
@@ -146,12 +173,40 @@ class Server::Thread {
         respond(connection, refusal(431));
         break;
       case Parsed::kWhole:
-        respond(connection, options_.handler
-                                ? options_.handler(connection.reader.request())
-                                : answer(connection.reader.request(), policy_, published().get()));
+        if (!take_up(connection)) return;
         break;
     }
     send(connection);
+  }
+
+  // False: its answer comes later.
+  bool take_up(Connection& connection) {
+    const Request& request = connection.reader.request();
+    if (!options_.late_handler) {
+      respond(connection,
+              options_.handler ? options_.handler(request) : answer(request, policy_, published().get()));
+      return true;
+    }
+    const std::uint64_t number = ++last_number_;
+    auto now = options_.late_handler(
+        request, [mailbox = mailbox_, number](Answer late) { mailbox->put(number, std::move(late)); });
+    if (now) {
+      respond(connection, std::move(*now));
+      return true;
+    }
+    connection.waits_for = number;
+    connection.deadline_ns = monotonic_ns() + options_.late_deadline_ns;
+    return false;
+  }
+
+  void deliver() {
+    for (auto& [number, late] : mailbox_->take())
+      for (Connection& connection : connections_) {
+        if (connection.waits_for != number || connection.answered || connection.ended) continue;
+        connection.waits_for = 0;
+        respond(connection, std::move(late));
+        send(connection);
+      }
   }
 
   std::shared_ptr<const std::vector<Family>> published() const {
@@ -184,7 +239,8 @@ class Server::Thread {
 
   Listener listener_;
   const ServerOptions options_;
-  const Fd wake_;
+  const std::shared_ptr<Mailbox> mailbox_;
+  std::uint64_t last_number_ = 0;
   Policy policy_;
   std::atomic<bool> ends_{false};
   std::list<Connection> connections_;  // oldest first

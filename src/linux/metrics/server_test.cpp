@@ -16,6 +16,8 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <mutex>
+#include <optional>
 #include <vector>
 
 #include "base/fd.h"
@@ -169,7 +171,7 @@ TEST(MetricsServer, MoreConnectionsThanItTakesEndTheOldest) {
   const auto server = serve({{"", "127.0.0.1", 0}, "", 600'000'000'000});  // no deadline helps here
   server->publish(one_family(1));
   std::vector<Fd> silent;
-  for (std::size_t i = 0; i < 2 * Server::kMostConnections; ++i)
+  for (std::size_t i = 0; i < 2 * ServerOptions{}.most_connections; ++i)
     silent.push_back(connect_to(server->address()));
   EXPECT_THAT(get(server->address()), HasSubstr("\nx 1\n"));
   EXPECT_EQ(hear(silent.front()), "");
@@ -298,6 +300,72 @@ TEST_F(UnixSocket, OneThatAnotherHasPutInItsPlaceStays) {
   std::ofstream(address_.path) << "somebody else's";
   server.reset();
   EXPECT_TRUE(std::filesystem::exists(address_.path));
+}
+
+// ---- answers that come later
+
+struct Late {
+  std::mutex mutex;
+  std::vector<LateAnswer> waiting;
+  std::size_t count() {
+    const std::lock_guard lock(mutex);
+    return waiting.size();
+  }
+};
+
+ServerOptions late_options(Late& late) {
+  ServerOptions options{{"", "127.0.0.1", 0}, ""};
+  options.late_deadline_ns = 60'000'000'000;
+  options.late_handler = [&late](const Request& request, LateAnswer answer) -> std::optional<Answer> {
+    if (request.target == "/now") return make_answer(200, "text/plain", "now", true);
+    const std::lock_guard lock(late.mutex);
+    late.waiting.push_back(std::move(answer));
+    return std::nullopt;
+  };
+  return options;
+}
+
+TEST(LateAnswers, ComeInAnyOrderEachToItsClientAndOthersDoNotWait) {
+  Late late;
+  const auto server = serve(late_options(late));
+  std::vector<Fd> clients;
+  for (std::size_t i = 0; i < 5; ++i) {
+    clients.push_back(connect_to(server->address()));
+    say(clients.back(), kGet);
+    while (late.count() <= i) ::usleep(1000);
+  }
+  const Fd other = connect_to(server->address());
+  say(other, "GET /now HTTP/1.1\r\nHost: localhost\r\n\r\n");
+  EXPECT_THAT(hear(other), HasSubstr("\r\n\r\nnow"));
+  for (std::size_t i = clients.size(); i-- > 0;)
+    late.waiting[i](make_answer(200, "text/plain", "answer " + std::to_string(i), true));
+  for (std::size_t i = 0; i < clients.size(); ++i)
+    EXPECT_THAT(hear(clients[i]), HasSubstr("\r\n\r\nanswer " + std::to_string(i)));
+}
+
+TEST(LateAnswers, OfAClientThatLeftAreDroppedAndThoseAfterTheServersEndHurtNothing) {
+  Late late;
+  auto server = serve(late_options(late));
+  {
+    const Fd gone = connect_to(server->address());
+    say(gone, kGet);
+    while (late.count() < 1) ::usleep(1000);
+  }
+  late.waiting[0](make_answer(200, "text/plain", "x", true));
+  const Fd stays = connect_to(server->address());
+  say(stays, kGet);
+  while (late.count() < 2) ::usleep(1000);
+  server.reset();
+  EXPECT_EQ(hear(stays), "");
+  late.waiting[1](make_answer(200, "text/plain", "x", true));
+}
+
+TEST(LateAnswers, ThatDoNotComeInTimeAreAnError) {
+  Late late;
+  ServerOptions options = late_options(late);
+  options.late_deadline_ns = 50'000'000;
+  const auto server = serve(std::move(options));
+  EXPECT_THAT(get(server->address()), StartsWith("HTTP/1.1 408 "));
 }
 
 }  // namespace
