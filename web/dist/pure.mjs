@@ -1,237 +1,45 @@
-// src/statistics.ts
-var manyDegrees = 1e4;
-var nothing = { base: 0, fresh: 0, change: 0, sd: 0, freedom: manyDegrees, p: 1, error: 0, lookedAt: false, beyondNoise: false };
-
-// src/document.ts
-var Kind = /* @__PURE__ */ ((Kind2) => {
-  Kind2[Kind2["code"] = 0] = "code";
-  Kind2[Kind2["kernel"] = 1] = "kernel";
-  Kind2[Kind2["runtime"] = 2] = "runtime";
-  Kind2[Kind2["allocator"] = 3] = "allocator";
-  Kind2[Kind2["generated"] = 4] = "generated";
-  Kind2[Kind2["unknown"] = 5] = "unknown";
-  Kind2[Kind2["cause"] = 6] = "cause";
-  Kind2[Kind2["idle"] = 7] = "idle";
-  Kind2[Kind2["folded"] = 8] = "folded";
-  return Kind2;
-})(Kind || {});
-var WaitedFor = /* @__PURE__ */ ((WaitedFor2) => {
-  WaitedFor2[WaitedFor2["other"] = 0] = "other";
-  WaitedFor2[WaitedFor2["lock"] = 1] = "lock";
-  WaitedFor2[WaitedFor2["file"] = 2] = "file";
-  return WaitedFor2;
-})(WaitedFor || {});
-var ShapeKind = /* @__PURE__ */ ((ShapeKind2) => {
-  ShapeKind2[ShapeKind2["size"] = 0] = "size";
-  ShapeKind2[ShapeKind2["lifetime"] = 1] = "lifetime";
-  ShapeKind2[ShapeKind2["age"] = 2] = "age";
-  return ShapeKind2;
-})(ShapeKind || {});
-function bytesOf(base64) {
-  const native = Uint8Array.fromBase64;
-  if (native) return native.call(Uint8Array, base64);
-  const text = atob(base64.trim()), packed = new Uint8Array(text.length);
-  for (let i = 0; i < text.length; i++) packed[i] = text.charCodeAt(i);
-  return packed;
-}
-async function unpack(base64) {
-  const packed = bytesOf(base64), stream = new DecompressionStream("gzip"), writer = stream.writable.getWriter(), reader = stream.readable.getReader();
-  writer.write(packed).catch(() => {
-  });
-  writer.close().catch(() => {
-  });
-  const out = new Uint8Array(new DataView(packed.buffer).getUint32(packed.length - 4, true));
-  for (let at = 0; ; ) {
-    const { done, value } = await reader.read();
-    if (done) return out;
-    out.set(value, at);
-    at += value.length;
+// src/names.ts
+function foldGenerics(name) {
+  let out = "", depth = 0;
+  for (let i = 0; i < name.length; i++) {
+    const c = name[i];
+    if (c === "<" && name[i - 1] !== "-" && !out.endsWith("operator") && !(depth === 0 && (i === 0 || name[i - 1] === " "))) {
+      if (depth++ === 0) out += "<…";
+    } else if (c === ">" && depth > 0 && name[i - 1] !== "-") {
+      if (--depth === 0) out += ">";
+    } else if (depth === 0) out += c;
   }
+  return depth === 0 ? out : name;
 }
-var Varints = class {
-  constructor(bytes2) {
-    this.bytes = bytes2;
+function foldArguments(name) {
+  const end = name.lastIndexOf(")");
+  if (end < 0 || !/^( const| volatile| &&?|&&?)*( \[.*\])?$/.test(name.slice(end + 1))) return name;
+  for (let i = end, depth = 0; i > 0; i--) {
+    if (name[i] === ")") depth++;
+    else if (name[i] === "(" && --depth === 0) return i + 1 === end || name[i - 1] === " " ? name : `${name.slice(0, i)}(…)`;
   }
-  bytes;
-  at = 0;
-  long(value) {
-    let byte = 0;
-    for (let scale = 128; ; scale *= 128) {
-      byte = this.bytes[this.at++];
-      value += (byte & 127) * scale;
-      if (!(byte & 128)) return value;
-    }
-  }
-  next() {
-    const byte = this.bytes[this.at++];
-    return byte < 128 ? byte : this.long(byte & 127);
-  }
-  difference() {
-    const byte = this.bytes[this.at++];
-    if (byte < 128) return byte >>> 1 ^ -(byte & 1);
-    const value = this.long(byte & 127);
-    return value % 2 ? -(value + 1) / 2 : value / 2;
-  }
-};
-function numbers(bytes2, kind, count) {
-  const out = new Float64Array(count), from = new Varints(bytes2);
-  if (kind === "f") new Uint8Array(out.buffer).set(bytes2);
-  else if (kind === "d") for (let i = 0, last = 0; i < count; i++) out[i] = last += from.difference();
-  else for (let i = 0; i < count; i++) out[i] = from.next();
-  return out;
+  return name;
 }
-function wholeNumbers(bytes2, kind, count) {
-  const out = new Uint32Array(count), from = new Varints(bytes2);
-  if (kind === "d") for (let i = 0, last = 0; i < count; i++) out[i] = last += from.difference();
-  else for (let i = 0; i < count; i++) out[i] = from.next();
-  return out;
-}
-function sliceNumbers(bytes2, count) {
-  const out = new Uint16Array(count), from = new Varints(bytes2);
-  for (let i = 0, last = 0; i < count; i++) out[i] = last += from.difference();
-  return out;
-}
-function readEntries(first, steps2, values, slice, sums) {
-  let value = 0, sum = 0;
-  for (let cell = 0, i = 0; cell + 1 < first.length; cell++)
-    for (let end = first[cell + 1], at = -1; i < end; i++) {
-      const step = steps2.next();
-      slice[i] = at += (step >>> 1) + 1;
-      sum += step & 1 ? value += values.difference() : 1;
-      sums[i + 1] = sum;
-      if (sums[i + 1] !== sum) return false;
-    }
-  return true;
-}
-function runningSums(values) {
-  const sums = new Float64Array(values.length + 1);
-  for (let i = 0, sum = 0; i < values.length; i++) sums[i + 1] = sum += values[i];
-  return sums;
-}
-function readDocument(bytes2) {
-  const mark = "fathom page\n";
-  if (new TextDecoder().decode(bytes2.subarray(0, mark.length)) !== mark) throw new Error("this is no document of fathom");
-  const length = new DataView(bytes2.buffer, bytes2.byteOffset).getUint32(mark.length, true);
-  const body = mark.length + 4;
-  const head = JSON.parse(new TextDecoder().decode(bytes2.subarray(body, body + length)));
-  if (head.version !== 1) throw new Error(`the document has version ${head.version}, and this page knows 1`);
-  const read = (name, as) => {
-    const [kind2, offset, size, count] = head.columns[name];
-    return as(bytes2.subarray(body + length + offset, body + length + offset + size), kind2, count);
-  };
-  const column = (name) => read(name, numbers), whole = (name) => read(name, wholeNumbers);
-  const sumsOfReals = (name) => runningSums(column(name));
-  const texts = (name) => Array.from(column(name), (row) => head.texts[row]);
-  const kind = new Uint8Array(column("place.kind"));
-  const back = whole("node.back"), placeOf = whole("node.place"), nodes = back.length;
-  const shown = back.map((_, i) => i), idle = /* @__PURE__ */ new Map(), idlePlaces = [];
-  for (let i = 1; i < nodes; i++) {
-    if (kind[placeOf[i]] !== 7 /* idle */) continue;
-    let at = idle.get(placeOf[i]);
-    if (at === void 0) idle.set(placeOf[i], at = nodes + idlePlaces.push(placeOf[i]) - 1);
-    shown[i] = at;
+function fitted(name, room, width) {
+  if (width(name) <= room) return name;
+  let short = foldArguments(name);
+  if (width(short) <= room) return short;
+  short = foldGenerics(short);
+  if (width(short) <= room) return short;
+  let last = short;
+  for (let i = 0, depth = 0; i + 1 < short.length; i++) {
+    if ("<([{".includes(short[i])) depth++;
+    else if (">)]}".includes(short[i])) depth--;
+    if (depth !== 0 || short[i] !== ":" || short[i + 1] !== ":" || short[i + 2] === "{") continue;
+    last = short.slice(i + 2);
+    if (width(`…::${last}`) <= room) return `…::${last}`;
   }
-  const parent = new Uint32Array(nodes + idlePlaces.length), place = new Uint32Array(nodes + idlePlaces.length);
-  for (let i = 0; i < nodes; i++) parent[i] = i - back[i];
-  place.set(placeOf);
-  place.set(idlePlaces, nodes);
-  const cells = (table) => {
-    const counts = column(`${table}.entries`), first = new Uint32Array(counts.length + 1);
-    for (let i = 0; i < counts.length; i++) first[i + 1] = first[i] + counts[i];
-    return { thread: whole(`${table}.thread`), node: whole(`${table}.node`), first };
-  };
-  const costsOf2 = (table) => {
-    const of = cells(table), count = of.first[of.first.length - 1], slice = new Uint16Array(count);
-    const varints = (name) => read(name, (bytes3) => new Varints(bytes3));
-    const filled = (sums) => readEntries(of.first, varints(`${table}.slice`), varints(`${table}.value`), slice, sums) ? sums : null;
-    return { ...of, slice, sums: filled(new Uint32Array(count + 1)) ?? filled(new Float64Array(count + 1)) };
-  };
-  const costs = /* @__PURE__ */ new Map();
-  for (const metric of head.metrics) if (metric.table !== "heap") costs.set(metric.name, costsOf2(metric.name));
-  let heap = null;
-  if (head.columns["heap.thread"]) {
-    heap = {
-      ...cells("heap"),
-      slice: read("heap.slice", (of, _, count) => sliceNumbers(of, count)),
-      peakBytes: column("heap.peak_bytes"),
-      sumAllocatedBytes: sumsOfReals("heap.allocated_bytes"),
-      sumAllocatedBlocks: sumsOfReals("heap.allocated_blocks"),
-      sumFreedBytes: sumsOfReals("heap.freed_bytes"),
-      sumFreedBlocks: sumsOfReals("heap.freed_blocks")
-    };
-  }
-  const changes = (name) => {
-    const values = column(`${name}.values`);
-    return Array.from(whole(`${name}.flags`), (flags, i) => ({
-      ...nothing,
-      base: values[5 * i],
-      fresh: values[5 * i + 1],
-      change: values[5 * i + 2],
-      error: values[5 * i + 3],
-      p: values[5 * i + 4],
-      lookedAt: (flags & 1) !== 0,
-      beyondNoise: (flags & 2) !== 0
-    }));
-  };
-  const comparisonOf = (name, of) => {
-    const from = `compared.${name}`, functions = /* @__PURE__ */ new Map(), rows = changes(`${from}.places`), ofThreads = changes(`${from}.threads`);
-    whole(`${from}.places`).forEach((place2, i) => {
-      functions.set(place2, { place: place2, self: rows[2 * i], total: rows[2 * i + 1] });
-    });
-    return {
-      unit: of.unit,
-      seconds: of.seconds,
-      factors: of.factors,
-      whole: changes(`${from}.whole`)[0],
-      functions,
-      threads: new Map(Array.from(whole(`${from}.threads`), (row, i) => [row, ofThreads[i]])),
-      lookedAt: of.looked_at,
-      level: of.level
-    };
-  };
-  const module = texts("place.module");
-  return {
-    compared: head.compared_with === void 0 ? null : new Map(head.metrics.flatMap((one) => one.compared ? [[one.name, comparisonOf(one.name, one.compared)]] : [])),
-    modules: [...new Set(module)].filter(Boolean),
-    byObject: costsOf2("object"),
-    waits: {
-      start: column("wait.start_ns"),
-      waited: column("wait.waited_ns"),
-      queued: column("wait.queued_ns"),
-      thread: whole("wait.thread"),
-      tid: whole("wait.tid"),
-      waker: whole("wait.waker"),
-      wakerTid: whole("wait.waker_tid"),
-      node: whole("wait.node"),
-      wakerNode: whole("wait.waker_node"),
-      object: whole("wait.object"),
-      weight: whole("wait.weight")
-    },
-    shapes: heap && { cell: whole("shape.cell"), kind: new Uint8Array(column("shape.kind")), bucket: new Uint8Array(column("shape.bucket")), blocks: column("shape.blocks") },
-    blocks: heap && { cell: whole("block.cell"), address: column("block.address"), size: column("block.size"), allocated: column("block.allocated_ns"), blocks: column("block.blocks") },
-    head,
-    nodes,
-    parent,
-    place,
-    shown,
-    places: kind.length,
-    name: texts("place.name"),
-    module,
-    crate: texts("place.crate"),
-    file: texts("place.file"),
-    line: whole("place.line"),
-    lastLine: whole("place.last_line"),
-    kind,
-    costs,
-    heap,
-    lines: head.series.map((series) => ({
-      name: series.name,
-      unit: series.unit,
-      pid: series.pid,
-      ms: column(`${series.columns}.ms`),
-      value: column(`${series.columns}.value`)
-    }))
-  };
+  last = last.replace(/(?<!operator)\(…?\)$/, "");
+  if (width(last) > room) last = last.replace(/<…>$/, "");
+  if (width(last) <= room) return last;
+  const characters = Math.floor(room / Math.max(1, width("0"))) - 1, tail = Math.floor(characters / 3);
+  if (characters < 2) return "";
+  return characters < 7 || /[/.]/.test(last) ? `…${last.slice(-characters)}` : `${last.slice(0, characters - tail)}…${last.slice(-tail)}`;
 }
 
 // src/words.ts
@@ -282,14 +90,6 @@ function ofBase(change) {
   const ratio = change.fresh / change.base;
   return ratio >= 10 ? `${ratio.toFixed(0)} times` : `${ratio >= 1 ? "+" : "−"}${Math.abs(100 * (ratio - 1)).toFixed(1)} %`;
 }
-var steps = [0.1, 1 / 3, 0.9995];
-var less = ["#bed3e8", "#92b9de", "#6099cf", "#3477bb"];
-var more = ["#fadcb6", "#f8be7a", "#f0963c", "#de6e14"];
-function changeColor(base, fresh, beyondNoise) {
-  if (!beyondNoise || base === fresh) return "#d6d8dc";
-  const part = Math.abs(fresh - base) / Math.max(base, fresh);
-  return (fresh > base ? more : less)[steps.filter((step) => part >= step).length];
-}
 function matcher(pattern) {
   if (pattern.length > 2 && pattern.startsWith("/") && pattern.endsWith("/")) {
     try {
@@ -333,48 +133,6 @@ function sizesText(sizes) {
   return sizes[1] > known ? `sizes from ${bytes(least)}` : least === 0 ? `sizes below ${bytes(most)}` : `sizes ${bytes(least)} – ${bytes(most)}`;
 }
 var secondsText = (ms) => (ms / 1e3).toString();
-function foldGenerics(name) {
-  let out = "", depth = 0;
-  for (let i = 0; i < name.length; i++) {
-    const c = name[i];
-    if (c === "<" && name[i - 1] !== "-" && !out.endsWith("operator") && !(depth === 0 && (i === 0 || name[i - 1] === " "))) {
-      if (depth++ === 0) out += "<…";
-    } else if (c === ">" && depth > 0 && name[i - 1] !== "-") {
-      if (--depth === 0) out += ">";
-    } else if (depth === 0) out += c;
-  }
-  return depth === 0 ? out : name;
-}
-function foldArguments(name) {
-  const end = name.lastIndexOf(")");
-  if (end < 0 || !/^( const| volatile| &&?|&&?)*( \[.*\])?$/.test(name.slice(end + 1))) return name;
-  for (let i = end, depth = 0; i > 0; i--) {
-    if (name[i] === ")") depth++;
-    else if (name[i] === "(" && --depth === 0) return i + 1 === end || name[i - 1] === " " ? name : `${name.slice(0, i)}(…)`;
-  }
-  return name;
-}
-function fitted(name, room, width) {
-  if (width(name) <= room) return name;
-  let short = foldArguments(name);
-  if (width(short) <= room) return short;
-  short = foldGenerics(short);
-  if (width(short) <= room) return short;
-  let last = short;
-  for (let i = 0, depth = 0; i + 1 < short.length; i++) {
-    if ("<([{".includes(short[i])) depth++;
-    else if (">)]}".includes(short[i])) depth--;
-    if (depth !== 0 || short[i] !== ":" || short[i + 1] !== ":" || short[i + 2] === "{") continue;
-    last = short.slice(i + 2);
-    if (width(`…::${last}`) <= room) return `…::${last}`;
-  }
-  last = last.replace(/(?<!operator)\(…?\)$/, "");
-  if (width(last) > room) last = last.replace(/<…>$/, "");
-  if (width(last) <= room) return last;
-  const characters = Math.floor(room / Math.max(1, width("0"))) - 1, tail = Math.floor(characters / 3);
-  if (characters < 2) return "";
-  return characters < 7 || /[/.]/.test(last) ? `…${last.slice(-characters)}` : `${last.slice(0, characters - tail)}…${last.slice(-tail)}`;
-}
 function whereOf(doc, place) {
   if (place === 0 || place >= doc.places) return "";
   const [first, last] = [doc.line[place], doc.lastLine[place]];
@@ -383,41 +141,6 @@ function whereOf(doc, place) {
   return [first ? file + lines : "", doc.module[place]].filter(Boolean).join(" · ");
 }
 var quoted = (text) => /^[\w.,:/@%+=-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`;
-var kinds = ["#8fbfe8", "#e89a5f", "#cdd6de", "#c3a6dd", "#b9c98a", "#bfc3c9", "#e08a86", "#d5d5d5", "#bfc3c9"];
-var shares = ["#e9edf2", "#fbe3c0", "#f8c98a", "#f0a35a", "#dd7a3c"];
-function colorBy(doc, by, place, own) {
-  if (by === "crate" || place === 0 || place >= doc.places) return colorOf(doc, place);
-  if (by === "kind") return kinds[doc.kind[place]] ?? kinds[0];
-  if (by === "self") return shares[Math.min(shares.length - 1, Math.ceil(own * (shares.length - 1)))];
-  return hashed(doc.name[place]);
-}
-var crates = ["#8fbfe8", "#e8bd6d", "#8fcbb0", "#d6a3c9", "#c9c276", "#a9b6e6", "#d9a88e", "#9fd0d6", "#c3b1a0", "#b5cf8f"];
-function colorOf(doc, place) {
-  if (place === 0 || place >= doc.places) return "#c8ccd6";
-  switch (doc.kind[place]) {
-    case 1 /* kernel */:
-      return "#e89a5f";
-    case 2 /* runtime */:
-      return "#cdd6de";
-    case 3 /* allocator */:
-      return "#c3a6dd";
-    case 4 /* generated */:
-      return "#b9c98a";
-    case 6 /* cause */:
-      return "#e08a86";
-    case 7 /* idle */:
-      return "#d5d5d5";
-    case 5 /* unknown */:
-    case 8 /* folded */:
-      return "#bfc3c9";
-  }
-  return hashed(doc.crate[place] || doc.module[place]);
-}
-function hashed(text) {
-  let hash = 5381;
-  for (let i = 0; i < text.length; i++) hash = hash * 33 + text.charCodeAt(i) >>> 0;
-  return crates[hash % crates.length];
-}
 
 // src/shape.ts
 var wholeEdits = ["own", "recursion", "runtime"];
@@ -863,6 +586,263 @@ function nodesWith(doc, place) {
   return out;
 }
 
+// src/colors.ts
+var kinds = ["#8fbfe8", "#e89a5f", "#cdd6de", "#c3a6dd", "#b9c98a", "#bfc3c9", "#e08a86", "#d5d5d5", "#bfc3c9"];
+var shares = ["#e9edf2", "#fbe3c0", "#f8c98a", "#f0a35a", "#dd7a3c"];
+function colorBy(doc, by, place, own) {
+  if (by === "crate" || place === 0 || place >= doc.places) return colorOf(doc, place);
+  if (by === "kind") return kinds[doc.kind[place]] ?? kinds[0];
+  if (by === "self") return shares[Math.min(shares.length - 1, Math.ceil(own * (shares.length - 1)))];
+  return hashed(doc.name[place]);
+}
+var crates = ["#8fbfe8", "#e8bd6d", "#8fcbb0", "#d6a3c9", "#c9c276", "#a9b6e6", "#d9a88e", "#9fd0d6", "#c3b1a0", "#b5cf8f"];
+function colorOf(doc, place) {
+  if (place === 0 || place >= doc.places) return "#c8ccd6";
+  switch (doc.kind[place]) {
+    case 1 /* kernel */:
+      return "#e89a5f";
+    case 2 /* runtime */:
+      return "#cdd6de";
+    case 3 /* allocator */:
+      return "#c3a6dd";
+    case 4 /* generated */:
+      return "#b9c98a";
+    case 6 /* cause */:
+      return "#e08a86";
+    case 7 /* idle */:
+      return "#d5d5d5";
+    case 5 /* unknown */:
+    case 8 /* folded */:
+      return "#bfc3c9";
+  }
+  return hashed(doc.crate[place] || doc.module[place]);
+}
+function hashed(text) {
+  let hash = 5381;
+  for (let i = 0; i < text.length; i++) hash = hash * 33 + text.charCodeAt(i) >>> 0;
+  return crates[hash % crates.length];
+}
+var steps = [0.1, 1 / 3, 0.9995];
+var less = ["#bed3e8", "#92b9de", "#6099cf", "#3477bb"];
+var more = ["#fadcb6", "#f8be7a", "#f0963c", "#de6e14"];
+function changeColor(base, fresh, beyondNoise) {
+  if (!beyondNoise || base === fresh) return "#d6d8dc";
+  const part = Math.abs(fresh - base) / Math.max(base, fresh);
+  return (fresh > base ? more : less)[steps.filter((step) => part >= step).length];
+}
+
+// src/statistics.ts
+var manyDegrees = 1e4;
+var nothing = { base: 0, fresh: 0, change: 0, sd: 0, freedom: manyDegrees, p: 1, error: 0, lookedAt: false, beyondNoise: false };
+
+// src/document.ts
+function bytesOf(base64) {
+  const native = Uint8Array.fromBase64;
+  if (native) return native.call(Uint8Array, base64);
+  const text = atob(base64.trim()), packed = new Uint8Array(text.length);
+  for (let i = 0; i < text.length; i++) packed[i] = text.charCodeAt(i);
+  return packed;
+}
+async function unpack(base64) {
+  const packed = bytesOf(base64), stream = new DecompressionStream("gzip"), writer = stream.writable.getWriter(), reader = stream.readable.getReader();
+  writer.write(packed).catch(() => {
+  });
+  writer.close().catch(() => {
+  });
+  const out = new Uint8Array(new DataView(packed.buffer).getUint32(packed.length - 4, true));
+  for (let at = 0; ; ) {
+    const { done, value } = await reader.read();
+    if (done) return out;
+    out.set(value, at);
+    at += value.length;
+  }
+}
+var Varints = class {
+  constructor(bytes2) {
+    this.bytes = bytes2;
+  }
+  bytes;
+  at = 0;
+  long(value) {
+    let byte = 0;
+    for (let scale = 128; ; scale *= 128) {
+      byte = this.bytes[this.at++];
+      value += (byte & 127) * scale;
+      if (!(byte & 128)) return value;
+    }
+  }
+  next() {
+    const byte = this.bytes[this.at++];
+    return byte < 128 ? byte : this.long(byte & 127);
+  }
+  difference() {
+    const byte = this.bytes[this.at++];
+    if (byte < 128) return byte >>> 1 ^ -(byte & 1);
+    const value = this.long(byte & 127);
+    return value % 2 ? -(value + 1) / 2 : value / 2;
+  }
+};
+function numbers(bytes2, kind, count) {
+  const out = new Float64Array(count), from = new Varints(bytes2);
+  if (kind === "f") new Uint8Array(out.buffer).set(bytes2);
+  else if (kind === "d") for (let i = 0, last = 0; i < count; i++) out[i] = last += from.difference();
+  else for (let i = 0; i < count; i++) out[i] = from.next();
+  return out;
+}
+function wholeNumbers(bytes2, kind, count) {
+  const out = new Uint32Array(count), from = new Varints(bytes2);
+  if (kind === "d") for (let i = 0, last = 0; i < count; i++) out[i] = last += from.difference();
+  else for (let i = 0; i < count; i++) out[i] = from.next();
+  return out;
+}
+function sliceNumbers(bytes2, count) {
+  const out = new Uint16Array(count), from = new Varints(bytes2);
+  for (let i = 0, last = 0; i < count; i++) out[i] = last += from.difference();
+  return out;
+}
+function readEntries(first, steps2, values, slice, sums) {
+  let value = 0, sum = 0;
+  for (let cell = 0, i = 0; cell + 1 < first.length; cell++)
+    for (let end = first[cell + 1], at = -1; i < end; i++) {
+      const step = steps2.next();
+      slice[i] = at += (step >>> 1) + 1;
+      sum += step & 1 ? value += values.difference() : 1;
+      sums[i + 1] = sum;
+      if (sums[i + 1] !== sum) return false;
+    }
+  return true;
+}
+function runningSums(values) {
+  const sums = new Float64Array(values.length + 1);
+  for (let i = 0, sum = 0; i < values.length; i++) sums[i + 1] = sum += values[i];
+  return sums;
+}
+function readDocument(bytes2) {
+  const mark = "fathom page\n";
+  if (new TextDecoder().decode(bytes2.subarray(0, mark.length)) !== mark) throw new Error("this is no document of fathom");
+  const length = new DataView(bytes2.buffer, bytes2.byteOffset).getUint32(mark.length, true);
+  const body = mark.length + 4;
+  const head = JSON.parse(new TextDecoder().decode(bytes2.subarray(body, body + length)));
+  if (head.version !== 1) throw new Error(`the document has version ${head.version}, and this page knows 1`);
+  const read = (name, as) => {
+    const [kind2, offset, size, count] = head.columns[name];
+    return as(bytes2.subarray(body + length + offset, body + length + offset + size), kind2, count);
+  };
+  const column = (name) => read(name, numbers), whole = (name) => read(name, wholeNumbers);
+  const sumsOfReals = (name) => runningSums(column(name));
+  const texts = (name) => Array.from(column(name), (row) => head.texts[row]);
+  const kind = new Uint8Array(column("place.kind"));
+  const back = whole("node.back"), placeOf = whole("node.place"), nodes = back.length;
+  const shown = back.map((_, i) => i), idle = /* @__PURE__ */ new Map(), idlePlaces = [];
+  for (let i = 1; i < nodes; i++) {
+    if (kind[placeOf[i]] !== 7 /* idle */) continue;
+    let at = idle.get(placeOf[i]);
+    if (at === void 0) idle.set(placeOf[i], at = nodes + idlePlaces.push(placeOf[i]) - 1);
+    shown[i] = at;
+  }
+  const parent = new Uint32Array(nodes + idlePlaces.length), place = new Uint32Array(nodes + idlePlaces.length);
+  for (let i = 0; i < nodes; i++) parent[i] = i - back[i];
+  place.set(placeOf);
+  place.set(idlePlaces, nodes);
+  const cells = (table) => {
+    const counts = column(`${table}.entries`), first = new Uint32Array(counts.length + 1);
+    for (let i = 0; i < counts.length; i++) first[i + 1] = first[i] + counts[i];
+    return { thread: whole(`${table}.thread`), node: whole(`${table}.node`), first };
+  };
+  const costsOf2 = (table) => {
+    const of = cells(table), count = of.first[of.first.length - 1], slice = new Uint16Array(count);
+    const varints = (name) => read(name, (bytes3) => new Varints(bytes3));
+    const filled = (sums) => readEntries(of.first, varints(`${table}.slice`), varints(`${table}.value`), slice, sums) ? sums : null;
+    return { ...of, slice, sums: filled(new Uint32Array(count + 1)) ?? filled(new Float64Array(count + 1)) };
+  };
+  const costs = /* @__PURE__ */ new Map();
+  for (const metric of head.metrics) if (metric.table !== "heap") costs.set(metric.name, costsOf2(metric.name));
+  let heap = null;
+  if (head.columns["heap.thread"]) {
+    heap = {
+      ...cells("heap"),
+      slice: read("heap.slice", (of, _, count) => sliceNumbers(of, count)),
+      peakBytes: column("heap.peak_bytes"),
+      sumAllocatedBytes: sumsOfReals("heap.allocated_bytes"),
+      sumAllocatedBlocks: sumsOfReals("heap.allocated_blocks"),
+      sumFreedBytes: sumsOfReals("heap.freed_bytes"),
+      sumFreedBlocks: sumsOfReals("heap.freed_blocks")
+    };
+  }
+  const changes = (name) => {
+    const values = column(`${name}.values`);
+    return Array.from(whole(`${name}.flags`), (flags, i) => ({
+      ...nothing,
+      base: values[5 * i],
+      fresh: values[5 * i + 1],
+      change: values[5 * i + 2],
+      error: values[5 * i + 3],
+      p: values[5 * i + 4],
+      lookedAt: (flags & 1) !== 0,
+      beyondNoise: (flags & 2) !== 0
+    }));
+  };
+  const comparisonOf = (name, of) => {
+    const from = `compared.${name}`, functions = /* @__PURE__ */ new Map(), rows = changes(`${from}.places`), ofThreads = changes(`${from}.threads`);
+    whole(`${from}.places`).forEach((place2, i) => {
+      functions.set(place2, { place: place2, self: rows[2 * i], total: rows[2 * i + 1] });
+    });
+    return {
+      unit: of.unit,
+      seconds: of.seconds,
+      factors: of.factors,
+      whole: changes(`${from}.whole`)[0],
+      functions,
+      threads: new Map(Array.from(whole(`${from}.threads`), (row, i) => [row, ofThreads[i]])),
+      lookedAt: of.looked_at,
+      level: of.level
+    };
+  };
+  const module = texts("place.module");
+  return {
+    compared: head.compared_with === void 0 ? null : new Map(head.metrics.flatMap((one) => one.compared ? [[one.name, comparisonOf(one.name, one.compared)]] : [])),
+    modules: [...new Set(module)].filter(Boolean),
+    byObject: costsOf2("object"),
+    waits: {
+      start: column("wait.start_ns"),
+      waited: column("wait.waited_ns"),
+      queued: column("wait.queued_ns"),
+      thread: whole("wait.thread"),
+      tid: whole("wait.tid"),
+      waker: whole("wait.waker"),
+      wakerTid: whole("wait.waker_tid"),
+      node: whole("wait.node"),
+      wakerNode: whole("wait.waker_node"),
+      object: whole("wait.object"),
+      weight: whole("wait.weight")
+    },
+    shapes: heap && { cell: whole("shape.cell"), kind: new Uint8Array(column("shape.kind")), bucket: new Uint8Array(column("shape.bucket")), blocks: column("shape.blocks") },
+    blocks: heap && { cell: whole("block.cell"), address: column("block.address"), size: column("block.size"), allocated: column("block.allocated_ns"), blocks: column("block.blocks") },
+    head,
+    nodes,
+    parent,
+    place,
+    shown,
+    places: kind.length,
+    name: texts("place.name"),
+    module,
+    crate: texts("place.crate"),
+    file: texts("place.file"),
+    line: whole("place.line"),
+    lastLine: whole("place.last_line"),
+    kind,
+    costs,
+    heap,
+    lines: head.series.map((series) => ({
+      name: series.name,
+      unit: series.unit,
+      pid: series.pid,
+      ms: column(`${series.columns}.ms`),
+      value: column(`${series.columns}.value`)
+    }))
+  };
+}
+
 // src/flame_layout.ts
 var Children = class {
   constructor(tree, first, list, sorted) {
@@ -991,9 +971,6 @@ function find(doc, tree, top, text) {
 }
 export {
   Children,
-  Kind,
-  ShapeKind,
-  WaitedFor,
   amount,
   around,
   askedSize,

@@ -1,17 +1,8 @@
 // Adds up the selected values, from columns of running sums: values of cells, the call tree, tables. Pure. The sums equal those
 // of `fathom report` with the same options, to the unit (tests/browser/page_browser_test.cpp).
-import { ShapeKind, type Cells, type CostTable, type Doc, type Sums } from "./document";
-import { plainShape, rankOf, type Shape } from "./shape";
+import { plainShape, rankOf } from "./shape";
+import { ShapeKind, type Around, type Cells, type CostTable, type Costs, type Doc, type FunctionRow, type Selection, type Shape, type Sizes, type Sums, type Taken, type Tree } from "./types";
 import { placeMatcher } from "./words";
-
-export interface Selection {
-  metric: string;
-  from: number; to: number;  // slices; `to` is exclusive
-  thread: string | null;     // a name
-  focus: string[]; ignore: string[];
-  sizes: Sizes | null;       // of the heap: only sites that requested blocks of these sizes
-}
-export type Sizes = [first: number, end: number];  // buckets: 2^(first - 1) bytes up to less than 2^(end - 1)
 
 const wanted = 1, unwanted = 2;
 // For each node: whether the selection takes the time spent there.
@@ -99,8 +90,6 @@ export function cellValues(doc: Doc, metric: string, from: number, to: number): 
   return out;
 }
 
-// `base`: the values of the same cells at the other time of a comparison.
-export interface Taken { metric: string; cells: Cells; values: Float64Array; total: number; whole: number; base?: Float64Array }
 // The selected values; `whole` is the total without the selection's patterns.
 export function take(doc: Doc, selection: Selection): Taken {
   const cells = cellsOf(doc, selection.metric);
@@ -116,14 +105,6 @@ export function take(doc: Doc, selection: Selection): Taken {
   return { metric: selection.metric, cells, values, total: Math.round(total), whole: Math.round(whole) };
 }
 
-// Nodes with parents before children; 0 is the root. `place` of a thread is places + its row of the threads.
-export interface Tree {
-  parent: Uint32Array; place: Uint32Array; count: number;
-  selfOf(node: number): number; totalOf(node: number): number;
-  outermost?: Uint8Array;  // by node: no caller is the same function; if known
-  base?: Costs; fresh?: Costs;  // of a comparison
-}
-export interface Costs { self: Float64Array; total: Float64Array }
 export const treeOf = (parent: Uint32Array, place: Uint32Array, { self, total }: Costs, base?: Costs): Tree =>
   ({ parent, place, count: parent.length, selfOf: (node) => self[node], totalOf: (node) => total[node], base });
 export const costsOf = ({ count, selfOf, totalOf }: Tree): Costs =>
@@ -339,7 +320,6 @@ export function buildTimeTree(doc: Doc, selection: Selection, shape: Shape, thre
   return draft.finish(false);
 }
 
-export interface FunctionRow { place: number; self: number; total: number }
 // Recursion counts once: `total` is the cost where the function is anywhere on the stack. For a tree that is not inverted.
 export function functionTable(doc: Doc, tree: Tree): FunctionRow[] {
   const self = new Float64Array(doc.places), total = new Float64Array(doc.places), seen = new Int32Array(doc.places).fill(-1);
@@ -368,7 +348,6 @@ export function functionTable(doc: Doc, tree: Tree): FunctionRow[] {
   return rows;
 }
 
-export interface Around { self: number; total: number; callers: [place: number, value: number][]; callees: [place: number, value: number][] }
 // Around one function: callers add up to its total, and so do callees and self. Under recursion, the callers of the outermost
 // call and the callees of the innermost. Caller 0 is the start of the thread.
 export function around(doc: Doc, tree: Tree, place: number): Around {

@@ -1,9 +1,7 @@
 // Which thread caused a wait in the end: the thread that ended a wait has often waited itself in the meantime, and another
 // thread ended that wait. The rules are those of `fathom report --waits` (analysis/waits/wait_chains.cpp), for the waits on the
 // page. Pure.
-import { type Doc } from "./document";
-
-export interface Hop { row: number; ns: number; waker: number; wakerTid: number }  // `ns`: the part that delays the previous hop
+import type { Doc, Hop } from "./types";
 
 const mostHops = 8, leastNs = 100_000, leastShare = 0.3;
 

@@ -3,8 +3,9 @@
 import { useEffect } from "preact/hooks";
 import { useSignal } from "@preact/signals";
 import { unpack } from "./document";
+import { foldArguments, foldGenerics } from "./names";
 import { doc, metric, view } from "./state";
-import { askedSize, amount, foldArguments, foldGenerics, percent } from "./words";
+import { amount, askedSize, percent } from "./words";
 
 interface Chained { function: string; file: string; line: number }
 interface Instruction { address: string; text: string; self: number; total: number; chain: Chained[] }

@@ -1,19 +1,8 @@
 // Compares two times of one recording, like `fathom diff FILE --base A:B --new C:D`: each function's figure on both sides, and
 // whether it changed by more than noise. Pure.
-import { cellValues, cellsOf, entryAt, sizedCells, takenNodes, type Selection, type Taken } from "./aggregate";
-import { Kind, type Doc } from "./document";
-import { changeBetween, figureOf, holmLevel, judgeAll, type Change, type Scale } from "./statistics";
-
-export type Range = [from: number, to: number];  // slices; the end is exclusive
-export type Unit = "cores" | "threads" | "share" | "ns" | "bytes" | "bytes per second" | "per second" | "count";
-export interface Compared { place: number; self: Change; total: Change }
-export interface Comparison {
-  unit: Unit; seconds: [base: number, fresh: number]; factors: [base: number, fresh: number];
-  whole: Change;
-  functions: Map<number, Compared>;          // by place; includes causes of waits
-  threads: Map<number, Change>;              // by row of the head's threads
-  lookedAt: number; level: number;
-}
+import { cellValues, cellsOf, entryAt, sizedCells, takenNodes } from "./aggregate";
+import { changeBetween, figureOf, holmLevel, judgeAll } from "./statistics";
+import { Kind, type Change, type Comparison, type Doc, type Range, type Scale, type Selection, type Taken } from "./types";
 
 const usualPieces = 20, leastForPieces = 2, leastSamples = 10, leastShare = 0.001;
 

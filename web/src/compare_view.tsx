@@ -1,10 +1,11 @@
 // The differences between two times: a sentence, functions and threads by their change, and the noise behind a button.
 import type { ComponentChildren } from "preact";
 import { useComputed, useSignal } from "@preact/signals";
-import { comparison, doc, metric, search, view, change } from "./state";
-import type { Comparison } from "./compare";
-import type { Change } from "./statistics";
-import { changeColor, figure, foldGenerics, ofBase, secondsText, whereOf, withCommas } from "./words";
+import { changeColor } from "./colors";
+import { foldGenerics } from "./names";
+import { change, comparison, doc, metric, search, view } from "./state";
+import type { Change, Comparison } from "./types";
+import { figure, ofBase, secondsText, whereOf, withCommas } from "./words";
 
 const perWords: Partial<Record<Comparison["unit"], string>> = {
   cores: "per second, where 100 % is one core", threads: "per second, where 100 % is one thread", share: "as a share of its time", bytes: "at the end of each time",

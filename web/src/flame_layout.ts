@@ -1,13 +1,6 @@
 // The boxes of a flame graph for a width in pixels: largest first, callees below their caller. Boxes too narrow to see are
 // joined into one that shows their number and cost, so that widths add up. Pure.
-import type { Tree } from "./aggregate";
-
-export interface Box {
-  node: number;   // of the tree; for a joined box, the caller
-  x: number; width: number; row: number;
-  joined: number; // number of calls in it; 0: it is one call
-  value: number;
-}
+import type { Box, Tree } from "./types";
 
 // Children of node i are in `list` at first[i] to first[i + 1]: get them with `of`, which sorts the largest first on the first
 // access of a node. Out of a million nodes, only a few thousand are accessed.

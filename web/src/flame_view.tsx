@@ -2,11 +2,14 @@
 import { useLayoutEffect, useRef } from "preact/hooks";
 import { computed, useComputed, useSignal, useSignalEffect } from "@preact/signals";
 import { labelOf } from "./aggregate";
-import { boxAt, layout, type Box } from "./flame_layout";
+import { CanvasTable } from "./canvas_table";
+import { changeColor, colorBy, hashed } from "./colors";
+import { boxAt, layout } from "./flame_layout";
+import { fitted } from "./names";
 import { find } from "./search";
 import { change, children, comparison, doc, functionOf, hovered, inTime, metric, search, taken, tree, view, zoom } from "./state";
-import { CanvasTable } from "./canvas_table";
-import { amount, changeColor, colorBy, figure, fitted, hashed, ofBase, percent, whereOf } from "./words";
+import type { Box } from "./types";
+import { amount, figure, ofBase, percent, whereOf } from "./words";
 
 const rowHeight = 19, font = "12px ui-monospace, 'DejaVu Sans Mono', Menlo, Consolas, monospace";
 

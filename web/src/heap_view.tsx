@@ -1,9 +1,11 @@
 // The heap in the selection: what grew between its two ends and which code allocated it, sizes and lifetimes, single blocks.
 import { useComputed, useSignal } from "@preact/signals";
 import { entryAt, sizedCells, takenNodes } from "./aggregate";
-import { Kind, ShapeKind } from "./document";
+import { colorOf } from "./colors";
+import { foldGenerics } from "./names";
 import { change, doc, heapLists, selection, showSizes, view } from "./state";
-import { amount, bytes, colorOf, foldGenerics, percent, seconds, secondsText, withCommas } from "./words";
+import { Kind, ShapeKind } from "./types";
+import { amount, bytes, percent, seconds, secondsText, withCommas } from "./words";
 
 // The nearest function that belongs to neither an allocator nor a language library; otherwise the caller of the innermost one.
 function askerOf(node: number): number {

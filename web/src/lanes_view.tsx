@@ -4,8 +4,8 @@ import { useComputed, useSignal, useSignalEffect } from "@preact/signals";
 import { cellsOf, labelOf, nodesWith, overTime, together } from "./aggregate";
 import { CanvasTable } from "./canvas_table";
 import { canCompare } from "./compare";
-import { Kind, type Cells, type Line } from "./document";
 import { change, doc, heatLanes, hovered, lineName, view } from "./state";
+import { Kind, type Cells, type Line } from "./types";
 import { bytes, percent, quantity, seconds, secondsText, withCommas } from "./words";
 
 interface Band { name: string; color: string; values: Float64Array; dashed?: boolean }

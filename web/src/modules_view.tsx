@@ -1,7 +1,7 @@
 // By module: its cost in the selection, and the quality of its symbols.
 import { useComputed } from "@preact/signals";
-import { Kind } from "./document";
 import { change, doc, metric, shape, taken, view } from "./state";
+import { Kind } from "./types";
 import { amount, groupPattern, percent } from "./words";
 
 // "MODULE@0xADDRESS" stands for a function with known bounds only, "MODULE+0x..." for a bare address.

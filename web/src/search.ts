@@ -1,6 +1,6 @@
 // The result of a search in a tree: matching names, and the cost below them, each stack once. Pure.
-import { labelCount, labelOf, type Tree } from "./aggregate";
-import type { Doc } from "./document";
+import { labelCount, labelOf } from "./aggregate";
+import type { Doc, Found, Tree } from "./types";
 
 // A regular expression, or literal text if it is not a valid one. Lower case also matches upper case.
 export function searchMatcher(text: string): ((name: string) => boolean) | null {
@@ -15,8 +15,6 @@ export function searchMatcher(text: string): ((name: string) => boolean) | null 
   }
 }
 
-// `places`: by place whether it matches; the other values are of node `top` and its callees.
-export interface Found { places: Uint8Array; value: number; calls: number; share: number }
 export function find(doc: Doc, tree: Tree, top: number, text: string): Found | null {
   const matches = searchMatcher(text);
   if (!matches) return null;

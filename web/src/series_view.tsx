@@ -1,7 +1,7 @@
 // Values read over time: each series with its value at both ends of the selection, and its course.
 import { useComputed } from "@preact/signals";
 import { change, doc, lineName, selection, view } from "./state";
-import type { Line } from "./document";
+import type { Line } from "./types";
 import { quantity } from "./words";
 
 // The last value read at or before a time; otherwise the first one.

@@ -1,10 +1,7 @@
 // The calls of a document after transforms: functions removed, modules merged, recursion folded. Sums do not change: the self
 // cost of a removed call goes to its caller. Pure.
-import { Kind, type Doc } from "./document";
+import { Kind, type Doc, type Shape } from "./types";
 import { placeMatcher } from "./words";
-
-// Nodes with parents before children. `of`: by node of the document, which has the idle waits after its calls.
-export interface Shape { parent: Uint32Array; place: Uint32Array; of: Uint32Array }
 
 // "merge:NAME" removes a function, "hide:PATTERN" all that match, "collapse:MODULE" joins calls inside a module into one,
 // "from:PATTERN" removes everything above the first call that matches: stacks without a match belong to the root, and the

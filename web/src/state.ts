@@ -1,10 +1,10 @@
 // One selection for all views. It is the page's address: Back undoes a change, and a copied address opens the same view.
 import { computed, signal } from "@preact/signals";
-import { buildTimeTree, buildTree, costsOf, functionTable, take, treeOf, type Selection, type Sizes } from "./aggregate";
-import { canCompare, compare, withBase, type Comparison } from "./compare";
+import { buildTimeTree, buildTree, costsOf, functionTable, take, treeOf } from "./aggregate";
+import { canCompare, compare, withBase } from "./compare";
 import { childrenOf } from "./flame_layout";
-import { Kind, type Doc, type Line } from "./document";
 import { isEdit, shapeOf, startsOf } from "./shape";
+import { Kind, type Comparison, type Doc, type Line, type Selection, type Sizes } from "./types";
 import { askedSize, quoted, secondsText, sizesFrom } from "./words";
 
 export const tabs = ["flame", "top", "callers", "threads", "waits", "heap", "tree", "modules", "series", "quality"] as const;

@@ -1,21 +1,6 @@
 // The figure of `fathom diff` on two sides (src/analysis/diff/estimate.h has the reasons), for two times of one recording: the
 // error of each figure, Student's t, and Holm's procedure for all judged figures together. Pure.
-
-export interface Scale {
-  pieces: number;   // of equal length, in time order; the rest after them is one more piece, which is not part of the spread
-  whole: number;    // from the values of the pieces to those of the whole side: 1, or a little more if there is a rest
-  factor: number;   // from a value to the figure: per second ...
-  weight: number;   // the value of one independent sample; 0: every event was counted
-  most: number;     // the largest possible value; 0: no limit
-  ofWhole: boolean; // the figure is a share of the side's whole
-}
-export interface Figure { mean: number; variance: number; freedom: number }
-export interface Change {
-  base: number; fresh: number; change: number;
-  sd: number; freedom: number; p: number;
-  error: number;  // half of the interval
-  lookedAt: boolean; beyondNoise: boolean;
-}
+import type { Change, Figure, Scale } from "./types";
 
 const manyDegrees = 1e4, leastPieces = 5;
 export const nothing: Change = { base: 0, fresh: 0, change: 0, sd: 0, freedom: manyDegrees, p: 1, error: 0, lookedAt: false, beyondNoise: false };

@@ -1,8 +1,10 @@
 // The call tree as rows that open: the same tree as the flame graph, for reading and for screen readers.
 import { useSignal } from "@preact/signals";
 import { labelOf } from "./aggregate";
+import { colorOf } from "./colors";
+import { foldGenerics } from "./names";
 import { change, children, doc, metric, tree, view } from "./state";
-import { amount, colorOf, foldGenerics, percent, whereOf } from "./words";
+import { amount, percent, whereOf } from "./words";
 
 const most = 40;  // children of a call shown until all are requested
 

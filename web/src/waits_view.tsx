@@ -2,10 +2,12 @@
 // them in the end.
 import { computed, useComputed } from "@preact/signals";
 import { cellValuesOf, take, takenNodes } from "./aggregate";
-import { byThread, chainOf, type Hop } from "./chains";
-import { Kind, WaitedFor } from "./document";
+import { byThread, chainOf } from "./chains";
+import { colorOf } from "./colors";
+import { foldGenerics } from "./names";
 import { change, doc, ignoreFor, selection, view, waitLists } from "./state";
-import { amount, colorOf, foldGenerics, percent, seconds, withCommas } from "./words";
+import { Kind, WaitedFor, type Hop } from "./types";
+import { amount, percent, seconds, withCommas } from "./words";
 
 interface Cause { place: number; value: number; threads: Set<number>; inside: Map<number, number> }
 

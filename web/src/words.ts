@@ -1,8 +1,6 @@
 // Readable numbers and names; the same words as in the program (analysis/core/words.h).
-import type { Sizes } from "./aggregate";
-import type { Unit } from "./compare";
-import { Kind, type Doc } from "./document";
-import type { Change } from "./statistics";
+import { foldGenerics } from "./names";
+import { Kind, type Change, type Doc, type Sizes, type Unit } from "./types";
 
 const digits = (value: number) => value >= 100 ? value.toFixed(0) : value >= 10 ? value.toFixed(1) : value.toFixed(2);
 export const withCommas = (value: number) => Math.round(value).toString().replace(/\B(?=(\d{3})+$)/g, ",");
@@ -55,15 +53,6 @@ export function ofBase(change: Change): string {
   const ratio = change.fresh / change.base;
   return ratio >= 10 ? `${ratio.toFixed(0)} times` : `${ratio >= 1 ? "+" : "−"}${Math.abs(100 * (ratio - 1)).toFixed(1)} %`;
 }
-const steps = [0.1, 1 / 3, 0.9995];
-const less = ["#bed3e8", "#92b9de", "#6099cf", "#3477bb"], more = ["#fadcb6", "#f8be7a", "#f0963c", "#de6e14"];
-// Blue is less and orange more, the darkest is removed and new; grey is noise.
-export function changeColor(base: number, fresh: number, beyondNoise: boolean): string {
-  if (!beyondNoise || base === fresh) return "#d6d8dc";
-  const part = Math.abs(fresh - base) / Math.max(base, fresh);
-  return (fresh > base ? more : less)[steps.filter((step) => part >= step).length];
-}
-
 // Parts of names, or /expressions/, as in --focus and --ignore.
 export function matcher(pattern: string): (name: string) => boolean {
   if (pattern.length > 2 && pattern.startsWith("/") && pattern.endsWith("/")) {
@@ -115,51 +104,6 @@ export function sizesText(sizes: Sizes): string {
 // Seconds from the start, as for --from: no superfluous digits.
 export const secondsText = (ms: number) => (ms / 1000).toString();
 
-// Replaces generic and function arguments by "…": "HashMap<…>::insert".
-export function foldGenerics(name: string): string {
-  let out = "", depth = 0;
-  for (let i = 0; i < name.length; i++) {
-    const c = name[i];
-    if (c === "<" && name[i - 1] !== "-" && !out.endsWith("operator") && !(depth === 0 && (i === 0 || name[i - 1] === " "))) { if (depth++ === 0) out += "<…"; }
-    else if (c === ">" && depth > 0 && name[i - 1] !== "-") { if (--depth === 0) out += ">"; }
-    else if (depth === 0) out += c;
-  }
-  return depth === 0 ? out : name;
-}
-// "f(int, char const*) const" becomes "f(…)". Keeps the rest of a path ("(*T).method"), and an empty pair.
-export function foldArguments(name: string): string {
-  const end = name.lastIndexOf(")");
-  if (end < 0 || !/^( const| volatile| &&?|&&?)*( \[.*\])?$/.test(name.slice(end + 1))) return name;
-  for (let i = end, depth = 0; i > 0; i--) {
-    if (name[i] === ")") depth++;
-    else if (name[i] === "(" && --depth === 0) return i + 1 === end || name[i - 1] === " " ? name : `${name.slice(0, i)}(…)`;
-  }
-  return name;
-}
-// Removes first the arguments, then the generics, then text on the left, where paths begin: the most specific part of a name is
-// at its end.
-export function fitted(name: string, room: number, width: (text: string) => number): string {
-  if (width(name) <= room) return name;
-  let short = foldArguments(name);
-  if (width(short) <= room) return short;
-  short = foldGenerics(short);
-  if (width(short) <= room) return short;
-  let last = short;
-  for (let i = 0, depth = 0; i + 1 < short.length; i++) {
-    if ("<([{".includes(short[i])) depth++;
-    else if (">)]}".includes(short[i])) depth--;
-    if (depth !== 0 || short[i] !== ":" || short[i + 1] !== ":" || short[i + 2] === "{") continue;
-    last = short.slice(i + 2);
-    if (width(`…::${last}`) <= room) return `…::${last}`;
-  }
-  last = last.replace(/(?<!operator)\(…?\)$/, "");
-  if (width(last) > room) last = last.replace(/<…>$/, "");
-  if (width(last) <= room) return last;
-  const characters = Math.floor(room / Math.max(1, width("0"))) - 1, tail = Math.floor(characters / 3);
-  if (characters < 2) return "";
-  return characters < 7 || /[/.]/.test(last) ? `…${last.slice(-characters)}` : `${last.slice(0, characters - tail)}…${last.slice(-tail)}`;
-}
-
 export function whereOf(doc: Doc, place: number): string {
   if (place === 0 || place >= doc.places) return "";
   const [first, last] = [doc.line[place], doc.lastLine[place]];
@@ -171,32 +115,3 @@ export function whereOf(doc: Doc, place: number): string {
 // Quotes it as one word for a shell.
 export const quoted = (text: string) => /^[\w.,:/@%+=-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`;
 
-// Colours that colour-blind people can distinguish (after Okabe and Ito, 2008), lighter for black text.
-const kinds = ["#8fbfe8", "#e89a5f", "#cdd6de", "#c3a6dd", "#b9c98a", "#bfc3c9", "#e08a86", "#d5d5d5", "#bfc3c9"];
-const shares = ["#e9edf2", "#fbe3c0", "#f8c98a", "#f0a35a", "#dd7a3c"];  // self cost as a share of the total
-// `own`: the fraction of the box that is the call's self cost.
-export function colorBy(doc: Doc, by: string, place: number, own: number): string {
-  if (by === "crate" || place === 0 || place >= doc.places) return colorOf(doc, place);
-  if (by === "kind") return kinds[doc.kind[place]] ?? kinds[0];
-  if (by === "self") return shares[Math.min(shares.length - 1, Math.ceil(own * (shares.length - 1)))];
-  return hashed(doc.name[place]);
-}
-const crates = ["#8fbfe8", "#e8bd6d", "#8fcbb0", "#d6a3c9", "#c9c276", "#a9b6e6", "#d9a88e", "#9fd0d6", "#c3b1a0", "#b5cf8f"];
-export function colorOf(doc: Doc, place: number): string {
-  if (place === 0 || place >= doc.places) return "#c8ccd6";
-  switch (doc.kind[place]) {
-    case Kind.kernel: return "#e89a5f";
-    case Kind.runtime: return "#cdd6de";
-    case Kind.allocator: return "#c3a6dd";
-    case Kind.generated: return "#b9c98a";
-    case Kind.cause: return "#e08a86";
-    case Kind.idle: return "#d5d5d5";
-    case Kind.unknown: case Kind.folded: return "#bfc3c9";
-  }
-  return hashed(doc.crate[place] || doc.module[place]);
-}
-export function hashed(text: string): string {
-  let hash = 5381;
-  for (let i = 0; i < text.length; i++) hash = (hash * 33 + text.charCodeAt(i)) >>> 0;
-  return crates[hash % crates.length];
-}

@@ -1,5 +1,6 @@
 // Decoding, filters, transforms, search and layout, against what is added up entry by entry. `node --test web/test`
 import assert from "node:assert/strict";
+import { readdirSync, readFileSync } from "node:fs";
 import { gzipSync } from "node:zlib";
 import { test } from "node:test";
 import * as page from "../dist/pure.mjs";
@@ -229,4 +230,17 @@ test("hide takes a module or a crate out, and chips say what they are of", () =>
 test("words of a command survive a shell", () => {
   assert.equal(page.quoted("it's; rm -rf /"), `'it'\\''s; rm -rf /'`);
   assert.equal(page.quoted("a.fathom"), "a.fathom");
+});
+
+test("no file of the page includes itself through others", () => {
+  const folder = new URL("../src/", import.meta.url), files = readdirSync(folder).filter((name) => /\.tsx?$/.test(name)), includes = new Map();
+  const stem = (name) => name.replace(/\.tsx?$/, "");
+  for (const name of files)
+    includes.set(stem(name), [...readFileSync(new URL(name, folder), "utf8").matchAll(/^import .* from "\.\/(\w+)";$/gm)].map(([, of]) => of));
+  const walk = (name, path) => {
+    assert.ok(!path.includes(name), [...path, name].join(" -> "));
+    for (const of of includes.get(name) ?? []) walk(of, [...path, name]);
+  };
+  for (const name of includes.keys()) walk(name, []);
+  assert.deepEqual(includes.get("types"), []);
 });

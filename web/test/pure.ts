@@ -1,7 +1,9 @@
 // The parts of the page that need no browser, for tests under Node.
 export * from "../src/aggregate";
+export * from "../src/colors";
 export * from "../src/document";
 export * from "../src/flame_layout";
+export * from "../src/names";
 export * from "../src/search";
 export * from "../src/shape";
 export * from "../src/words";
