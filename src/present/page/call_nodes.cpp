@@ -5,6 +5,7 @@
 
 #include "analysis/core/code_name.h"
 #include "analysis/core/code_owner.h"
+#include "analysis/core/prose_name.h"
 #include "analysis/core/tracer_frames.h"
 #include "analysis/core/words.h"
 
@@ -86,6 +87,7 @@ std::uint32_t CallNodes::place_of(std::string_view name, model::ModuleId id, boo
   place.name = text;
   place.module = texts.of(module_name);
   place.crate = texts.of(analysis::crate_of(name));
+  place.short_name = texts.of(analysis::prose_name(name));
   place.kind = place_kind(analysis::owner_of(node, name, described));
   known = static_cast<std::uint32_t>(places.size());
   places.push_back(place);

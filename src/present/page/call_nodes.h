@@ -45,6 +45,7 @@ PlaceKind place_kind(analysis::Owner owner);
 // A function of a module, or what stands in the place of one. Numbers of texts.
 struct Place {
   std::uint32_t name = 0, module = 0, crate = 0, file = 0;
+  std::uint32_t short_name = 0;                 // analysis::prose_name; 0: the name itself
   std::uint32_t first_line = 0, last_line = 0;  // that were seen on stacks; 0: none
   PlaceKind kind = PlaceKind::kCode;
 };

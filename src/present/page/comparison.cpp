@@ -14,6 +14,7 @@
 
 #include "analysis/core/code_name.h"
 #include "analysis/core/code_owner.h"
+#include "analysis/core/prose_name.h"
 #include "analysis/core/words.h"
 #include "base/flat_map.h"
 #include "present/page/call_nodes.h"
@@ -76,7 +77,10 @@ class Calls {
       Place place;
       place.name = std::get<0>(key);
       place.module = std::get<1>(key);
-      if (!cause) place.crate = texts.of(analysis::crate_of(name));
+      if (!cause) {
+        place.crate = texts.of(analysis::crate_of(name));
+        place.short_name = texts.of(analysis::prose_name(name));
+      }
       place.kind = place_kind(analysis::owner_of(node, name, described));
       places.push_back(place);
     }

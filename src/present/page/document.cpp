@@ -69,7 +69,8 @@ std::uint64_t number_of(const std::string& text) {
 Json words_of(const Story& story) {
   Json claims = Json::array();
   for (const Claim& claim : story.claims)
-    claims.push_back({{"text", claim.text}, {"metric", claim.metric}, {"focus", claim.focus}});
+    claims.push_back(
+        {{"subject", claim.subject}, {"text", claim.text}, {"metric", claim.metric}, {"focus", claim.focus}});
   return {{"headline", story.headline},
           {"quality", story.quality},
           {"claims", claims},

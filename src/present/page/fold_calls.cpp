@@ -89,7 +89,7 @@ void drop_unused(CallNodes& nodes, Costs& costs) {
   Texts texts;
   const std::vector<std::string>& rows = nodes.texts.rows();
   for (Place& place : places)
-    for (std::uint32_t* text : {&place.name, &place.module, &place.crate, &place.file})
+    for (std::uint32_t* text : {&place.name, &place.module, &place.crate, &place.file, &place.short_name})
       *text = texts.of(rows[*text]);
   for (ThreadName& thread : costs.threads) thread.name = texts.of(rows[thread.name]);
   nodes.places = std::move(places);

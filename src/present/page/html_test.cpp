@@ -39,7 +39,7 @@ TEST(PageHtml, TheFileMayFetchNothingAndTheServedPageAsksItsServerOnly) {
   EXPECT_THAT(html_page("", {.served = true}), HasSubstr("; connect-src 'self'\""));
   EXPECT_EQ(count_of(page_script(), "fetch("), 1u) << "for code";
   EXPECT_THAT(page_script(), Not(HasSubstr("XMLHttpRequest")));
-  EXPECT_LE(page_script().size(), 150'000u);
+  EXPECT_LE(page_script().size(), 190'000u);
 }
 
 TEST(PageHtml, CodeThatGoesWithTheFileEndsNoTag) {

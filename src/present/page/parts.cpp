@@ -21,6 +21,7 @@ void add_nodes(const std::vector<CallNode>& nodes, const std::vector<Place>& pla
   const auto add = [&](const char* name, auto value) { columns.add_unsigned(name, column(places, value)); };
   add("place.name", [](const Place& place) { return place.name; });
   add("place.module", [](const Place& place) { return place.module; });
+  add("place.short", [](const Place& place) { return place.short_name; });
   add("place.crate", [](const Place& place) { return place.crate; });
   add("place.file", [](const Place& place) { return place.file; });
   add("place.line", [](const Place& place) { return place.first_line; });

@@ -34,31 +34,33 @@ Story tell(const model::Profile& profile) {
   const Result<Report> made = analysis::make_report(profile, options);
   if (!made) {
     story.headline = analysis::printable(profile.meta.target);
-    story.claims.push_back({analysis::printable(made.error().message), "", ""});
+    story.claims.push_back({"", analysis::printable(made.error().message), "", ""});
     return story;
   }
   const Report& report = *made;
   story.headline = analysis::printable(present::headline_of(report));
   story.quality = analysis::printable(present::quality_sentence(report));
-  const auto claim = [&](const std::string& text, std::string_view metric, const std::string& focus = "") {
-    if (!text.empty()) story.claims.push_back({analysis::printable(text), std::string(metric), focus});
+  const auto claim = [&](const char* subject, const std::string& text, std::string_view metric,
+                         const std::string& focus = "") {
+    if (!text.empty())
+      story.claims.push_back({subject, analysis::printable(text), std::string(metric), focus});
   };
-  claim(present::left_line(profile), "");
+  claim("", present::left_line(profile), "");
   const Metric metric = options.selection.metric;
   if (metric == Metric::kCpu && report.tree.total > 0) {
     constexpr double kTooFew = 10;  // samples, as on the report's first screen
-    if (report.waits) claim(present::sentence_of_little_cpu(report), model::to_string(metric));
+    if (report.waits) claim("CPU", present::sentence_of_little_cpu(report), model::to_string(metric));
     if (report.tree.effective_samples >= kTooFew)
-      claim(present::sentence_of_hot_spot(report), model::to_string(metric), hot_function(report));
+      claim("CPU", present::sentence_of_hot_spot(report), model::to_string(metric), hot_function(report));
   }
-  if (report.waits) claim(present::sentence_of_waiting(report), model::to_string(Metric::kOffCpu));
+  if (report.waits) claim("Waiting", present::sentence_of_waiting(report), model::to_string(Metric::kOffCpu));
   const bool has_heap = !profile.heap.empty();
-  claim(present::sentence_of_resident(report), has_heap ? model::to_string(Metric::kHeapLive) : "");
-  if (has_heap) claim(present::sentence_of_heap(report), model::to_string(Metric::kHeapLive));
-  claim(present::limits_line(profile), "");
+  claim("Memory", present::sentence_of_resident(report), has_heap ? model::to_string(Metric::kHeapLive) : "");
+  if (has_heap) claim("Heap", present::sentence_of_heap(report), model::to_string(Metric::kHeapLive));
+  claim("", present::limits_line(profile), "");
   if (story.claims.empty()) {
     for (const std::string& sentence : present::sentences_of(report))
-      claim(sentence, model::to_string(metric));
+      claim("", sentence, model::to_string(metric));
   }
   for (const present::Complaint& complaint : present::complaints_of(report)) {
     if (complaint.is_certain)

@@ -9,6 +9,7 @@
 namespace fathom::page {
 
 struct Claim {
+  std::string subject;  // "CPU", "Waiting": what the sentence is about
   std::string text;
   std::string metric;  // as --metric takes it; empty: no view proves it
   std::string focus;   // as --focus takes it; empty: all stacks
