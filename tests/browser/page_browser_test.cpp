@@ -100,8 +100,11 @@ TEST_F(PageInBrowser, ALaneIsAHeatMapOnRequest) {
   // Ten seconds in which the CPU is used up to 8.8 s: the second column has colour, and the last one has none.
   wait_for("document.querySelector('.chart canvas').getBoundingClientRect().height > " + before.dump());
   const Json coloured =
-      ask("(() => { const canvas = document.querySelector('.chart canvas'); "
-          "const { data, width, height } = canvas.getContext('2d').getImageData(0, 76, canvas.width, 110); "
+      ask("(() => { const canvas = document.querySelector('.chart canvas'), top = "
+          "document.querySelector('.heat[data-lane=cpu]').parentElement.getBoundingClientRect().top - "
+          "canvas.getBoundingClientRect().top; "
+          "const { data, width, height } = canvas.getContext('2d').getImageData(0, Math.round(top) + 4, "
+          "canvas.width, 110); "
           "return [0.15, 0.95].map((part) => { let n = 0; for (let y = 0; y < height; y++) { "
           "const at = 4 * (y * width + Math.round(width * part)); if (data[at] > data[at + 2] + 8) n++; } "
           "return n; }); })()");

@@ -106,7 +106,7 @@ class PageOfTwo : public PageTest {
 
 TEST_F(PageOfTwo, FiguresAreThoseOfTheDiff) {
   show();
-  EXPECT_EQ(text("h1"), "server.fathom → server-new.fathom ");
+  EXPECT_EQ(text("h1"), "server.fathom → server-new.fathom");
   EXPECT_EQ(ask("document.querySelector('.chart')"), Json());
   for (const char* metric :
        {"cpu", "off-cpu", "heap-live", "heap-allocated", "heap-allocations", "heap-growth"}) {
@@ -196,7 +196,7 @@ class PageOfRuns : public PageOfTwo {
 
 TEST_F(PageOfRuns, FiguresAreThoseOfTheDiffOfAllRuns) {
   show();
-  EXPECT_EQ(text("h1"), "run-0.fathom and 3 more → run-4.fathom and 2 more ");
+  EXPECT_EQ(text("h1"), "run-0.fathom and 3 more → run-4.fathom and 2 more");
   for (const char* metric :
        {"cpu", "off-cpu", "heap-live", "heap-allocated", "heap-allocations", "heap-growth"}) {
     show(std::string("#m=") + metric);

@@ -7,4 +7,4 @@ if ! command -v node >/dev/null; then
   exit 77
 fi
 cd "$1"
-exec node --test test/page.test.mjs
+exec node --test test/*.test.mjs

@@ -20,26 +20,38 @@ function foldArguments(name) {
   }
   return name;
 }
+var folded = (name) => foldGenerics(foldArguments(name));
+function partsOf(name) {
+  const out = [0];
+  for (let i = 0, depth = 0; i + 2 < name.length; i++) {
+    if ("<([{".includes(name[i])) depth++;
+    else if (">)]}".includes(name[i]) && name[i - 1] !== "-") depth = Math.max(0, depth - 1);
+    if (depth === 0 && name[i] === ":" && name[i + 1] === ":" && name[i + 2] !== "{" && name[i + 2] !== ":") out.push(i + 2);
+  }
+  return out;
+}
+function split(name) {
+  const short = folded(name), parts = partsOf(short), at = parts.length > 1 ? parts[parts.length - 1] : /^[\w.@-]+(\/[\w.@-]+)+/.test(short) ? short.lastIndexOf("/") + 1 : 0;
+  return [short.slice(0, at), short.slice(at)];
+}
 function fitted(name, room, width) {
   if (width(name) <= room) return name;
   let short = foldArguments(name);
   if (width(short) <= room) return short;
   short = foldGenerics(short);
   if (width(short) <= room) return short;
-  let last = short;
-  for (let i = 0, depth = 0; i + 1 < short.length; i++) {
-    if ("<([{".includes(short[i])) depth++;
-    else if (">)]}".includes(short[i])) depth--;
-    if (depth !== 0 || short[i] !== ":" || short[i + 1] !== ":" || short[i + 2] === "{") continue;
-    last = short.slice(i + 2);
-    if (width(`…::${last}`) <= room) return `…::${last}`;
-  }
+  const parts = partsOf(short);
+  let last = short.slice(parts[parts.length - 1]);
+  for (const at of parts.slice(1)) if (width(`…::${short.slice(at)}`) <= room) return `…::${short.slice(at)}`;
   last = last.replace(/(?<!operator)\(…?\)$/, "");
   if (width(last) > room) last = last.replace(/<…>$/, "");
+  if (width(last) > room) last = last.replace(/(::\{\{.*\}\})+$/, "::{…}");
+  if (width(last) > room) last = last.replace(/::\{…\}$/, "");
   if (width(last) <= room) return last;
   const characters = Math.floor(room / Math.max(1, width("0"))) - 1, tail = Math.floor(characters / 3);
-  if (characters < 2) return "";
-  return characters < 7 || /[/.]/.test(last) ? `…${last.slice(-characters)}` : `${last.slice(0, characters - tail)}…${last.slice(-tail)}`;
+  if (characters < 3) return "";
+  if (/[/.]/.test(last)) return `…${last.slice(-characters)}`;
+  return characters < 9 ? `${last.slice(0, characters)}…` : `${last.slice(0, characters - tail)}…${last.slice(-tail)}`;
 }
 
 // src/words.ts
@@ -63,6 +75,18 @@ function amount(value, unit) {
   if (unit === "bytes") return bytes(value);
   return `${withCommas(value)} ${Math.round(value) === 1 && unit.endsWith("s") ? unit.slice(0, -1) : unit}`;
 }
+var metricNames = {
+  cpu: "CPU time",
+  "off-cpu": "Waiting",
+  wall: "Wall-clock time",
+  "heap-live": "Live memory",
+  "heap-allocated": "Allocated memory",
+  "heap-allocations": "Number of allocations",
+  "heap-growth": "Memory growth",
+  "heap-peak": "Memory at the peak",
+  "heap-leaked": "Memory never freed"
+};
+var metricName = (metric) => metric ? metricNames[metric.name] ?? metric.title : "";
 function quantity(value, unit) {
   if (unit === "bytes") return bytes(value);
   if (unit === "ns" || unit === "us") return seconds(value / (unit === "ns" ? 1e9 : 1e6));
@@ -133,6 +157,10 @@ function sizesText(sizes) {
   return sizes[1] > known ? `sizes from ${bytes(least)}` : least === 0 ? `sizes below ${bytes(most)}` : `sizes ${bytes(least)} – ${bytes(most)}`;
 }
 var secondsText = (ms) => (ms / 1e3).toString();
+function fileOf(doc, place) {
+  const [first, last] = [doc.line[place] ?? 0, doc.lastLine[place]];
+  return first ? `${doc.file[place].split("/").slice(-2).join("/")}:${last > first ? `${first}–${last}` : first}` : "";
+}
 function whereOf(doc, place) {
   if (place === 0 || place >= doc.places) return "";
   const [first, last] = [doc.line[place], doc.lastLine[place]];
@@ -143,12 +171,42 @@ function whereOf(doc, place) {
 var quoted = (text) => /^[\w.,:/@%+=-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`;
 
 // src/shape.ts
-var wholeEdits = ["own", "recursion", "runtime"];
+var wholeEdits = ["plumbing", "kernel", "own", "recursion", "runtime"];
 var isEdit = (text) => wholeEdits.includes(text) || /^(merge|collapse|hide|from):./s.test(text);
 var plain = null;
 function plainShape(doc) {
   if (plain?.doc !== doc) plain = { doc, shape: { parent: doc.parent, place: doc.place, of: doc.parent.map((_, i) => i) } };
   return plain.shape;
+}
+var passing = /* @__PURE__ */ new WeakMap();
+var leastOwn = 0.01;
+function passesOn(doc) {
+  let known2 = passing.get(doc);
+  if (known2) return known2;
+  const cost = new Float64Array(doc.nodes), self = new Float64Array(doc.places), total = new Float64Array(doc.places);
+  for (const table of doc.costs.values()) {
+    const all = table.sums[table.sums.length - 1] || 1;
+    for (let i = 0; i < table.node.length; i++) {
+      const part = (table.sums[table.first[i + 1]] - table.sums[table.first[i]]) / all;
+      cost[table.node[i]] += part;
+      self[doc.place[table.node[i]]] += part;
+    }
+  }
+  known2 = new Uint8Array(doc.nodes);
+  const below = new Uint8Array(doc.nodes);
+  for (let i = doc.nodes - 1; i > 0; i--) {
+    const place = doc.place[i], above = doc.parent[i], isLibrary = doc.kind[place] === 2 /* runtime */;
+    if (below[i] || doc.kind[place] === 0 /* code */) below[above] = 1;
+    if (isLibrary && below[i]) known2[i] = 1;
+    cost[above] += cost[i];
+    total[place] += cost[i];
+  }
+  for (let i = 1; i < doc.nodes; i++) if (known2[i] && self[doc.place[i]] > leastOwn * total[doc.place[i]]) known2[i] = 0;
+  passing.set(doc, known2);
+  return known2;
+}
+function firstEdits(doc) {
+  return [...passesOn(doc).includes(1) ? ["plumbing"] : [], ...doc.kind.includes(1 /* kernel */) ? ["kernel"] : []];
 }
 var startsOf = (edits) => edits.filter((edit) => edit.startsWith("from:")).map((edit) => edit.slice(5));
 function shapeOf(doc, edits) {
@@ -156,6 +214,7 @@ function shapeOf(doc, edits) {
   const one = (kind) => new Set(edits.filter((edit) => edit.startsWith(kind)).map((edit) => edit.slice(kind.length)));
   const merged = one("merge:"), collapsed = one("collapse:"), first = doc.places + doc.head.threads.length;
   const own = edits.includes("own"), recursion = edits.includes("recursion"), runtime = edits.includes("runtime");
+  const passes = edits.includes("plumbing") ? passesOn(doc) : null, kernel = edits.includes("kernel");
   const hides = [...one("hide:")].map((pattern) => placeMatcher(doc, pattern)), starts = startsOf(edits).map((pattern) => placeMatcher(doc, pattern));
   const isStart = Uint8Array.from(doc.name, (_, i) => i > 0 && starts.some((fits) => fits(i)) ? 1 : 0), started = new Uint8Array(doc.parent.length);
   const becomes = new Uint32Array(doc.places);
@@ -163,15 +222,15 @@ function shapeOf(doc, edits) {
     const kind = doc.kind[place2];
     const foreign = kind === 2 /* runtime */ || kind === 3 /* allocator */ || kind === 1 /* kernel */ || kind === 5 /* unknown */;
     if (merged.has(doc.name[place2]) || hides.some((fits) => fits(place2)) || own && foreign || runtime && kind === 2 /* runtime */) continue;
-    becomes[place2] = collapsed.has(doc.module[place2]) ? first + doc.modules.indexOf(doc.module[place2]) : place2;
+    becomes[place2] = kernel && kind === 1 /* kernel */ ? first + doc.modules.length : collapsed.has(doc.module[place2]) ? first + doc.modules.indexOf(doc.module[place2]) : place2;
   }
-  const parent = [0], place = [0], of = new Uint32Array(doc.parent.length), width = first + doc.modules.length;
+  const parent = [0], place = [0], of = new Uint32Array(doc.parent.length), width = first + doc.modules.length + 1;
   const ids = /* @__PURE__ */ new Map();
   for (let i = 1; i < of.length; i++) {
     const above = of[doc.parent[i]], as = becomes[doc.place[i]];
     started[i] = started[doc.parent[i]] | isStart[doc.place[i]];
     if (starts.length && !started[i] && i < doc.nodes) continue;
-    if (as === 0 || as >= first && place[above] === as) {
+    if (as === 0 || passes?.[i] || as >= first && place[above] === as) {
       of[i] = above;
       continue;
     }
@@ -308,11 +367,13 @@ function take(doc, selection) {
 }
 var treeOf = (parent, place, { self, total }, base) => ({ parent, place, count: parent.length, selfOf: (node) => self[node], totalOf: (node) => total[node], base });
 var costsOf = ({ count, selfOf, totalOf }) => ({ self: Float64Array.from({ length: count }, (_, i) => selfOf(i)), total: Float64Array.from({ length: count }, (_, i) => totalOf(i)) });
-var labelCount = (doc) => doc.places + doc.head.threads.length + doc.modules.length;
+var labelCount = (doc) => doc.places + doc.head.threads.length + doc.modules.length + 1;
+var isThread = (doc, place) => place >= doc.places && place < doc.places + doc.head.threads.length;
 function labelOf(doc, place) {
   if (place === 0) return "all";
   if (place < doc.places) return doc.name[place];
   const thread = place - doc.places, { threads } = doc.head;
+  if (place === labelCount(doc) - 1) return "kernel";
   return thread < threads.length ? threads[thread].name : `${doc.modules[thread - threads.length]} (all of it)`;
 }
 var Draft = class {
@@ -393,18 +454,18 @@ function orderCells(parent, of) {
   return { order, first, own, end };
 }
 function makeSkeleton(doc, cells, shape, threads) {
-  const count = shape.parent.length, groups = /* @__PURE__ */ new Map();
+  const count = shape.parent.length, groups2 = /* @__PURE__ */ new Map();
   for (let i = 0; i < cells.node.length; i++) {
-    const thread = threads ? cells.thread[i] : 0, of2 = groups.get(thread);
+    const thread = threads ? cells.thread[i] : 0, of2 = groups2.get(thread);
     if (of2) of2.push(i);
-    else groups.set(thread, [i]);
+    else groups2.set(thread, [i]);
   }
   const at = new Uint32Array(count), needed = new Uint8Array(count), nodes = new Uint32Array(count), of = new Uint32Array(cells.node.length);
   const pieces = [{ parent: new Uint32Array(1), place: new Uint32Array(1) }];
   let rows = 1;
-  for (const [thread, list] of groups) {
+  for (const [thread, list2] of groups2) {
     let size = 0;
-    for (const i of list)
+    for (const i of list2)
       for (let up = shape.of[doc.shown[cells.node[i]]]; up !== 0 && !needed[up]; up = shape.parent[up]) {
         needed[up] = 1;
         nodes[size++] = up;
@@ -424,7 +485,7 @@ function makeSkeleton(doc, cells, shape, threads) {
       at[node] = rows + k + lead;
       needed[node] = 0;
     }
-    for (const i of list) of[i] = at[shape.of[doc.shown[cells.node[i]]]];
+    for (const i of list2) of[i] = at[shape.of[doc.shown[cells.node[i]]]];
     pieces.push({ parent: parent2, place: place2 });
     rows += size + lead;
   }
@@ -449,12 +510,12 @@ function outermostOf({ parent, place }) {
 function forward(doc, taken, shape, threads) {
   let known2 = skeletons.get(shape);
   if (!known2) skeletons.set(shape, known2 = /* @__PURE__ */ new Map());
-  let kinds2 = known2.get(taken.cells);
-  if (!kinds2) known2.set(taken.cells, kinds2 = []);
-  const skeleton = kinds2[+threads] ??= makeSkeleton(doc, taken.cells, shape, threads), { parent, place, order, first, own, end } = skeleton;
+  let kinds = known2.get(taken.cells);
+  if (!kinds) known2.set(taken.cells, kinds = []);
+  const skeleton = kinds[+threads] ??= makeSkeleton(doc, taken.cells, shape, threads), { parent, place, order, first, own, end } = skeleton;
   const costs = (values) => {
     const sums = new Float64Array(order.length + 1);
-    for (let i = 0, sum = 0; i < order.length; i++) sums[i + 1] = sum += values[order[i]];
+    for (let i = 0, sum2 = 0; i < order.length; i++) sums[i + 1] = sum2 += values[order[i]];
     const hair = doc.costs.has(taken.metric) ? 0 : 1e-9 * sums[order.length];
     const between = (from, to) => {
       const value = sums[to] - sums[from];
@@ -587,53 +648,244 @@ function nodesWith(doc, place) {
 }
 
 // src/colors.ts
-var kinds = ["#8fbfe8", "#e89a5f", "#cdd6de", "#c3a6dd", "#b9c98a", "#bfc3c9", "#e08a86", "#d5d5d5", "#bfc3c9"];
-var shares = ["#e9edf2", "#fbe3c0", "#f8c98a", "#f0a35a", "#dd7a3c"];
+var inks = ["#14171c", "#ffffff"];
+var ownerHues = {
+  thread: ["#d5d9e0", "#3b414b"],
+  kernel: ["#e1924b", "#774001"],
+  runtime: ["#c2c6cc", "#5b5f63"],
+  allocator: ["#d77e86", "#77313a"],
+  generated: ["#99ecb1", "#307549"],
+  cause: ["#f6d9c9", "#5a4840"],
+  unknown: ["#f4f4f4", "#3a3d42"],
+  other: ["#e9e7df", "#6e6d67"]
+};
+var groupHues = [
+  ["#79bef4", "#215c86"],
+  ["#f3e484", "#796b11"],
+  ["#ae84cf", "#5a3873"],
+  ["#95e2f7", "#2c6e80"],
+  ["#bfcc6b", "#5b6301"],
+  ["#e19bd3", "#77416d"],
+  ["#67b5af", "#125b57"],
+  ["#c7b18c", "#655336"]
+];
+var shareHues = [["#e9edf2", "#3b414b"], ["#fbe3c0", "#5c4a2c"], ["#f8c98a", "#6f4d1c"], ["#f0a35a", "#7d460f"], ["#dd7a3c", "#8a3a06"]];
+var causeHues = [["#d77e86", "#a8454f"], ["#ae84cf", "#7d55a0"], ["#67b5af", "#2f8580"], ["#e19bd3", "#a05c94"], ["#c7b18c", "#8b754c"], ["#bfcc6b", "#7d8726"], ["#95e2f7", "#3d8ca3"]];
+var bandHues = [["#b8862f", "#c9983f"], ["#4f93c9", "#5b9fd4"], ["#3f9a78", "#4cab88"], ["#b06aa0", "#c07cb0"], ["#8a8f2f", "#a2a740"], ["#6f7fc4", "#8392d6"], ["#9b6b52", "#b58368"], ["#8d95a3", "#8d95a3"]];
+var memoryHues = [["#3d7edb", "#4a8ae6"], ["#9bbcea", "#345a94"], ["#cfd9e6", "#5f6b7d"]];
+var faultHues = [["#7f97a0", "#7f97a0"], ["#3d5660", "#b9c8ce"]];
+var stallHue = ["#6f8f5f", "#86a875"];
+var runningHue = ["#5b9a3c", "#6fb24d"];
+var theme = 0;
+var setDark = (dark) => {
+  theme = dark ? 1 : 0;
+};
+var toned = (hue) => hue[theme];
+function luminance(color) {
+  const [red, green, blue] = [1, 3, 5].map((at) => {
+    const part = parseInt(color.slice(at, at + 2), 16) / 255;
+    return part <= 0.04045 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4;
+  });
+  return 0.2126 * red + 0.7152 * green + 0.0722 * blue;
+}
+function contrast(a, b) {
+  const [low, high] = [luminance(a), luminance(b)].sort((x, y) => x - y);
+  return (high + 0.05) / (low + 0.05);
+}
+var inkOf = /* @__PURE__ */ new Map();
+function inkOn(fill) {
+  let found = inkOf.get(fill);
+  if (!found) inkOf.set(fill, found = contrast(inks[0], fill) >= contrast(inks[1], fill) ? inks[0] : inks[1]);
+  return found;
+}
+function hash(text) {
+  const bits = (1n << 64n) - 1n;
+  let out = 0xcbf29ce484222325n;
+  for (const byte of new TextEncoder().encode(text)) out = (out ^ BigInt(byte)) * 0x100000001b3n & bits;
+  out ^= out >> 32n;
+  out = out * 0x9e3779b97f4a7c15n & bits;
+  return out ^ out >> 29n;
+}
+var groupOf2 = (doc, place) => doc.crate[place] || doc.module[place].slice(doc.module[place].lastIndexOf("/") + 1);
+var groups = /* @__PURE__ */ new WeakMap();
+function groupsOf(doc) {
+  let known2 = groups.get(doc);
+  if (known2) return known2;
+  const spent = new Float64Array(doc.nodes), table = doc.costs.get("cpu") ?? doc.costs.values().next().value, area = /* @__PURE__ */ new Map();
+  if (table) for (let i = 0; i < table.node.length; i++) spent[table.node[i]] += table.sums[table.first[i + 1]] - table.sums[table.first[i]];
+  else if (doc.heap) for (let i = 0; i < doc.heap.node.length; i++) spent[doc.heap.node[i]] += doc.heap.sumAllocatedBytes[doc.heap.first[i + 1]] - doc.heap.sumAllocatedBytes[doc.heap.first[i]];
+  const ofPlace = new Float64Array(doc.places);
+  let all = 0;
+  for (let i = doc.nodes - 1; i > 0; i--) {
+    spent[doc.parent[i]] += spent[i];
+    ofPlace[doc.place[i]] += spent[i];
+  }
+  for (let place = 1; place < doc.places; place++) {
+    const group = groupOf2(doc, place);
+    if (doc.kind[place] !== 0 /* code */) continue;
+    all += ofPlace[place];
+    if (group) area.set(group, (area.get(group) ?? 0) + ofPlace[place]);
+  }
+  const largest2 = [...area].sort((a, b) => b[1] - a[1]).slice(0, groupHues.length).filter(([, value]) => value >= all / 50), taken = /* @__PURE__ */ new Set();
+  known2 = /* @__PURE__ */ new Map();
+  for (const [group] of largest2) {
+    let at = Number(hash(group) % BigInt(groupHues.length));
+    while (taken.has(at)) at = (at + 1) % groupHues.length;
+    taken.add(at);
+    known2.set(group, groupHues[at]);
+  }
+  groups.set(doc, known2);
+  return known2;
+}
+var ownerNames = ["other", "kernel", "runtime", "allocator", "generated", "unknown", "cause", "other", "unknown"];
+function hueOf(doc, place) {
+  if (place >= doc.places + doc.head.threads.length) return place < doc.places + doc.head.threads.length + doc.modules.length ? ownerHues.other : ownerHues.kernel;
+  if (place === 0 || place >= doc.places) return ownerHues.thread;
+  const kind = doc.kind[place];
+  return kind === 0 /* code */ ? groupsOf(doc).get(groupOf2(doc, place)) ?? ownerHues.other : ownerHues[ownerNames[kind]];
+}
+var colorOf = (doc, place) => toned(hueOf(doc, place));
+var hashedHues = /* @__PURE__ */ new Map();
+function hashed(text) {
+  let hue = hashedHues.get(text);
+  if (!hue) hashedHues.set(text, hue = groupHues[Number(hash(text) % BigInt(groupHues.length))]);
+  return toned(hue);
+}
 function colorBy(doc, by, place, own) {
-  if (by === "crate" || place === 0 || place >= doc.places) return colorOf(doc, place);
-  if (by === "kind") return kinds[doc.kind[place]] ?? kinds[0];
-  if (by === "self") return shares[Math.min(shares.length - 1, Math.ceil(own * (shares.length - 1)))];
+  if (place === 0 || place >= doc.places || by === "crate") return colorOf(doc, place);
+  if (by === "kind") return toned(doc.kind[place] === 0 /* code */ ? groupHues[0] : ownerHues[ownerNames[doc.kind[place]]]);
+  if (by === "self") return toned(shareHues[Math.min(shareHues.length - 1, Math.ceil(own * (shareHues.length - 1)))]);
   return hashed(doc.name[place]);
 }
-var crates = ["#8fbfe8", "#e8bd6d", "#8fcbb0", "#d6a3c9", "#c9c276", "#a9b6e6", "#d9a88e", "#9fd0d6", "#c3b1a0", "#b5cf8f"];
-function colorOf(doc, place) {
-  if (place === 0 || place >= doc.places) return "#c8ccd6";
-  switch (doc.kind[place]) {
-    case 1 /* kernel */:
-      return "#e89a5f";
-    case 2 /* runtime */:
-      return "#cdd6de";
-    case 3 /* allocator */:
-      return "#c3a6dd";
-    case 4 /* generated */:
-      return "#b9c98a";
-    case 6 /* cause */:
-      return "#e08a86";
-    case 7 /* idle */:
-      return "#d5d5d5";
-    case 5 /* unknown */:
-    case 8 /* folded */:
-      return "#bfc3c9";
+function legendOf(doc, by, places) {
+  if (by === "self") return shareHues.map((hue, i) => ({ label: `${i * 25} %`, color: toned(hue) }));
+  if (by !== "crate" && by !== "kind") return [];
+  const out = /* @__PURE__ */ new Map(), words = ["other code", "kernel", "language library", "allocator", "generated code", "no name", "reason of a wait", "idle", "smaller calls"];
+  for (const place of places) {
+    if (place === doc.places + doc.head.threads.length + doc.modules.length) out.set("kernel", { label: "kernel", color: colorOf(doc, place) });
+    if (place === 0 || place >= doc.places) continue;
+    const kind = doc.kind[place], group = kind === 0 /* code */ && by === "crate" && groupsOf(doc).has(groupOf2(doc, place)) ? groupOf2(doc, place) : "";
+    const label = group || (kind === 0 /* code */ && by === "kind" ? "own code" : words[kind]);
+    if (!out.has(label)) out.set(label, { label, color: colorBy(doc, by, place, 0) });
   }
-  return hashed(doc.crate[place] || doc.module[place]);
-}
-function hashed(text) {
-  let hash = 5381;
-  for (let i = 0; i < text.length; i++) hash = hash * 33 + text.charCodeAt(i) >>> 0;
-  return crates[hash % crates.length];
+  const rank = (label) => {
+    const at = [...groupsOf(doc).keys()].indexOf(label);
+    return at < 0 ? 100 + words.indexOf(label) : at;
+  };
+  return [...out.values()].sort((a, b) => rank(a.label) - rank(b.label));
 }
 var steps = [0.1, 1 / 3, 0.9995];
-var less = ["#bed3e8", "#92b9de", "#6099cf", "#3477bb"];
-var more = ["#fadcb6", "#f8be7a", "#f0963c", "#de6e14"];
+var noiseHue = ["#d6d8dc", "#4a4f57"];
+var lessHues = [["#bed3e8", "#40566e"], ["#92b9de", "#345c86"], ["#6099cf", "#2c629e"], ["#3477bb", "#2668b4"]];
+var moreHues = [["#fadcb6", "#68543c"], ["#f8be7a", "#82582a"], ["#f0963c", "#9c5a1a"], ["#de6e14", "#b2580c"]];
 function changeColor(base, fresh, beyondNoise) {
-  if (!beyondNoise || base === fresh) return "#d6d8dc";
+  if (!beyondNoise || base === fresh) return toned(noiseHue);
   const part = Math.abs(fresh - base) / Math.max(base, fresh);
-  return (fresh > base ? more : less)[steps.filter((step) => part >= step).length];
+  return toned((fresh > base ? moreHues : lessHues)[steps.filter((step) => part >= step).length]);
 }
 
 // src/statistics.ts
 var manyDegrees = 1e4;
+var leastPieces = 5;
 var nothing = { base: 0, fresh: 0, change: 0, sd: 0, freedom: manyDegrees, p: 1, error: 0, lookedAt: false, beyondNoise: false };
+var sum = (values) => {
+  let all = 0;
+  for (const value of values) all += value;
+  return all;
+};
+function samplingVariance(value, whole, scale) {
+  if (scale.weight <= 0) return 0;
+  const left = scale.ofWhole ? whole > 0 ? 1 - value / whole : 1 : scale.most > 0 ? 1 - value / scale.most : 1;
+  return scale.weight * Math.max(value * Math.max(left, 0), scale.weight);
+}
+function varianceOverTime(values, wholes, scale) {
+  const count = scale.pieces;
+  if (count < leastPieces) return 0;
+  const all = sum(values.subarray(0, count)), whole = sum(wholes.subarray(0, count)), away = new Float64Array(count);
+  for (let i = 0; i < count; i++) away[i] = values[i] - (!scale.ofWhole ? all / count : whole > 0 ? all / whole * wholes[i] : 0);
+  const covariance = (lag) => {
+    let together2 = 0;
+    for (let i = lag; i < count; i++) together2 += away[i] * away[i - lag];
+    return together2 / (count - 1);
+  };
+  const alone = covariance(0), stretch = count * scale.whole * scale.whole;
+  if (covariance(1) * Math.sqrt(count) <= 2 * alone) return stretch * alone;
+  return stretch * Math.max(alone, alone + 4 / 3 * covariance(1) + 2 / 3 * covariance(2));
+}
+var likelySpread = (pieces) => {
+  if (pieces < leastPieces) return 1;
+  const part = 2 / (9 * (pieces - 1));
+  return (1 - part + 1.6449 * Math.sqrt(part)) ** 3;
+};
+function figureOf(values, wholes, scale) {
+  const all = sum(values), whole = sum(wholes), factor = scale.ofWhole ? whole > 0 ? 1 / whole : 0 : scale.factor;
+  let variance = samplingVariance(all, whole, scale), freedom = manyDegrees;
+  const overTime2 = varianceOverTime(values, wholes, scale);
+  if (overTime2 > variance * likelySpread(scale.pieces)) {
+    variance = overTime2;
+    freedom = scale.pieces - 1;
+  }
+  return { mean: all * factor, variance: variance * factor * factor, freedom };
+}
+function logGamma(x) {
+  let shift = 0;
+  for (; x < 8; x++) shift += Math.log(x);
+  const y = 1 / (x * x);
+  return (x - 0.5) * Math.log(x) - x + 0.9189385332046727 + (1 / 12 - y * (1 / 360 - y * (1 / 1260 - y / 1680))) / x - shift;
+}
+function beta(x, a, b) {
+  if (x <= 0) return 0;
+  if (x >= 1) return 1;
+  if (x > (a + 1) / (a + b + 2)) return 1 - beta(1 - x, b, a);
+  const tiny = 1e-300, nonzero = (value) => Math.abs(value) < tiny ? tiny : value;
+  let c = 1, d = 1 / nonzero(1 - (a + b) * x / (a + 1)), fraction = d;
+  for (let m = 1; m <= 2e3; m++) {
+    let step = m * (b - m) * x / ((a + 2 * m - 1) * (a + 2 * m));
+    d = 1 / nonzero(1 + step * d);
+    c = nonzero(1 + step / c);
+    fraction *= c * d;
+    step = -(a + m) * (a + b + m) * x / ((a + 2 * m) * (a + 2 * m + 1));
+    d = 1 / nonzero(1 + step * d);
+    c = nonzero(1 + step / c);
+    fraction *= c * d;
+    if (Math.abs(c * d - 1) < 1e-12) break;
+  }
+  return fraction * Math.exp(logGamma(a + b) - logGamma(a) - logGamma(b) + a * Math.log(x) + b * Math.log1p(-x)) / a;
+}
+var chanceOf = (t, freedom) => beta(freedom / (freedom + t * t), freedom / 2, 0.5);
+function deviationAt(chance, freedom) {
+  let low = 0, high = 1;
+  while (chanceOf(high, freedom) > chance && high < 1e12) high *= 2;
+  for (let i = 0; i < 60; i++) {
+    const middle = (low + high) / 2;
+    if (chanceOf(middle, freedom) > chance) low = middle;
+    else high = middle;
+  }
+  return high;
+}
+function changeBetween(base, fresh) {
+  const change = fresh.mean - base.mean, variance = base.variance + fresh.variance, sd = Math.sqrt(variance);
+  const shaky = base.variance ** 2 / base.freedom + fresh.variance ** 2 / fresh.freedom;
+  const freedom = Math.min(manyDegrees, Math.max(1, shaky > 0 ? variance * variance / shaky : manyDegrees));
+  const p = change === 0 ? 1 : sd > 0 ? chanceOf(Math.abs(change) / sd, freedom) : 0;
+  return { base: base.mean, fresh: fresh.mean, change, sd, freedom, p, error: 0, lookedAt: false, beyondNoise: false };
+}
+function holmLevel(chances, level = 0.05) {
+  const sorted = Float64Array.from(chances).sort();
+  let taken = 0;
+  while (taken < sorted.length && sorted[taken] <= level / (sorted.length - taken)) taken++;
+  return level / Math.max(sorted.length - taken, 1);
+}
+function judgeAll(changes, single) {
+  const deviations = /* @__PURE__ */ new Map();
+  for (const change of changes) {
+    change.beyondNoise = change.lookedAt && change.p <= single && change.change !== 0;
+    if (change.sd <= 0) continue;
+    let deviation = deviations.get(change.freedom);
+    if (deviation === void 0) deviations.set(change.freedom, deviation = deviationAt(single, change.freedom));
+    change.error = change.sd * deviation;
+  }
+}
 
 // src/document.ts
 function bytesOf(base64) {
@@ -701,20 +953,20 @@ function sliceNumbers(bytes2, count) {
   return out;
 }
 function readEntries(first, steps2, values, slice, sums) {
-  let value = 0, sum = 0;
+  let value = 0, sum2 = 0;
   for (let cell = 0, i = 0; cell + 1 < first.length; cell++)
     for (let end = first[cell + 1], at = -1; i < end; i++) {
       const step = steps2.next();
       slice[i] = at += (step >>> 1) + 1;
-      sum += step & 1 ? value += values.difference() : 1;
-      sums[i + 1] = sum;
-      if (sums[i + 1] !== sum) return false;
+      sum2 += step & 1 ? value += values.difference() : 1;
+      sums[i + 1] = sum2;
+      if (sums[i + 1] !== sum2) return false;
     }
   return true;
 }
 function runningSums(values) {
   const sums = new Float64Array(values.length + 1);
-  for (let i = 0, sum = 0; i < values.length; i++) sums[i + 1] = sum += values[i];
+  for (let i = 0, sum2 = 0; i < values.length; i++) sums[i + 1] = sum2 += values[i];
   return sums;
 }
 function readDocument(bytes2) {
@@ -724,13 +976,13 @@ function readDocument(bytes2) {
   const body = mark.length + 4;
   const head = JSON.parse(new TextDecoder().decode(bytes2.subarray(body, body + length)));
   if (head.version !== 1) throw new Error(`the document has version ${head.version}, and this page knows 1`);
-  const read = (name, as) => {
-    const [kind2, offset, size, count] = head.columns[name];
+  const read = (name2, as) => {
+    const [kind2, offset, size, count] = head.columns[name2];
     return as(bytes2.subarray(body + length + offset, body + length + offset + size), kind2, count);
   };
-  const column = (name) => read(name, numbers), whole = (name) => read(name, wholeNumbers);
-  const sumsOfReals = (name) => runningSums(column(name));
-  const texts = (name) => Array.from(column(name), (row) => head.texts[row]);
+  const column = (name2) => read(name2, numbers), whole = (name2) => read(name2, wholeNumbers);
+  const sumsOfReals = (name2) => runningSums(column(name2));
+  const texts = (name2) => Array.from(column(name2), (row) => head.texts[row]);
   const kind = new Uint8Array(column("place.kind"));
   const back = whole("node.back"), placeOf = whole("node.place"), nodes = back.length;
   const shown = back.map((_, i) => i), idle = /* @__PURE__ */ new Map(), idlePlaces = [];
@@ -751,7 +1003,7 @@ function readDocument(bytes2) {
   };
   const costsOf2 = (table) => {
     const of = cells(table), count = of.first[of.first.length - 1], slice = new Uint16Array(count);
-    const varints = (name) => read(name, (bytes3) => new Varints(bytes3));
+    const varints = (name2) => read(name2, (bytes3) => new Varints(bytes3));
     const filled = (sums) => readEntries(of.first, varints(`${table}.slice`), varints(`${table}.value`), slice, sums) ? sums : null;
     return { ...of, slice, sums: filled(new Uint32Array(count + 1)) ?? filled(new Float64Array(count + 1)) };
   };
@@ -769,9 +1021,9 @@ function readDocument(bytes2) {
       sumFreedBlocks: sumsOfReals("heap.freed_blocks")
     };
   }
-  const changes = (name) => {
-    const values = column(`${name}.values`);
-    return Array.from(whole(`${name}.flags`), (flags, i) => ({
+  const changes = (name2) => {
+    const values = column(`${name2}.values`);
+    return Array.from(whole(`${name2}.flags`), (flags, i) => ({
       ...nothing,
       base: values[5 * i],
       fresh: values[5 * i + 1],
@@ -782,8 +1034,8 @@ function readDocument(bytes2) {
       beyondNoise: (flags & 2) !== 0
     }));
   };
-  const comparisonOf = (name, of) => {
-    const from = `compared.${name}`, functions = /* @__PURE__ */ new Map(), rows = changes(`${from}.places`), ofThreads = changes(`${from}.threads`);
+  const comparisonOf = (name2, of) => {
+    const from = `compared.${name2}`, functions = /* @__PURE__ */ new Map(), rows = changes(`${from}.places`), ofThreads = changes(`${from}.threads`);
     whole(`${from}.places`).forEach((place2, i) => {
       functions.set(place2, { place: place2, self: rows[2 * i], total: rows[2 * i + 1] });
     });
@@ -798,7 +1050,8 @@ function readDocument(bytes2) {
       level: of.level
     };
   };
-  const module = texts("place.module");
+  const module = texts("place.module"), name = texts("place.name");
+  const short = head.columns["place.short"] ? texts("place.short").map((text, i) => text || name[i]) : name;
   return {
     compared: head.compared_with === void 0 ? null : new Map(head.metrics.flatMap((one) => one.compared ? [[one.name, comparisonOf(one.name, one.compared)]] : [])),
     modules: [...new Set(module)].filter(Boolean),
@@ -824,7 +1077,8 @@ function readDocument(bytes2) {
     place,
     shown,
     places: kind.length,
-    name: texts("place.name"),
+    name,
+    short,
     module,
     crate: texts("place.crate"),
     file: texts("place.file"),
@@ -845,10 +1099,10 @@ function readDocument(bytes2) {
 
 // src/flame_layout.ts
 var Children = class {
-  constructor(tree, first, list, sorted) {
+  constructor(tree, first, list2, sorted) {
     this.tree = tree;
     this.first = first;
-    this.list = list;
+    this.list = list2;
     this.sorted = sorted;
   }
   tree;
@@ -882,9 +1136,9 @@ function childrenOf(tree, sorted = true) {
     const first = new Uint32Array(tree.count + 1);
     for (let i = 1; i < tree.count; i++) first[tree.parent[i] + 1]++;
     for (let i = 0; i < tree.count; i++) first[i + 1] += first[i];
-    const next = first.slice(), list = new Uint32Array(Math.max(0, tree.count - 1));
-    for (let i = 1; i < tree.count; i++) list[next[tree.parent[i]]++] = i;
-    orders.set(tree.parent, known2 = { first, list });
+    const next = first.slice(), list2 = new Uint32Array(Math.max(0, tree.count - 1));
+    for (let i = 1; i < tree.count; i++) list2[next[tree.parent[i]]++] = i;
+    orders.set(tree.parent, known2 = { first, list: list2 });
   }
   return new Children(tree, known2.first, known2.list, sorted);
 }
@@ -969,42 +1223,405 @@ function find(doc, tree, top, text) {
   }
   return { places, value, calls, share: tree.totalOf(top) > 0 ? value / tree.totalOf(top) : 0 };
 }
+
+// src/series.ts
+function valueAt(line, ms) {
+  let low = 0, high = line.ms.length;
+  while (low < high) {
+    const middle = low + high >> 1;
+    if (line.ms[middle] <= ms) low = middle + 1;
+    else high = middle;
+  }
+  return line.value[Math.max(0, low - 1)];
+}
+var resident = ["memory.rss_anon", "memory.rss_file", "memory.rss_shmem"];
+function residentIn(doc, from, to) {
+  const lines = doc.lines.filter(({ name, ms }) => resident.includes(name) && ms.length > 0);
+  if (!lines.length) return null;
+  const at = (ms) => lines.reduce((sum2, line) => sum2 + (ms < line.ms[0] && lines.some((other) => other.ms[0] < line.ms[0]) ? 0 : valueAt(line, ms)), 0);
+  const out = { start: at(from), end: at(to), most: -1, mostAt: from };
+  const times = [from, to, ...lines.flatMap((line) => Array.from(line.ms).filter((ms) => ms >= from && ms <= to))];
+  for (const ms of new Set(times)) {
+    const value = at(ms);
+    if (value > out.most) {
+      out.most = value;
+      out.mostAt = ms;
+    }
+  }
+  return out;
+}
+
+// src/owners.ts
+function askerOf(doc, node) {
+  let nearest = 0;
+  for (let at = node; at !== 0; at = doc.parent[at]) {
+    const place = doc.place[at], kind = doc.kind[place];
+    if (kind === 0 /* code */) return place;
+    if (kind !== 3 /* allocator */) nearest ||= place;
+  }
+  return nearest || doc.place[node];
+}
+function waiterOf(doc, node) {
+  let nearest = 0;
+  for (let at = doc.parent[node]; at !== 0; at = doc.parent[at]) {
+    const place = doc.place[at];
+    if (doc.kind[place] === 0 /* code */) return place;
+    if (!nearest && doc.kind[place] !== 6 /* cause */) nearest = place;
+  }
+  return nearest;
+}
+
+// src/compare.ts
+var usualPieces = 20;
+var leastForPieces = 2;
+var leastSamples = 10;
+var leastShare = 1e-3;
+var canCompare = (metric) => metric !== "heap-peak";
+var isLevel = (metric) => metric === "heap-live" || metric === "heap-peak";
+var Side = class {
+  constructor(doc, range, isTime) {
+    this.range = range;
+    const { slice_ms, duration_ns } = doc.head, width = slice_ms * 1e6, count = range[1] - range[0];
+    this.seconds = Math.max(0, Math.min(range[1] * width, duration_ns) - range[0] * width) * 1e-9;
+    const cut = isTime && this.seconds >= leastForPieces;
+    this.length = cut ? Math.ceil(count / usualPieces) : count;
+    this.pieces = cut ? Math.max(1, Math.floor(count / this.length)) : 1;
+  }
+  range;
+  pieces;
+  length;
+  seconds;
+  // The rest at the end is an additional, last piece.
+  pieceOf(slice) {
+    return Math.min(this.pieces, Math.floor((slice - this.range[0]) / this.length));
+  }
+  get stretch() {
+    return (this.range[1] - this.range[0]) / (this.pieces * this.length);
+  }
+};
+var Rows = class {
+  constructor(rows, sides) {
+    this.sides = sides;
+    this.values = new Float64Array(rows * this.width);
+  }
+  sides;
+  values;
+  get width() {
+    return this.sides[0].pieces + this.sides[1].pieces + 2;
+  }
+  add(row, side, piece, value) {
+    this.values[row * this.width + (side ? this.sides[0].pieces + 1 : 0) + piece] += value;
+  }
+  of(row, side) {
+    const from = row * this.width + (side ? this.sides[0].pieces + 1 : 0);
+    return this.values.subarray(from, from + this.sides[side].pieces + 1);
+  }
+  key(row) {
+    return this.values.subarray(row * this.width, (row + 1) * this.width).join();
+  }
+  addAll(row, other, from) {
+    for (let i = 0; i < this.width; i++) this.values[row * this.width + i] += other.values[from * this.width + i];
+  }
+};
+var numbered = (texts) => {
+  const numbers2 = /* @__PURE__ */ new Map();
+  return { of: Uint32Array.from(texts, (text) => {
+    if (!numbers2.has(text)) numbers2.set(text, numbers2.size);
+    return numbers2.get(text);
+  }), count: numbers2.size };
+};
+function compare(doc, selection, base) {
+  const { head } = doc, { metric } = selection, cells = cellsOf(doc, metric), table = doc.costs.get(metric);
+  const info = head.metrics.find(({ name }) => name === metric), isTime = metric === "cpu" || metric === "off-cpu";
+  const sides = [new Side(doc, base, isTime), new Side(doc, [selection.from, selection.to], isTime)];
+  const nodes = takenNodes(doc, selection.focus, selection.ignore), sized = sizedCells(doc, cells, selection.sizes);
+  const self = new Rows(doc.places, sides), total = new Rows(doc.places, sides), threads = new Rows(head.threads.length, sides), whole = new Rows(1, sides);
+  const seen = new Int32Array(doc.places).fill(-1), path = [];
+  const values = table ? null : sides.map(({ range }) => cellValues(doc, metric, ...range));
+  for (let i = 0; i < cells.node.length; i++) {
+    if (!nodes[cells.node[i]] || sized && !sized[i]) continue;
+    if (selection.thread !== null && head.threads[cells.thread[i]].name !== selection.thread) continue;
+    path.length = 0;
+    const add = (side, piece, value) => {
+      if (value === 0) return;
+      if (!path.length) {
+        for (let at = doc.shown[cells.node[i]]; at !== 0; at = doc.parent[at]) if (seen[doc.place[at]] !== i) {
+          seen[doc.place[at]] = i;
+          path.push(doc.place[at]);
+        }
+      }
+      if (path.length) self.add(path[0], side, piece, value);
+      if (path.length > 1 && doc.kind[path[0]] === 6 /* cause */) self.add(path[1], side, piece, value);
+      for (const place of path) total.add(place, side, piece, value);
+      threads.add(cells.thread[i], side, piece, value);
+      whole.add(0, side, piece, value);
+    };
+    sides.forEach((side, s) => {
+      if (values) return add(s, 0, values[s][i]);
+      for (let j = entryAt(cells, i, side.range[0]), end = entryAt(cells, i, side.range[1]); j < end; j++) add(s, side.pieceOf(cells.slice[j]), table.sums[j + 1] - table.sums[j]);
+    });
+  }
+  const sumOf = (row) => row.reduce((a, b) => a + b, 0), wholes = [whole.of(0, 0), whole.of(0, 1)];
+  const period = metric === "cpu" ? head.period_ns : 1;
+  const byShare = isTime && !(period > 0);
+  const scales = sides.map((side, s) => {
+    const ticks = metric === "cpu" && period > 0 ? side.seconds * 1e9 / period : 0;
+    return {
+      pieces: side.pieces,
+      whole: side.stretch,
+      weight: info?.weight ?? 0,
+      ofWhole: byShare,
+      factor: isLevel(metric) ? 1 : side.seconds > 0 ? (isTime ? period * 1e-9 : 1) / side.seconds : 0,
+      most: ticks > 0 ? ticks * Math.max(1, Math.ceil(sumOf(wholes[s]) / ticks)) : 0
+    };
+  });
+  const changes = [], chances = [], tested = /* @__PURE__ */ new Set();
+  const wholeChange = changeBetween(figureOf(wholes[0], wholes[0], scales[0]), figureOf(wholes[1], wholes[1], scales[1]));
+  const test = (rows, row) => {
+    const of = [rows.of(row, 0), rows.of(row, 1)];
+    const change = changeBetween(figureOf(of[0], wholes[0], scales[0]), figureOf(of[1], wholes[1], scales[1]));
+    const weight = info?.weight ?? 0, samples = weight > 0 ? (sumOf(of[0]) + sumOf(of[1])) / weight : leastSamples;
+    change.lookedAt = samples >= leastSamples && change.base + change.fresh >= leastShare * (wholeChange.base + wholeChange.fresh);
+    changes.push(change);
+    if (change.lookedAt) {
+      const key = rows.key(row);
+      if (!tested.has(key)) {
+        tested.add(key);
+        chances.push(change.p);
+      }
+    }
+    return change;
+  };
+  const result = {
+    unit: byShare ? "share" : metric === "cpu" ? "cores" : isTime ? "threads" : isLevel(metric) ? "bytes" : metric === "heap-allocations" ? "per second" : "bytes per second",
+    seconds: [sides[0].seconds, sides[1].seconds],
+    factors: [0, 1].map((s) => byShare ? 1 / Math.max(1, sumOf(wholes[s])) : scales[s].factor),
+    whole: byShare ? wholeChange : test(whole, 0),
+    functions: /* @__PURE__ */ new Map(),
+    threads: /* @__PURE__ */ new Map(),
+    lookedAt: 0,
+    level: 0.05
+  };
+  const any = (change) => change.base !== 0 || change.fresh !== 0;
+  const modules = numbered(doc.module), crates = numbered(doc.crate);
+  const byModule = new Rows(modules.count, sides), byCrate = new Rows(crates.count, sides);
+  for (let place = 1; place < doc.places; place++) {
+    const row = { place, self: test(self, place), total: test(total, place) };
+    if (any(row.total)) result.functions.set(place, row);
+    byModule.addAll(modules.of[place], self, place);
+    if (doc.crate[place] && doc.kind[place] !== 6 /* cause */) byCrate.addAll(crates.of[place], self, place);
+  }
+  for (let row = 0; row < head.threads.length; row++) {
+    const change = test(threads, row);
+    if (any(change)) result.threads.set(row, change);
+  }
+  for (let row = 0; row < modules.count; row++) test(byModule, row);
+  for (let row = 0; row < crates.count; row++) test(byCrate, row);
+  result.lookedAt = chances.length;
+  result.level = holmLevel(chances);
+  judgeAll(changes, result.level);
+  return result;
+}
+
+// src/summary.ts
+var figures = /[±+−]?\d[\d,.]*(?:\s?(?:%|[KMGT]iB(?:\/s)?|B|[mun]?s|h|min|cores?|samples|times))?(?=[\s,.;:)]|$)/;
+var isName = (word) => /::|_|[a-z][A-Z]|\(|\d/.test(word);
+var named = /* @__PURE__ */ new WeakMap();
+function placesByShortName(doc) {
+  let known2 = named.get(doc);
+  if (!known2) named.set(doc, known2 = /* @__PURE__ */ new Map());
+  else return known2;
+  for (let place = 1; place < doc.places; place++) {
+    const before = known2.get(doc.short[place]);
+    if (doc.kind[place] !== 6 /* cause */ && doc.kind[place] !== 7 /* idle */ && (before === void 0 || doc.kind[place] === 0 /* code */ && doc.kind[before] !== 0 /* code */)) known2.set(doc.short[place], place);
+  }
+  return known2;
+}
+function lineOf(doc, claim) {
+  const remark = /^(.{20,}?[.!?]?)\s*\(([^()]{24,})\)[.]?$/s.exec(claim.text), text = remark ? remark[1] : claim.text;
+  const places = placesByShortName(doc), place = claim.focus ? Math.max(0, doc.name.indexOf(claim.focus, 1)) : 0, parts = [];
+  const plain2 = (piece) => {
+    if (piece) parts.push({ text: piece });
+  };
+  let from = 0;
+  for (const found of text.matchAll(/[^\s,;]+/g)) {
+    const word = found[0].replace(/[.:]+$/, ""), at = places.get(word);
+    if (at === void 0 || !(isName(word) || place && doc.short[place] === word)) continue;
+    plain2(text.slice(from, found.index));
+    parts.push({ text: word, place: place && doc.short[place] === word ? place : at });
+    from = found.index + word.length;
+  }
+  plain2(text.slice(from));
+  for (let i = 0; i < parts.length; i++) {
+    const figure2 = parts[i].place === void 0 ? figures.exec(parts[i].text) : null;
+    if (!figure2) continue;
+    const before = parts[i].text.slice(0, figure2.index), after = parts[i].text.slice(figure2.index + figure2[0].length);
+    parts.splice(i, 1, ...before ? [{ text: before }] : [], { text: figure2[0], strong: true }, ...after ? [{ text: after }] : []);
+    break;
+  }
+  return { subject: claim.subject ?? "", parts, doubt: remark ? remark[2] : "", metric: claim.metric, place };
+}
+function wholeSummary(doc) {
+  return doc.head.words.claims.map((claim) => lineOf(doc, { ...claim, subject: claim.subject ?? metricName(doc.head.metrics.find(({ name }) => name === claim.metric)) }));
+}
+var largest = (of) => [...of].filter(([, value]) => value > 0).sort((a, b) => b[1] - a[1]);
+var list = (doc, rows, whole) => rows.slice(0, 3).filter(([, value], i) => i === 0 || value >= 0.05 * whole).flatMap(([place, value], i) => [{ text: i ? ", " : "" }, { text: doc.short[place], place }, { text: ` (${percent(value / whole)})` }]);
+var few = 100;
+function ofCpu(doc, selection, secondsLong) {
+  const taken = take(doc, { ...selection, metric: "cpu" });
+  const rows = functionTable(doc, buildTree(doc, taken, { threads: false, inverted: false })).filter(({ place, self }) => self > 0 && doc.kind[place] !== 6 /* cause */).sort((a, b) => b.self - a.self);
+  const ns = taken.total * doc.head.period_ns, used = { text: ns > 0 ? seconds(ns / 1e9) : amount(taken.total, "samples"), strong: true };
+  if (!rows.length) return { subject: "CPU", parts: [{ text: "no sample", strong: true }, { text: " in this time" }], doubt: "", metric: "cpu", place: 0 };
+  return {
+    subject: "CPU",
+    parts: [used, { text: `${ns > 0 ? `, ${(ns / 1e9 / secondsLong).toFixed(2)} cores` : ""}; most in ` }, ...list(doc, rows.map(({ place, self }) => [place, self]), taken.total)],
+    doubt: taken.total < few ? `only ${amount(taken.total, "samples")}: shares are rough` : "",
+    metric: "cpu",
+    place: rows[0].place
+  };
+}
+function ofWaiting(doc, selection) {
+  const taken = take(doc, { ...selection, metric: "off-cpu" }), causes = /* @__PURE__ */ new Map(), inside = /* @__PURE__ */ new Map();
+  let all = 0;
+  for (let i = 0; i < taken.values.length; i++) {
+    const node = taken.cells.node[i], place = doc.place[node], value = taken.values[i];
+    if (!value || doc.kind[place] === 7 /* idle */) continue;
+    all += value;
+    causes.set(place, (causes.get(place) ?? 0) + value);
+    const waiter = waiterOf(doc, node);
+    if (waiter) inside.set(waiter, (inside.get(waiter) ?? 0) + value);
+  }
+  if (!(all > 0)) return { subject: "Waiting", parts: [{ text: "none", strong: true }, { text: " without idle threads" }], doubt: "", metric: "off-cpu", place: 0 };
+  const cause = ([place, value]) => `${seconds(value / 1e9)} for ${doc.name[place].replace(/^\[(wait: )?|\]$/g, "")}`, where = largest(inside);
+  return { subject: "Waiting", parts: [
+    { text: seconds(all / 1e9), strong: true },
+    { text: `: ${largest(causes).slice(0, 3).filter(([, value], i) => i === 0 || value >= 0.05 * all).map(cause).join(", ")}${where.length ? "; mostly in " : ""}` },
+    ...list(doc, where.slice(0, 1), all)
+  ], doubt: "", metric: "off-cpu", place: 0 };
+}
+function ofMemory(doc, from, to) {
+  const of = residentIn(doc, from, to), signed = (value) => `${value < 0 ? "−" : "+"}${bytes(Math.abs(value))}`;
+  return of && { subject: "Memory", parts: [{ text: bytes(of.end), strong: true }, { text: ` resident at the end, ${signed(of.end - of.start)} in this time; ${bytes(of.most)} at most, at ${secondsText(Math.round(of.mostAt))} s` }], doubt: "", metric: doc.heap ? "heap-live" : "", place: 0 };
+}
+function ofHeap(doc, selection) {
+  const { heap } = doc;
+  if (!heap) return null;
+  const grown = /* @__PURE__ */ new Map();
+  let before = 0, after = 0;
+  for (let cell = 0; cell < heap.node.length; cell++) {
+    if (selection.thread !== null && doc.head.threads[heap.thread[cell]].name !== selection.thread) continue;
+    const start = heap.first[cell], live = (until) => heap.sumAllocatedBytes[until] - heap.sumAllocatedBytes[start] - heap.sumFreedBytes[until] + heap.sumFreedBytes[start];
+    const old = live(entryAt(heap, cell, selection.from)), now = live(entryAt(heap, cell, selection.to)), place = askerOf(doc, heap.node[cell]);
+    before += old;
+    after += now;
+    grown.set(place, (grown.get(place) ?? 0) + now - old);
+  }
+  const rows = largest(grown), change = after - before;
+  return { subject: "Heap", parts: [
+    { text: `${change < 0 ? "−" : "+"}${bytes(Math.abs(change))}`, strong: true },
+    { text: `, from ${bytes(Math.max(0, before))} to ${bytes(Math.max(0, after))} live${rows.length ? "; most growth in " : ""}` },
+    ...rows.slice(0, 1).flatMap(([place, value]) => [{ text: doc.short[place], place }, { text: ` (+${bytes(value)})` }])
+  ], doubt: "", metric: "heap-growth", place: rows[0]?.[0] ?? 0 };
+}
+function selectedSummary(doc, selection) {
+  const plain2 = { ...selection, focus: [], ignore: [], sizes: null }, { slice_ms, duration_ns } = doc.head;
+  const [from, to] = [selection.from * slice_ms, Math.min(selection.to * slice_ms, duration_ns / 1e6)];
+  return [doc.costs.has("cpu") ? ofCpu(doc, plain2, Math.max(1e-9, (to - from) / 1e3)) : null, doc.costs.has("off-cpu") ? ofWaiting(doc, plain2) : null, selection.thread === null ? ofMemory(doc, from, to) : null, ofHeap(doc, plain2)].filter((line) => line !== null);
+}
+function selectedQuality(doc, selection) {
+  if (!doc.costs.has("cpu")) return "";
+  const { total } = take(doc, { ...selection, metric: "cpu", focus: [], ignore: [], sizes: null });
+  return `${amount(total, "samples")} in this time${total > 0 ? `: a share of 10 % is exact to ± ${(196 * Math.sqrt(0.09 / total)).toFixed(1)} points` : ""}`;
+}
+var changed = ({ base, fresh }) => base <= 0 ? fresh > 0 ? 1 : 0 : fresh <= 0 ? 1 : Math.abs(fresh - base) / Math.max(base, fresh);
+function changeLine(doc, metric, c) {
+  const rows = [...c.functions.values()].filter(({ self }) => self.beyondNoise).sort((a, b) => Math.abs(b.self.change) - Math.abs(a.self.change)), { whole } = c;
+  const effect = whole.beyondNoise ? `${ofBase(whole) ? `, ${ofBase(whole)}` : ""}` : ", no more than noise";
+  return {
+    subject: metricName(doc.head.metrics.find(({ name }) => name === metric)),
+    metric,
+    place: rows[0]?.place ?? 0,
+    change: whole,
+    doubt: whole.error > 0 ? `the change is ${figure(whole.change, c.unit, whole.error, true)} ± ${figure(whole.error, c.unit)} (95 % interval)` : "",
+    parts: [
+      { text: `${figure(whole.base, c.unit)} → ${figure(whole.fresh, c.unit)}`, strong: true },
+      { text: `${effect}${rows.length ? "; most changed: " : ""}` },
+      ...rows.slice(0, 2).flatMap(({ place, self }, i) => [{ text: i ? ", " : "" }, { text: doc.short[place], place }, { text: ` (${figure(self.base, c.unit)} → ${figure(self.fresh, c.unit)})` }])
+    ]
+  };
+}
+function sortedChanges(lines) {
+  const weight = ({ change }) => change ? (change.beyondNoise ? 2 : 0) + changed(change) : 0;
+  return [...lines].sort((a, b) => weight(b) - weight(a));
+}
+var comparable = (doc) => doc.head.metrics.filter(({ name }) => canCompare(name) && name !== "heap-allocated" && name !== "heap-growth");
+function changeSummary(doc, selection, base, ignoreFor) {
+  return sortedChanges(comparable(doc).map(({ name }) => changeLine(doc, name, compare(doc, { ...selection, metric: name, focus: [], ignore: ignoreFor(name), sizes: null }, base))));
+}
+var filesSummary = (doc) => sortedChanges(doc.head.metrics.flatMap(({ name }) => doc.compared.has(name) ? [changeLine(doc, name, doc.compared.get(name))] : []));
 export {
   Children,
   amount,
   around,
   askedSize,
+  bandHues,
   boxAt,
   buildTimeTree,
   buildTree,
   bytes,
+  causeHues,
   cellValues,
   cellValuesOf,
   cellsOf,
   changeColor,
+  changeLine,
+  changeSummary,
   childrenOf,
   colorBy,
   colorOf,
+  contrast,
   costsOf,
   entryAt,
+  faultHues,
   figure,
+  fileOf,
+  filesSummary,
   find,
+  firstEdits,
   fitted,
   foldArguments,
   foldGenerics,
+  folded,
   functionTable,
+  groupHues,
   groupPattern,
+  groupsOf,
+  hash,
   hashed,
+  hueOf,
+  inkOn,
+  inks,
   isEdit,
+  isThread,
   labelCount,
   labelOf,
   layout,
   leastOf,
   leastWidth,
+  legendOf,
+  lessHues,
+  lineOf,
+  luminance,
   matcher,
+  memoryHues,
+  metricName,
+  moreHues,
   nodesWith,
+  noiseHue,
   ofBase,
   overTime,
+  ownerHues,
+  passesOn,
   patternText,
   percent,
   placeMatcher,
@@ -1013,20 +1630,32 @@ export {
   quoted,
   rankOf,
   readDocument,
+  residentIn,
+  runningHue,
   searchMatcher,
   seconds,
   secondsText,
+  selectedQuality,
+  selectedSummary,
+  setDark,
   shapeOf,
+  shareHues,
   sizedCells,
   sizesFrom,
   sizesText,
+  sortedChanges,
+  split,
+  stallHue,
   startsOf,
   take,
   takenNodes,
   together,
+  toned,
   treeOf,
   unpack,
+  valueAt,
   whereOf,
   wholeEdits,
+  wholeSummary,
   withCommas
 };

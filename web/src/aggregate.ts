@@ -110,12 +110,14 @@ export const treeOf = (parent: Uint32Array, place: Uint32Array, { self, total }:
 export const costsOf = ({ count, selfOf, totalOf }: Tree): Costs =>
   ({ self: Float64Array.from({ length: count }, (_, i) => selfOf(i)), total: Float64Array.from({ length: count }, (_, i) => totalOf(i)) });
 
-// Places of a tree: functions, then threads, then modules whose calls were merged.
-export const labelCount = (doc: Doc) => doc.places + doc.head.threads.length + doc.modules.length;
+// Places of a tree: functions, then threads, then modules whose calls were merged, then the kernel's calls as one.
+export const labelCount = (doc: Doc) => doc.places + doc.head.threads.length + doc.modules.length + 1;
+export const isThread = (doc: Doc, place: number) => place >= doc.places && place < doc.places + doc.head.threads.length;
 export function labelOf(doc: Doc, place: number): string {
   if (place === 0) return "all";
   if (place < doc.places) return doc.name[place];
   const thread = place - doc.places, { threads } = doc.head;
+  if (place === labelCount(doc) - 1) return "kernel";
   return thread < threads.length ? threads[thread].name : `${doc.modules[thread - threads.length]} (all of it)`;
 }
 

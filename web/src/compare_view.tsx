@@ -15,7 +15,13 @@ const moved = (c: Comparison, of: Change) => of.base <= 0 ? `is new with ${figur
 const range = (c: Comparison, of: Change) => `${figure(of.base, c.unit)} to ${figure(of.fresh, c.unit)}${of.base > 0 && of.fresh > 0 ? ` (${ofBase(of)})` : ""}`;
 const byChange = (a: Change, b: Change) => Math.abs(b.change) - Math.abs(a.change);
 
-const Legend = () => <span class="quiet"><s style={{ background: changeColor(1, 0, true) }} />less, gone<s style={{ background: changeColor(0, 1, true) }} />more, new<s style={{ background: changeColor(1, 1, false) }} />noise</span>;
+export const DiffLegend = () => <span class="quiet"><s style={{ background: changeColor(1, 0, true) }} />less, gone<s style={{ background: changeColor(0, 1, true) }} />more, new<s style={{ background: changeColor(1, 1, false) }} />noise</span>;
+
+// One line; a click shows all of it.
+function Folded({ children }: { children: ComponentChildren }) {
+  const open = useSignal(false), turn = () => { open.value = !open.value; };
+  return <p class="compared" id="compared" role="button" tabIndex={0} title={open.value ? "" : "click for all of it"} aria-expanded={open.value} onClick={turn} onKeyDown={(event) => { if (event.key === "Enter") turn(); }}>{children}</p>;
+}
 
 // For two recordings, fathom has computed the comparison.
 function ComparedFiles() {
@@ -23,8 +29,8 @@ function ComparedFiles() {
   if (!compared) return null;
   const narrowed = v.focus.length > 0 || v.ignore.length > 0 || v.thread !== null;
   return (
-    <p class="compared" id="compared"><b>{compared.headline}</b>{compared.doubts.length > 0 && ` Doubtful: ${compared.doubts.map((doubt) => doubt.replace(/\.$/, "")).join("; ")}.`}
-      {" "}<span class="quiet">{compared.legend}{narrowed && " The picture is of the chosen stacks alone; figures of functions and what is noise are of all stacks."}</span> <Legend /></p>);
+    <Folded><b>{compared.headline}</b>{compared.doubts.length > 0 && ` Doubtful: ${compared.doubts.map((doubt) => doubt.replace(/\.$/, "")).join("; ")}.`}
+      {" "}<span class="quiet">{compared.legend}{narrowed && " The picture is of the chosen stacks alone; figures of functions and what is noise are of all stacks."}</span></Folded>);
 }
 
 export function Compared() {
@@ -35,10 +41,9 @@ export function Compared() {
   const name = (row: { place: number }) => foldGenerics(doc.name[row.place]);
   const parts = changed.slice(0, 2).map((row) => `${name(row)} ${moved(c, row.self)}`);
   return (
-    <p class="compared" id="compared"><b>{metric.value.title} {c.whole.beyondNoise ? `${moved(c, c.whole)}.` : c.unit === "share" ? "is compared by its parts." : `is the same within noise (${range(c, c.whole)}).`}</b>
+    <Folded><b>{metric.value.title} {c.whole.beyondNoise ? `${moved(c, c.whole)}.` : c.unit === "share" ? "is compared by its parts." : `is the same within noise (${range(c, c.whole)}).`}</b>
       {" "}{parts.length ? `${parts.join("; ")}${changed.length > 2 ? `; ${withCommas(changed.length - 2)} more changed by more than noise` : ""}.` : c.whole.beyondNoise ? "No function alone changed by more than noise." : "No part changed by more than noise."}
-      {" "}<span class="quiet">From {time(...view.value.base!)} to {time(from, to)}, {perWords[c.unit]}; ± holds with 95 % certainty for all {withCommas(c.lookedAt)} figures together.</span>
-      <Legend /></p>);
+      {" "}<span class="quiet">From {time(...view.value.base!)} to {time(from, to)}, {perWords[c.unit]}; ± holds with 95 % certainty for all {withCommas(c.lookedAt)} figures together.</span></Folded>);
 }
 
 export function changeOf(place: number) {

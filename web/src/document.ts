@@ -157,7 +157,8 @@ export function readDocument(bytes: Uint8Array): Doc {
       threads: new Map(Array.from(whole(`${from}.threads`), (row, i) => [row, ofThreads[i]])), lookedAt: of.looked_at, level: of.level,
     };
   };
-  const module = texts("place.module");
+  const module = texts("place.module"), name = texts("place.name");
+  const short = head.columns["place.short"] ? texts("place.short").map((text, i) => text || name[i]) : name;
   return {
     compared: head.compared_with === undefined ? null : new Map(head.metrics.flatMap((one) => one.compared ? [[one.name, comparisonOf(one.name, one.compared)]] : [])),
     modules: [...new Set(module)].filter(Boolean),
@@ -170,7 +171,7 @@ export function readDocument(bytes: Uint8Array): Doc {
     shapes: heap && { cell: whole("shape.cell"), kind: new Uint8Array(column("shape.kind")), bucket: new Uint8Array(column("shape.bucket")), blocks: column("shape.blocks") },
     blocks: heap && { cell: whole("block.cell"), address: column("block.address"), size: column("block.size"), allocated: column("block.allocated_ns"), blocks: column("block.blocks") },
     head, nodes, parent, place, shown,
-    places: kind.length, name: texts("place.name"), module, crate: texts("place.crate"),
+    places: kind.length, name, short, module, crate: texts("place.crate"),
     file: texts("place.file"), line: whole("place.line"), lastLine: whole("place.last_line"), kind, costs, heap,
     lines: head.series.map((series) => ({
       name: series.name, unit: series.unit, pid: series.pid, ms: column(`${series.columns}.ms`), value: column(`${series.columns}.value`),

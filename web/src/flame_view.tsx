@@ -1,19 +1,22 @@
 // The flame graph on a canvas of the size of its window, which scrolls over rows and only draws the visible ones.
 import { useLayoutEffect, useRef } from "preact/hooks";
 import { computed, useComputed, useSignal, useSignalEffect } from "@preact/signals";
-import { labelOf } from "./aggregate";
+import { openMenu } from "./actions";
+import { isThread, labelOf } from "./aggregate";
 import { CanvasTable } from "./canvas_table";
-import { changeColor, colorBy, hashed } from "./colors";
+import { changeColor, colorBy, hashed, inkOn } from "./colors";
 import { boxAt, layout } from "./flame_layout";
 import { fitted } from "./names";
 import { find } from "./search";
-import { change, children, comparison, doc, functionOf, hovered, inTime, metric, search, taken, tree, view, zoom } from "./state";
+import { change, children, comparison, doc, functionOf, hovered, dark, inTime, metric, search, taken, tree, view, zoom } from "./state";
 import type { Box } from "./types";
 import { amount, figure, ofBase, percent, whereOf } from "./words";
 
 const rowHeight = 19, font = "12px ui-monospace, 'DejaVu Sans Mono', Menlo, Consolas, monospace";
 
-export const useMatches = () => useComputed(() => find(doc, tree.value, Math.min(zoom.value, tree.value.count - 1), search.value));
+const matches = computed(() => find(doc, tree.value, Math.min(zoom.value, tree.value.count - 1), search.value));
+export const useMatches = () => matches;
+export const matchesNow = () => matches.value;
 
 // Zooms to the next box whose name matches, largest first; repeated calls go through all of them.
 export function goToMatch(places: Uint8Array, step: 1 | -1): void {
@@ -38,7 +41,7 @@ const threadsOf = computed(() => {
 function colorAt(node: number): string {
   const t = tree.value, c = comparison.value, place = t.place[node];
   const thread = !c && view.value.color === "thread" && node !== 0 ? threadsOf.value[node] : 0;
-  if (thread >= doc.places) return hashed(labelOf(doc, thread));
+  if (isThread(doc, thread)) return hashed(labelOf(doc, thread));
   if (!c || !t.base || !t.fresh) return colorBy(doc, view.value.color, place, t.totalOf(node) > 0 ? t.selfOf(node) / t.totalOf(node) : 0);
   const judged = node === 0 ? c.whole : place >= doc.places ? c.threads.get(place - doc.places) : c.functions.get(place)?.total;
   return changeColor(t.base.total[node], t.fresh.total[node], judged?.beyondNoise ?? false);
@@ -50,12 +53,12 @@ function Numbers({ node }: { node: number }) {
     const value = t.totalOf(node), top = Math.min(zoom.value, t.count - 1), row = functionOf.value.get(t.place[node]);
     let thread = node;
     while (t.parent[thread] !== 0) thread = t.parent[thread];
-    const isThread = t.place[thread] >= doc.places && !view.value.inverted && thread !== node, { weight } = metric.value;
+    const ofThread = isThread(doc, t.place[thread]) && !view.value.inverted && thread !== node, { weight } = metric.value;
     // Samples are random: in at most one of twenty cases the true value is further away than this.
     const error = weight > 0 ? 1.96 * Math.sqrt(value * weight) : 0;
     return <>{percent(value / t.totalOf(0))} · {amount(value, unit)} with what it calls{error > 0 && ` ± ${amount(error, unit)}`} · {amount(t.selfOf(node), unit)} itself
       {row && row.total > value && <><br />everywhere: {percent(row.total / t.totalOf(0))} · {amount(row.total, unit)}</>}
-      {(top !== 0 || isThread) && <><br />{top !== 0 && `${percent(t.totalOf(top) > 0 ? Math.min(1, value / t.totalOf(top)) : 0)} of what is zoomed into`}{top !== 0 && isThread && " · "}{isThread && `${percent(value / t.totalOf(thread))} of ${labelOf(doc, t.place[thread])}`}</>}</>;
+      {(top !== 0 || ofThread) && <><br />{top !== 0 && `${percent(t.totalOf(top) > 0 ? Math.min(1, value / t.totalOf(top)) : 0)} of what is zoomed into`}{top !== 0 && ofThread && " · "}{ofThread && `${percent(value / t.totalOf(thread))} of ${labelOf(doc, t.place[thread])}`}</>}</>;
   }
   const place = t.place[node], all = place > 0 && place < doc.places ? c.functions.get(place) : undefined;
   const [base, fresh] = [t.base.total[node], t.fresh.total[node]];
@@ -95,7 +98,7 @@ export function Flame() {
     pen.font = font;
     pen.textBaseline = "middle";
     const letter = pen.measureText("0").width, measure = (text: string) => text.length * letter;
-    const ink = style.getPropertyValue("--flame-ink"), mark = style.getPropertyValue("--mark");
+    const ink = style.getPropertyValue("--flame-ink").trim(), mark = style.getPropertyValue("--mark").trim();
     const found = matches.value?.places, pointed = hovered.value, top = at.value;
     const first = Math.floor(box.scrollTop / rowHeight), last = Math.ceil((box.scrollTop + height) / rowHeight), rowCount = rows.value.length, up = view.value.up;
     let depth = 0;
@@ -106,12 +109,12 @@ export function Flame() {
         const place = tree.value.place[b.node], x = Math.round(b.x), w = Math.max(1, Math.round(b.x + b.width) - x - (b.width > 3 ? 1 : 0));
         pen.globalAlpha = row < depth ? 0.45 : found && !found[place] ? 0.35 : 1;
         if (b.joined) {
-          pen.fillStyle = "#9aa0aa";
-          pen.globalAlpha *= 0.55;
+          pen.fillStyle = style.getPropertyValue("--narrow");
           for (let stripe = 0; stripe < w; stripe += 4) pen.fillRect(x + stripe, y, Math.min(2, w - stripe), rowHeight - 1);
           continue;
         }
-        pen.fillStyle = found?.[place] ? mark : colorAt(b.node);
+        const fill = found?.[place] ? mark : colorAt(b.node);
+        pen.fillStyle = fill;
         pen.fillRect(x, y, w, rowHeight - 1);
         if (pointed && pointed.place === place) {
           pen.strokeStyle = ink;
@@ -120,7 +123,7 @@ export function Flame() {
         }
         if (w > 24) {
           const label = fitted(labelOf(doc, place), w - 8, measure);
-          pen.fillStyle = "#14171c";
+          pen.fillStyle = inkOn(fill);
           if (label) pen.fillText(label, x + 4, y + rowHeight / 2);
         }
       }
@@ -129,12 +132,7 @@ export function Flame() {
   };
   // In a graph that grows upwards, callers are at the bottom.
   useSignalEffect(() => { rows.value; if (view.value.up) queueMicrotask(() => { const box = scroller.current; if (box) box.scrollTop = box.scrollHeight; }); });
-  useSignalEffect(() => { view.value; rows.value; matches.value; hovered.value; size.value; comparison.value; draw(); });
-  useLayoutEffect(() => {
-    const scheme = matchMedia("(prefers-color-scheme: dark)");
-    scheme.addEventListener("change", draw);
-    return () => scheme.removeEventListener("change", draw);
-  }, []);
+  useSignalEffect(() => { view.value; rows.value; matches.value; hovered.value; size.value; comparison.value; dark.value; draw(); });
 
   const boxFor = (event: MouseEvent): Box | null => {
     const place = canvas.current!.getBoundingClientRect();
@@ -165,6 +163,13 @@ export function Flame() {
     else if (event.key === "ArrowLeft") next = row[i - 1];
     else if (event.key === "ArrowRight") next = row[i + 1];
     else if (event.key === "Enter") { choose(box); event.preventDefault(); return; }
+    else if (event.key === "." || event.key === "ContextMenu" || event.key === "F10" && event.shiftKey) {
+      const edge = canvas.current!.getBoundingClientRect(), line = view.value.up ? rows.value.length - 1 - box.row : box.row;
+      openMenu(tree.value.place[box.node], edge.left + box.x + 10, edge.top + (line + 1) * rowHeight - scroller.current!.scrollTop);
+      event.preventDefault();
+      event.stopPropagation();
+      return;
+    }
     else return;
     event.preventDefault();
     focusBox.value = next ?? box;
@@ -191,9 +196,10 @@ export function Flame() {
         aria-label="Flame graph. Arrow keys move between calls, Enter zooms, Escape goes back. A table with the same numbers follows.">
         <canvas ref={canvas} style={{ width: `${size.value.width}px`, height: `${size.value.height}px` }}
           onMouseMove={(event) => { const box = boxFor(event); point(box); tip.value = box && { box, x: event.clientX, y: event.clientY }; }}
-          onMouseLeave={() => { point(null); tip.value = null; }} onClick={(event) => choose(boxFor(event))} onDblClick={(event) => pivot(boxFor(event))} />
+          onMouseLeave={() => { point(null); tip.value = null; }} onClick={(event) => choose(boxFor(event))} onDblClick={(event) => pivot(boxFor(event))}
+          onContextMenu={(event) => { const box = boxFor(event); if (box && !box.joined) { event.preventDefault(); tip.value = null; openMenu(tree.value.place[box.node], event.clientX, event.clientY); } }} />
       </div>
-      {shown && shown.box.node < t.count && <div class="tip" style={{ left: `${Math.min(shown.x + 14, innerWidth - 440)}px`, top: `${shown.y + 18 > innerHeight - 90 ? shown.y - 84 : shown.y + 18}px` }}>
+      {shown && shown.box.node < t.count && <div class="tip" style={{ left: `${Math.max(4, Math.min(shown.x + 14, innerWidth - 440))}px`, top: `${shown.y + 18 > innerHeight - 90 ? shown.y - 84 : shown.y + 18}px` }}>
         {shown.box.joined
           ? <b>{shown.box.joined} calls too narrow to draw: {comparison.value ? "" : `${amount(shown.box.value, metric.value.unit)}, `}{percent(shown.box.value / t.totalOf(0))}. Click to see them.</b>
           : <><b>{labelOf(doc, t.place[shown.box.node])}</b><br />

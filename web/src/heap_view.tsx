@@ -1,22 +1,12 @@
 // The heap in the selection: what grew between its two ends and which code allocated it, sizes and lifetimes, single blocks.
 import { useComputed, useSignal } from "@preact/signals";
+import { askerOf } from "./owners";
 import { entryAt, sizedCells, takenNodes } from "./aggregate";
 import { colorOf } from "./colors";
 import { foldGenerics } from "./names";
 import { change, doc, heapLists, selection, showSizes, view } from "./state";
-import { Kind, ShapeKind } from "./types";
+import { ShapeKind } from "./types";
 import { amount, bytes, percent, seconds, secondsText, withCommas } from "./words";
-
-// The nearest function that belongs to neither an allocator nor a language library; otherwise the caller of the innermost one.
-function askerOf(node: number): number {
-  let nearest = 0;
-  for (let at = node; at !== 0; at = doc.parent[at]) {
-    const place = doc.place[at], kind: Kind = doc.kind[place];
-    if (kind === Kind.code) return place;
-    if (kind !== Kind.allocator) nearest ||= place;
-  }
-  return nearest || doc.place[node];
-}
 
 // Heap cells that the selected threads and patterns take.
 const cellsTaken = () => {
@@ -31,7 +21,7 @@ function Sites() {
     const heap = doc.heap!, { from, to } = selection.value, takes = cellsTaken(), sites = new Map<number, Site>();
     for (let cell = 0; cell < heap.node.length; cell++) {
       if (!takes[cell]) continue;
-      const place = askerOf(heap.node[cell]), start = heap.first[cell], low = entryAt(heap, cell, from), high = entryAt(heap, cell, to);
+      const place = askerOf(doc, heap.node[cell]), start = heap.first[cell], low = entryAt(heap, cell, from), high = entryAt(heap, cell, to);
       let row = sites.get(place);
       if (!row) sites.set(place, (row = { place, before: 0, after: 0, allocated: 0, calls: 0, freed: 0 }));
       const live = (until: number) => heap.sumAllocatedBytes[until] - heap.sumAllocatedBytes[start] - heap.sumFreedBytes[until] + heap.sumFreedBytes[start];
@@ -94,7 +84,7 @@ function Blocks() {
     <p><label>at least <input class="number" type="text" inputMode="numeric" value={least.value} onInput={(event) => { least.value = event.currentTarget.value; }} /> bytes</label> <label><input type="checkbox" checked={oldest.value} onChange={() => { oldest.value = !oldest.value; }} /> oldest first</label>
       {" "}<span class="quiet">{withCommas(found.length)} that are live at the end and were allocated in the selected time, of the {withCommas(of.cell.length)} largest and oldest.</span></p>
     <table id="blocks"><thead><tr><th>size</th><th>allocated at</th><th>age</th><th>address</th><th>stands for</th><th class="left">thread</th><th class="left">asked for by</th></tr></thead>
-      <tbody>{found.slice(0, 300).map((i) => { const place = askerOf(doc.heap!.node[of.cell[i]]); return <tr key={i}><td title={`${withCommas(of.size[i])} bytes`}>{bytes(of.size[i])}</td><td>{(of.allocated[i] / 1e9).toFixed(3)} s</td><td>{seconds(Math.max(0, end - of.allocated[i]) / 1e9)}</td><td class="name">0x{of.address[i].toString(16)}</td><td>{of.blocks[i] > 1.005 ? amount(of.blocks[i], "blocks") : ""}</td>
+      <tbody>{found.slice(0, 300).map((i) => { const place = askerOf(doc, doc.heap!.node[of.cell[i]]); return <tr key={i}><td title={`${withCommas(of.size[i])} bytes`}>{bytes(of.size[i])}</td><td>{(of.allocated[i] / 1e9).toFixed(3)} s</td><td>{seconds(Math.max(0, end - of.allocated[i]) / 1e9)}</td><td class="name">0x{of.address[i].toString(16)}</td><td>{of.blocks[i] > 1.005 ? amount(of.blocks[i], "blocks") : ""}</td>
         <td class="left">{doc.head.threads[doc.heap!.thread[of.cell[i]]].name}</td><td class="left"><button class="link name" title={doc.name[place]} onClick={() => change({ fn: place, tab: "callers" })}>{foldGenerics(doc.name[place])}</button></td></tr>; })}</tbody></table></>);
 }
 

@@ -1,156 +1,25 @@
 // Memory, CPU and waiting on one time axis. Dragging selects a range; all views follow.
 import { useLayoutEffect, useRef } from "preact/hooks";
-import { useComputed, useSignal, useSignalEffect } from "@preact/signals";
+import { signal, useComputed, useSignal, useSignalEffect } from "@preact/signals";
 import { cellsOf, labelOf, nodesWith, overTime, together } from "./aggregate";
 import { CanvasTable } from "./canvas_table";
 import { canCompare } from "./compare";
-import { change, doc, heatLanes, hovered, lineName, view } from "./state";
-import { Kind, type Cells, type Line } from "./types";
-import { bytes, percent, quantity, seconds, secondsText, withCommas } from "./words";
+import { heatHeight, heatNote, lanesOf, trackHeight, tracksOf, type Heat, type Lane } from "./lanes";
+import { change, dark, doc, heatLanes, hovered, lineName, view } from "./state";
+import { bytes, quantity, seconds, secondsText } from "./words";
 
-interface Band { name: string; color: string; values: Float64Array; dashed?: boolean }
-interface Lane { title: string; note: string; top: string; most: number; bands: Band[]; lines: Band[]; kind: "memory" | "cpu" | "wait" | "faults" | "io" | "series"; heat?: Heat; limit?: number }
-// The values of each time slice; several slices form a column.
-interface Heat { values: Float64Array; column: number; ms: number; readMs?: number }  // `readMs`: the interval between readings, for values that are read periodically
-
-const laneHeight = 62, lowHeight = 44, heatHeight = 124, axisHeight = 20, gap = 10, stripHeight = 14, markHeight = 14;
-const bandColors = ["#b8862f", "#4f93c9", "#3f9a78", "#b06aa0", "#8a8f2f", "#6f7fc4", "#9b6b52", "#8d95a3"];
-const causeColors = ["#c8504e", "#7a63bd", "#c98a2b", "#3f8fb0", "#8a9a3a", "#a9648f", "#8d95a3"];
-const rssParts = [["memory.rss_anon", "anonymous", "#3d7edb"], ["memory.rss_file", "files", "#9bbcea"], ["memory.rss_shmem", "shared", "#cfd9e6"]] as const;
-
-// A series at equal steps: uses the last earlier value, so that a gap keeps its value. `ends`: zero before its first reading,
-// and after its last if other series continue.
-function resampled(line: Line, per: number, ends = false): Float64Array {
-  const buckets = Math.ceil(doc.head.slices / per), out = new Float64Array(buckets), width = per * doc.head.slice_ms;
-  let at = 0, value = line.value[0] ?? 0;
-  for (let b = 0; b < buckets; b++) {
-    let most = -1;
-    for (; at < line.ms.length && line.ms[at] < (b + 1) * width; at++) { value = line.value[at]; most = Math.max(most, value); }
-    out[b] = most < 0 ? value : most;
-  }
-  const longestGap = Math.max(2 * width, 3 * (line.ms[line.ms.length - 1] - line.ms[0]) / Math.max(1, line.ms.length - 1));
-  if (ends)
-    for (let b = 0; b < buckets; b++)
-      if ((b + 1) * width <= line.ms[0] || b * width > line.ms[line.ms.length - 1] + longestGap) out[b] = 0;
-  return out;
+const usualHeight = 30, leastHeight = 14, gap = 4, axisHeight = 16, stripHeight = 10, markHeight = 14, closedHeight = 14;
+// How a user has arranged the lanes; not a part of the selection.
+const arranged = signal<{ order: string[]; closed: string[] }>({ order: [], closed: [] });
+const laneHeight = signal(usualHeight), panelHeight = signal<number | null>(null);
+const keyOf = (lane: Lane) => lane.kind === "track" ? `track ${lane.title}` : lane.kind;
+const isClosed = (lane: Lane) => arranged.value.closed.includes(keyOf(lane));
+const heightOf = (lane: Lane) => (isClosed(lane) ? closedHeight : lane.heat ? heatHeight : lane.kind === "track" ? Math.max(trackHeight, laneHeight.value * 0.6) : laneHeight.value) - gap;
+function inOrder(lanes: Lane[]): Lane[] {
+  const { order } = arranged.value, at = (lane: Lane) => { const found = order.indexOf(keyOf(lane)); return found < 0 ? order.length : found; };
+  return [...lanes].sort((a, b) => at(a) - at(b));
 }
-
-function groups(metric: string, per: number, keyOf: (cell: number) => number, names: string[], colors: string[]): Band[] {
-  const values = overTime(doc, metric, per, names.length, keyOf), buckets = Math.ceil(doc.head.slices / per);
-  // The last part may be shorter than the others.
-  const ns = (b: number) => Math.max(1, Math.min(per * doc.head.slice_ms * 1e6, doc.head.duration_ns - b * per * doc.head.slice_ms * 1e6));
-  const scale = metric === "cpu" ? doc.head.period_ns : 1;
-  const sums = values.map((row) => row.reduce((a, b) => a + b, 0));
-  const order = sums.map((_, i) => i).filter((i) => sums[i] > 0).sort((a, b) => sums[b] - sums[a]);
-  const bands = order.slice(0, colors.length - 1).map((i, rank) => ({ name: names[i], color: colors[rank], values: values[i].map((v, b) => v * scale / ns(b)) }));
-  const rest = order.slice(colors.length - 1);
-  if (rest.length) bands.push({
-    name: `${rest.length} others`, color: colors[colors.length - 1],
-    values: new Float64Array(buckets).map((_, b) => scale / ns(b) * rest.reduce((sum, i) => sum + values[i][b], 0)),
-  });
-  return bands;
-}
-
-const heightOf = (lane: Lane) => lane.heat ? heatHeight : lane.kind === "faults" || lane.kind === "io" ? lowHeight : laneHeight;
-
-// Seconds, or the next longer round time for which a column has at least ten slices.
-function heatOf(values: () => Float64Array): Heat | undefined {
-  const ms = [1000, 10_000, 60_000, 600_000, 3_600_000].find((unit) => unit >= 10 * doc.head.slice_ms);
-  if (!ms || doc.head.slices < 2) return undefined;
-  return { values: values(), column: Math.round(ms / doc.head.slice_ms), ms };
-}
-const heatOfCells = (metric: string, key: (cell: number) => number) => heatOf(() => overTime(doc, metric, 1, 1, (cell) => key(cell) < 0 ? -1 : 0)[0]);
-const added = (bands: Float64Array[]) => bands.reduce((sum, band) => sum.map((value, i) => value + band[i]), new Float64Array(bands[0]?.length ?? 0));
-// A series knows no more than its readings: if they are far apart, the values between them are constant or spread evenly.
-function heatOfSeries(lines: Line[], values: () => Float64Array): Heat | undefined {
-  const heat = heatOf(values), steps = lines.filter(({ ms }) => ms.length > 1).map(({ ms }) => (ms[ms.length - 1] - ms[0]) / (ms.length - 1));
-  return heat && steps.length ? { ...heat, readMs: Math.min(...steps) } : heat;
-}
-// Memory is never far from its earlier values: strong colour means far above the minimum.
-const aboveLeast = (values: Float64Array) => { const least = values.reduce((a, b) => Math.min(a, b), Infinity); return values.map((value) => value - least); };
-
-// The growth of a counter, over all processes, per second of each part; `unit`: the counter's value that counts as one.
-function rates(name: string, per: number, unit: number): Float64Array {
-  const out = new Float64Array(Math.ceil(doc.head.slices / per)), width = per * doc.head.slice_ms;
-  for (const line of doc.lines)
-    if (line.name === name)
-      for (let i = 1; i < line.ms.length; i++) {
-        // Growth between two readings is assumed to be even.
-        const came = Math.max(0, line.value[i] - line.value[i - 1]) / unit, from = line.ms[i - 1] / width, to = Math.max(line.ms[i] / width, from + 1e-9);
-        for (let b = Math.floor(from); b < to && b < out.length; b++) out[b] += came * (Math.min(b + 1, to) - Math.max(b, from)) / (to - from);
-      }
-  return out.map((value, b) => value * 1000 / Math.max(1, Math.min(width, doc.head.duration_ns / 1e6 - b * width)));
-}
-
-const linesOf = (...names: string[]) => doc.lines.filter(({ name }) => names.includes(name));
-
-// The meaning of the colour's strength, and how much of the detail is real.
-const heatNote = ({ kind, heat }: Lane) => `a column is ${seconds(heat!.ms / 1000).replace(/\.0+ /, " ")}, from below up; strong: ${kind === "memory" || kind === "series" ? "far above its least" : "much"}`
-  + (heat!.readMs && heat!.readMs > heat!.ms / 10 ? `; read every ${seconds(heat!.readMs / 1000)}: nothing finer is known` : "");
-
-function lanes(per: number, series: string | null, heat: string | null, thread: string | null): Lane[] {
-  const out: Lane[] = [], { head } = doc, buckets = Math.ceil(head.slices / per);
-  const stacked = (bands: Band[]) => Math.max(0, ...Array.from({ length: buckets }, (_, b) => bands.reduce((sum, band) => sum + band.values[b], 0)));
-  const mean = (bands: Band[]) => bands.reduce((sum, band) => sum + band.values.reduce((a, b) => a + b, 0), 0) / buckets;
-  // For all processes together, each from its first reading to its last.
-  const processes = new Set(doc.lines.filter(({ name }) => name === "memory.rss_anon").map(({ pid }) => pid)).size;
-  const together = (name: string, parts: number) => {
-    const lines = doc.lines.filter((one) => one.name === name);
-    return lines.length ? added(lines.map((line) => resampled(line, parts, name === "heap.live" ? lines.length > 1 : processes > 1))) : null;
-  };
-  const rss = rssParts.flatMap(([name, label, color]) => {
-    const values = together(name, per);
-    return values?.some((value) => value > 0) ? [{ name: `RSS: ${label}`, color, values }] : [];
-  });
-  const lines: Band[] = [];
-  for (const [name, label, dashed] of [["heap.live", "heap live", false], ["memory.allocator_slack", "allocator slack", true]] as const) {
-    const values = together(name, per);
-    if (values) lines.push({ name: label, color: "", values, dashed });
-  }
-  if (rss.length || lines.length) {
-    const most = Math.max(stacked(rss), ...lines.map((line) => Math.max(...line.values))), limit = head.memory_limit;
-    out.push({
-      title: "Memory", note: `${rss.length ? `resident${processes > 1 ? ` of ${processes} processes` : ""}` : "live heap"}; ● its peak${limit ? `; limit ${bytes(limit)}` : ""}`,
-      top: bytes(Math.max(most, limit)), most: Math.max(most, limit), bands: rss, lines, kind: "memory", limit: limit || undefined,
-      heat: heat === "memory" ? heatOf(() => aboveLeast(rss.length ? added(rssParts.flatMap(([name]) => together(name, 1) ?? [])) : together("heap.live", 1)!)) : undefined,
-    });
-  }
-  const names = head.threads.map(({ name }) => name);
-  const ofThread = (cells: Cells, cell: number) => thread === null || names[cells.thread[cell]] === thread ? 0 : -1;
-  if (doc.costs.has("cpu") && head.period_ns > 0) {
-    const cells = cellsOf(doc, "cpu"), bands = groups("cpu", per, (cell) => cells.thread[cell], names, bandColors);
-    const most = stacked(bands);
-    if (bands.length) out.push({ title: "CPU", note: `${mean(bands).toFixed(2)}${head.cpus ? ` of ${head.cpus}` : ""} cores`, top: most.toFixed(most < 10 ? 1 : 0), most, bands, lines: [], kind: "cpu", heat: heat === "cpu" ? heatOfCells("cpu", (cell) => ofThread(cells, cell)) : undefined });
-  }
-  if (doc.costs.has("off-cpu")) {
-    const cells = cellsOf(doc, "off-cpu"), causes = new Map<number, number>(), labels: string[] = [];
-    for (let place = 1; place < doc.places; place++)
-      if (doc.kind[place] === Kind.cause) { causes.set(place, labels.length); labels.push(doc.name[place].replace(/^\[(wait: )?|\]$/g, "")); }
-    const cause = (cell: number) => ofThread(cells, cell) < 0 ? -1 : causes.get(doc.place[cells.node[cell]]) ?? -1;
-    const bands = groups("off-cpu", per, cause, labels, causeColors);
-    const most = stacked(bands);
-    if (bands.length) out.push({ title: "Waiting", note: thread === null ? "threads, without idle ones" : `of ${thread}`, top: most.toFixed(most < 10 ? 1 : 0), most, bands, lines: [], kind: "wait", heat: heat === "wait" ? heatOfCells("off-cpu", cause) : undefined });
-  }
-  const faults = [["memory.minor_faults", "minor faults", "#7f97a0"], ["memory.major_faults", "major faults", "#3d5660"]] as const;
-  const pageFaults = faults.map(([name, label, color]) => ({ name: label, color, values: rates(name, per, 1) })).filter(({ values }) => values.some((value) => value > 0));
-  if (pageFaults.length) {
-    const most = stacked(pageFaults);
-    out.push({ title: "Faults", note: "a second", top: withCommas(most), most, bands: pageFaults, lines: [], kind: "faults",
-      heat: heat === "faults" ? heatOfSeries(linesOf(...faults.map(([name]) => name)), () => added(faults.map(([name]) => rates(name, 1, 1)))) : undefined });
-  }
-  const stalled = ["cgroup.io_stall_some", "system.io_stall_some"].find((name) => doc.lines.some((line) => line.name === name));
-  const stalls = stalled ? rates(stalled, per, 1e6) : null;  // seconds per second
-  if (stalls?.some((value) => value >= 0.001))
-    out.push({ title: "I/O", note: `stalls of the ${stalled!.split(".")[0] === "system" ? "machine" : "group"}`, top: percent(Math.max(...stalls)), most: Math.max(...stalls), bands: [{ name: "somebody waits for a device", color: "#6f8f5f", values: stalls }], lines: [], kind: "io",
-      heat: heat === "io" ? heatOfSeries(linesOf(stalled!), () => rates(stalled!, 1, 1e6)) : undefined });
-  const chosen = doc.lines.find((line) => lineName(line) === series);
-  if (chosen) {
-    const values = resampled(chosen, per), most = Math.max(0, ...values);
-    out.push({ title: "Series", note: chosen.name, top: quantity(most, chosen.unit), most, bands: [], lines: [{ name: lineName(chosen), color: "", values }], kind: "series",
-      heat: heat === "series" ? heatOfSeries([chosen], () => aboveLeast(resampled(chosen, 1))) : undefined });
-  }
-  return out;
-}
+const toggleClosed = (lane: Lane) => { const { order, closed } = arranged.value, key = keyOf(lane); arranged.value = { order, closed: closed.includes(key) ? closed.filter((one) => one !== key) : [...closed, key] }; };
 
 // Round times, at most one per 90 pixels.
 function ticks(width: number): number[] {
@@ -182,7 +51,8 @@ export function Lanes() {
   const box = useRef<HTMLDivElement>(null), canvas = useRef<HTMLCanvasElement>(null), width = useSignal(900);
   const drag = useSignal<{ start: number; end: number; base: boolean } | null>(null), at = useSignal<number | null>(null);
   const per = useComputed(() => together(doc, width.value / 4));
-  const series = useComputed(() => view.value.series), heat = useComputed(() => view.value.heat), thread = useComputed(() => view.value.thread), all = useComputed(() => lanes(per.value, series.value, heat.value, thread.value));
+  const tracks = useComputed(() => view.value.tracks), series = useComputed(() => view.value.series), heat = useComputed(() => view.value.heat), thread = useComputed(() => view.value.thread), made = useComputed(() => { dark.value; return [...lanesOf(per.value, series.value, heat.value, thread.value), ...(tracks.value ? tracksOf(per.value) : [])]; }), all = useComputed(() => inOrder(made.value));
+  const axis = useRef<HTMLCanvasElement>(null), panel = useRef<HTMLElement>(null);
   // When the function under the pointer was on a stack.
   const looked = useSignal<number | null>(null);
   useSignalEffect(() => {
@@ -198,7 +68,7 @@ export function Lanes() {
     return overTime(doc, momentMetric.value, per.value, 1, (cell) => on[cells.node[cell]] ? 0 : -1)[0];
   });
   const { marks } = doc.head, above = marks.length ? markHeight : 0;
-  const height = useComputed(() => above + all.value.reduce((sum, lane) => sum + heightOf(lane) + gap, 0) + axisHeight + stripHeight);
+  const height = useComputed(() => above + all.value.reduce((sum, lane) => sum + heightOf(lane) + gap, 0));
 
   useLayoutEffect(() => {
     const watch = new ResizeObserver(() => { width.value = Math.max(200, box.current!.clientWidth); });
@@ -219,13 +89,14 @@ export function Lanes() {
     const chosen = dragged && !drag.value!.base ? dragged : view.value.range, base = dragged && drag.value!.base ? dragged : view.value.base;
     const times = ticks(w), total = doc.head.duration_ns / 1e9;
     pen.strokeStyle = color("--line");
-    for (const time of times) { pen.beginPath(); pen.moveTo(Math.round(time / total * w) + 0.5, 0); pen.lineTo(Math.round(time / total * w) + 0.5, h - axisHeight); pen.stroke(); }
+    for (const time of times) { pen.beginPath(); pen.moveTo(Math.round(time / total * w) + 0.5, 0); pen.lineTo(Math.round(time / total * w) + 0.5, h); pen.stroke(); }
     let bottomOf = above;
     all.value.forEach((lane) => {
       bottomOf += heightOf(lane) + gap;
       const base = bottomOf - gap;
+      if (isClosed(lane)) return;
       if (lane.heat) return drawHeat(pen, lane.heat, base, w, color("--heat"), color("--line"));
-      const scale = lane.most > 0 ? (heightOf(lane) - 4) / lane.most : 0;
+      const scale = lane.most > 0 ? (heightOf(lane) - 2) / lane.most : 0;
       const below = new Float64Array(n);
       for (const band of lane.bands) {
         pen.fillStyle = band.color;
@@ -264,22 +135,15 @@ export function Lanes() {
       for (const mark of marks) {
         const at = Math.round(mark.s / total * w);
         pen.fillStyle = color("--base");
-        for (let y = 0; y < h - axisHeight; y += 6) pen.fillRect(at, y, 1, 3);
+        for (let y = 0; y < h; y += 6) pen.fillRect(at, y, 1, 3);
         const name = mark.name.length > 24 ? `${mark.name.slice(0, 23)}…` : mark.name, room = pen.measureText(name).width;
         if (at + 3 < free || at + 3 + room > w) continue;
         pen.fillText(name, at + 3, 10);
         free = at + 3 + room + 6;
       }
     }
-    const when = moments.value;
-    if (when) {
-      const most = Math.max(...when), y = h - axisHeight - 12;
-      pen.fillStyle = color("--accent");
-      for (let b = 0; b < n; b++) if (when[b] > 0) { pen.globalAlpha = 0.25 + 0.75 * when[b] / most; pen.fillRect(x(b), y, Math.max(1, w / n), 8); }
-      pen.globalAlpha = 1;
-    }
     if (chosen || base) {
-      const bottom = h - axisHeight, shown = [chosen, base].filter((range) => range !== null).map((range) => range.map((slice) => slice / slices * w)).sort((a, b) => a[0] - b[0]);
+      const bottom = h, shown = [chosen, base].filter((range) => range !== null).map((range) => range.map((slice) => slice / slices * w)).sort((a, b) => a[0] - b[0]);
       pen.fillStyle = color("--page");
       pen.globalAlpha = 0.68;
       let left = chosen || !base ? 0 : w;  // with only a base, everything counts
@@ -300,21 +164,29 @@ export function Lanes() {
         }
       }
     }
-    if (at.value !== null && !drag.value) { pen.fillStyle = color("--quiet"); pen.fillRect(at.value, 0, 1, h - axisHeight); }
+    if (at.value !== null && !drag.value) { pen.fillStyle = color("--quiet"); pen.fillRect(at.value, 0, 1, h); }
+    drawAxis(ratio, w, times, total, color, x);
+  };
+  // When the function was on a stack, and the times: below the lanes, which may scroll.
+  const drawAxis = (ratio: number, w: number, times: number[], total: number, color: (name: string) => string, x: (bucket: number) => number) => {
+    const element = axis.current!, pen = element.getContext("2d")!, when = moments.value, h = stripHeight + axisHeight;
+    element.width = Math.round(w * ratio);
+    element.height = Math.round(h * ratio);
+    pen.setTransform(ratio, 0, 0, ratio, 0, 0);
+    if (when) {
+      const most = Math.max(...when);
+      pen.fillStyle = color("--accent");
+      for (let b = 0; b < when.length; b++) if (when[b] > 0) { pen.globalAlpha = 0.25 + 0.75 * when[b] / most; pen.fillRect(x(b), 1, Math.max(1, x(b + 1) - x(b)), stripHeight - 2); }
+      pen.globalAlpha = 1;
+    }
     pen.fillStyle = color("--quiet");
     pen.font = "11px system-ui, sans-serif";
     times.forEach((time, i) => {
       const text = time === 0 ? "0 s" : seconds(time).replace(/\.0+ /, " "), room = pen.measureText(text).width;
-      pen.fillText(text, i === 0 ? 0 : Math.min(w - room, time / total * w - room / 2), h - 5);
+      pen.fillText(text, i === 0 ? 0 : Math.min(w - room, time / total * w - room / 2), h - 4);
     });
   };
-  useSignalEffect(() => { all.value; drag.value; at.value; view.value; moments.value; draw(); });
-  useLayoutEffect(() => {
-    const scheme = matchMedia("(prefers-color-scheme: dark)");
-    scheme.addEventListener("change", draw);
-    return () => scheme.removeEventListener("change", draw);
-  }, []);
-
+  useSignalEffect(() => { all.value; height.value; drag.value; at.value; view.value; moments.value; draw(); });
   const sliceAt = (event: PointerEvent, round: (value: number) => number) => {
     const place = canvas.current!.getBoundingClientRect();
     return Math.max(0, Math.min(doc.head.slices, round((event.clientX - place.left) / place.width * doc.head.slices)));
@@ -360,30 +232,67 @@ export function Lanes() {
       }),
     };
   });
-  if (doc.head.duration_ns === 0 || !all.value.length) return <div ref={box} class="empty">{doc.head.duration_ns === 0 ? "This file has no times: it can be looked at as a whole." : "Nothing was measured over time."}</div>;
-  const range = view.value.range;
+  // Between the lanes and the view: drags, or arrow keys.
+  const resize = (to: number) => {
+    const lanes = Math.max(1, all.value.filter((lane) => !isClosed(lane) && !lane.heat).length), others = height.value - lanes * laneHeight.value;
+    panelHeight.value = Math.max(60, Math.min(innerHeight * 0.8, to));
+    laneHeight.value = Math.max(leastHeight, Math.min(160, Math.floor((panelHeight.value - others - stripHeight - axisHeight - 30) / lanes)));
+  };
+  const splitter = (event: PointerEvent) => {
+    const bar = event.currentTarget as HTMLElement, from = event.clientY, before = panel.current!.clientHeight;
+    bar.setPointerCapture(event.pointerId);
+    const move = (now: PointerEvent) => resize(before + now.clientY - from), end = () => { bar.removeEventListener("pointermove", move); bar.removeEventListener("pointerup", end); };
+    bar.addEventListener("pointermove", move);
+    bar.addEventListener("pointerup", end);
+  };
+  const splitterKeys = (event: KeyboardEvent) => {
+    if (event.key === "ArrowDown" || event.key === "ArrowUp") resize(panel.current!.clientHeight + (event.key === "ArrowDown" ? 20 : -20));
+    else if (event.key === "Home" || event.key === "Enter") { panelHeight.value = null; laneHeight.value = usualHeight; }
+    else return;
+    event.preventDefault();
+  };
+  const place = (lane: Lane, before: string | null) => {
+    const keys = all.value.map(keyOf).filter((key) => key !== keyOf(lane)), to = before === null ? keys.length : keys.indexOf(before);
+    arranged.value = { order: [...keys.slice(0, to), keyOf(lane), ...keys.slice(to)], closed: arranged.value.closed };
+  };
+  const titleKeys = (lane: Lane, i: number) => (event: KeyboardEvent) => {
+    if (!event.altKey || event.key !== "ArrowUp" && event.key !== "ArrowDown") return;
+    event.preventDefault();
+    const keys = all.value.map(keyOf), to = event.key === "ArrowUp" ? i - 1 : i + 2;
+    if (to >= 0 && i + (event.key === "ArrowUp" ? 0 : 1) < keys.length) place(lane, keys[to] ?? null);
+  };
+  if (doc.head.duration_ns === 0 || !made.value.length) return <div ref={box} class="untimed">{doc.head.duration_ns === 0 ? "This file has no times: it can be looked at as a whole." : "This recording has no values over time."}</div>;
+  const range = view.value.range, { lanes: open, tracks: asTracks } = view.value, hasTracks = doc.costs.has("cpu") || doc.costs.has("off-cpu");
+  const bands = new Map(all.value.flatMap((lane) => [...lane.bands, ...lane.lines].map((band) => [`${lane.kind === "track" ? "" : lane.kind} ${band.name}`, { lane, band }] as const)));
   return (
-    <section class="lanes" aria-label="Over time">
-      <div class="labels" style={{ paddingTop: `${above}px` }}>{all.value.map((lane) => <div class="label" style={{ height: `${heightOf(lane) + gap}px` }}><b>{lane.title}</b><span>{lane.heat ? heatNote(lane) : lane.note}</span>{!lane.heat && <i>{lane.top}</i>}
-        {heatLanes.some((kind) => kind === lane.kind) && <button class="link heat" data-lane={lane.kind} aria-pressed={view.value.heat === lane.kind} onClick={() => change({ heat: view.value.heat === lane.kind ? null : lane.kind })}>{lane.heat ? "over time" : "heat map"}</button>}</div>)}</div>
-      <div class="chart" ref={box}>
-        <canvas ref={canvas} tabIndex={0} role="slider" aria-label="Range of time. Arrow keys move it, with Shift its end; B makes it the base of a comparison; Escape takes all." aria-valuetext={range ? `${secondsText(range[0] * doc.head.slice_ms)} to ${secondsText(range[1] * doc.head.slice_ms)} s` : "all"}
-          style={{ width: "100%", height: `${height.value}px` }}
-          onPointerDown={(event) => { canvas.current!.setPointerCapture(event.pointerId); history.pushState(null, "", location.hash || "#"); drag.value = { start: sliceAt(event, Math.round), end: sliceAt(event, Math.round), base: event.shiftKey }; }}
-          onPointerMove={move} onPointerLeave={() => { at.value = null; }}
-          onPointerUp={(event) => { if (!drag.value) return; const { start, base } = drag.value; drag.value = null; const end = sliceAt(event, Math.round); if (end !== start) select(start, end, true, base); }}
-          onDblClick={() => change({ range: null, base: null })} onKeyDown={keys} />
+    <section class={open ? "lanes" : "lanes closed"} aria-label="Over time" ref={panel} style={panelHeight.value !== null && open ? { flex: "none", height: `${panelHeight.value}px` } : {}}>
+      <div class="over" style={open ? {} : { display: "none" }}>
+        <div class="labels" style={{ paddingTop: `${above}px` }}>{all.value.map((lane, i) => <div class={`label ${lane.kind}`} key={keyOf(lane)} style={{ height: `${heightOf(lane) + gap}px` }} onDragOver={(event) => event.preventDefault()} onDrop={(event) => { event.preventDefault(); const from = all.value.find((one) => keyOf(one) === event.dataTransfer!.getData("text/plain")); if (from && from !== lane) place(from, keyOf(lane)); }}>
+          <b><button class="link lane-title" draggable aria-expanded={!isClosed(lane)} title={`${lane.title}: ${lane.heat ? heatNote(lane) : lane.note}. Click folds the lane; drag it, or Alt with an arrow, to move it.`} onClick={() => toggleClosed(lane)} onKeyDown={titleKeys(lane, i)} onDragStart={(event) => event.dataTransfer!.setData("text/plain", keyOf(lane))}>{lane.title}</button></b>
+          {!lane.heat && !isClosed(lane) && lane.top && <i title="the top of this lane">{lane.top}</i>}<span class="note">{lane.heat ? heatNote(lane) : lane.note}</span>
+          {!isClosed(lane) && heatLanes.some((kind) => kind === lane.kind) && <button class="link heat" data-lane={lane.kind} aria-pressed={view.value.heat === lane.kind} title={lane.heat ? "as values over time" : "as a heat map: shows what repeats every second"} onClick={() => change({ heat: view.value.heat === lane.kind ? null : lane.kind })}>{lane.heat ? "over time" : "heat map"}</button>}</div>)}</div>
+        <div class="chart" ref={box}>
+          <canvas ref={canvas} tabIndex={0} role="slider" aria-label="Range of time. Arrow keys move it, with Shift its end; B makes it the base of a comparison; Escape takes all." aria-valuemin={0} aria-valuemax={doc.head.slices} aria-valuenow={range?.[0] ?? 0} aria-valuetext={range ? `${secondsText(range[0] * doc.head.slice_ms)} to ${secondsText(range[1] * doc.head.slice_ms)} s` : "all"}
+            style={{ width: "100%", height: `${height.value}px` }}
+            onPointerDown={(event) => { canvas.current!.setPointerCapture(event.pointerId); history.pushState(null, "", location.hash || "#"); drag.value = { start: sliceAt(event, Math.round), end: sliceAt(event, Math.round), base: event.shiftKey }; }}
+            onPointerMove={move} onPointerLeave={() => { at.value = null; }}
+            onPointerUp={(event) => { if (!drag.value) return; const { start, base } = drag.value; drag.value = null; const end = sliceAt(event, Math.round); if (end !== start) select(start, end, true, base); }}
+            onDblClick={() => change({ range: null, base: null })} onKeyDown={keys} />
+        </div>
+        <div class="legend">
+          {[...bands.values()].map(({ lane, band }) => {
+            const canFilter = lane.kind === "cpu" && doc.head.threads.some(({ name }) => name === band.name);
+            return canFilter
+              ? <button class={view.value.thread === band.name ? "link on" : "link"} title="only these threads" onClick={() => change({ thread: view.value.thread === band.name ? null : band.name })}><s style={{ background: band.color }} />{band.name}</button>
+              : <span><s style={band.dashed ? { border: "1px dashed var(--ink)" } : { background: band.color || "var(--ink)" }} />{band.name}</span>;
+          })}
+          {marks.slice(0, 20).map((mark, i) => <button class="link" title="the time from this mark to the next one" onClick={() => phase(i)}>⚑ {mark.name}</button>)}
+        </div>
+        <div class="legend"><CanvasTable id="lanes-table" caption="Over time: memory, CPU in cores, threads that wait" table={table} /></div>
       </div>
-      <div class="legend">
-        {all.value.flatMap((lane) => [...lane.bands, ...lane.lines].map((band) => {
-          const canFilter = lane.kind === "cpu" && doc.head.threads.some(({ name }) => name === band.name);
-          return canFilter
-            ? <button class={view.value.thread === band.name ? "link on" : "link"} title="only these threads" onClick={() => change({ thread: view.value.thread === band.name ? null : band.name })}><s style={{ background: band.color }} />{band.name}</button>
-            : <span><s style={band.dashed ? { border: "1px dashed var(--ink)" } : { background: band.color || "var(--ink)" }} />{band.name}</span>;
-        }))}
-        {marks.slice(0, 20).map((mark, i) => <button class="link" title="the time from this mark to the next one" onClick={() => phase(i)}>⚑ {mark.name}</button>)}
-        <em>drag: select{canCompare(view.value.metric) ? " · Shift-drag: compare with" : ""} · double-click: all</em>
-      </div>
-      <div class="legend"><CanvasTable id="lanes-table" caption="Over time: memory, CPU in cores, threads that wait" table={table} /></div>
+      <div class="axis"><span class="lane-tools"><button class="link" aria-expanded={open} title={open ? "fold all lanes" : "show the lanes"} onClick={() => change({ lanes: !open })}>{open ? "▾" : "▸"} lanes</button>{hasTracks && open && <button class="link" id="tracks" aria-pressed={asTracks} title="a track for each thread: running, in the run queue, waiting (key h)" onClick={() => change({ tracks: !asTracks })}>threads</button>}</span>
+        <div class="times" style={open ? {} : { display: "none" }}><canvas ref={axis} style={{ width: "100%", height: `${stripHeight + axisHeight}px` }} aria-hidden="true" /></div>
+        <em>drag: select{canCompare(view.value.metric) ? " · Shift-drag: compare with" : ""} · double-click: all</em></div>
+      {open && <div class="splitter" role="separator" aria-orientation="horizontal" aria-label="Height of the lanes. Arrow keys change it, Enter resets it." aria-valuenow={Math.round(laneHeight.value)} aria-valuemin={leastHeight} aria-valuemax={160} tabIndex={0} onPointerDown={splitter} onKeyDown={splitterKeys} onDblClick={() => { panelHeight.value = null; laneHeight.value = usualHeight; }} />}
     </section>);
 }

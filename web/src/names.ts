@@ -1,4 +1,6 @@
-// Names of functions that do not fit: one rule for all views. Pure.
+// Names of functions that do not fit: one rule for all views. The last named part of a name is never lost, and what is cut is
+// marked. Pure.
+
 // Replaces generic and function arguments by "…": "HashMap<…>::insert".
 export function foldGenerics(name: string): string {
   let out = "", depth = 0;
@@ -20,26 +22,43 @@ export function foldArguments(name: string): string {
   }
   return name;
 }
-// Removes first the arguments, then the generics, then text on the left, where paths begin: the most specific part of a name is
-// at its end.
+export const folded = (name: string) => foldGenerics(foldArguments(name));
+
+// Where the named parts of a path begin: "a::b<c::d>::{{closure}}" has parts at 0 and 3, because a closure belongs to its
+// function.
+function partsOf(name: string): number[] {
+  const out = [0];
+  for (let i = 0, depth = 0; i + 2 < name.length; i++) {
+    if ("<([{".includes(name[i])) depth++;
+    else if (">)]}".includes(name[i]) && name[i - 1] !== "-") depth = Math.max(0, depth - 1);
+    if (depth === 0 && name[i] === ":" && name[i + 1] === ":" && name[i + 2] !== "{" && name[i + 2] !== ":") out.push(i + 2);
+  }
+  return out;
+}
+// The path and the last named part: "a::b::" and "serve::{{closure}}". Of Go and paths of files: what follows the last slash.
+export function split(name: string): [path: string, last: string] {
+  const short = folded(name), parts = partsOf(short), at = parts.length > 1 ? parts[parts.length - 1] : /^[\w.@-]+(\/[\w.@-]+)+/.test(short) ? short.lastIndexOf("/") + 1 : 0;
+  return [short.slice(0, at), short.slice(at)];
+}
+
+// For a box of `room`: removes first the arguments, then the generics, then the path from the left, and at last letters, with a
+// mark for each. "" if not even three letters fit.
 export function fitted(name: string, room: number, width: (text: string) => number): string {
   if (width(name) <= room) return name;
   let short = foldArguments(name);
   if (width(short) <= room) return short;
   short = foldGenerics(short);
   if (width(short) <= room) return short;
-  let last = short;
-  for (let i = 0, depth = 0; i + 1 < short.length; i++) {
-    if ("<([{".includes(short[i])) depth++;
-    else if (">)]}".includes(short[i])) depth--;
-    if (depth !== 0 || short[i] !== ":" || short[i + 1] !== ":" || short[i + 2] === "{") continue;
-    last = short.slice(i + 2);
-    if (width(`…::${last}`) <= room) return `…::${last}`;
-  }
+  const parts = partsOf(short);
+  let last = short.slice(parts[parts.length - 1]);
+  for (const at of parts.slice(1)) if (width(`…::${short.slice(at)}`) <= room) return `…::${short.slice(at)}`;
   last = last.replace(/(?<!operator)\(…?\)$/, "");
   if (width(last) > room) last = last.replace(/<…>$/, "");
+  if (width(last) > room) last = last.replace(/(::\{\{.*\}\})+$/, "::{…}");
+  if (width(last) > room) last = last.replace(/::\{…\}$/, "");
   if (width(last) <= room) return last;
   const characters = Math.floor(room / Math.max(1, width("0"))) - 1, tail = Math.floor(characters / 3);
-  if (characters < 2) return "";
-  return characters < 7 || /[/.]/.test(last) ? `…${last.slice(-characters)}` : `${last.slice(0, characters - tail)}…${last.slice(-tail)}`;
+  if (characters < 3) return "";
+  if (/[/.]/.test(last)) return `…${last.slice(-characters)}`;
+  return characters < 9 ? `${last.slice(0, characters)}…` : `${last.slice(0, characters - tail)}…${last.slice(-tail)}`;
 }

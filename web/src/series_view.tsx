@@ -1,18 +1,9 @@
 // Values read over time: each series with its value at both ends of the selection, and its course.
 import { useComputed } from "@preact/signals";
+import { valueAt } from "./series";
 import { change, doc, lineName, selection, view } from "./state";
 import type { Line } from "./types";
 import { quantity } from "./words";
-
-// The last value read at or before a time; otherwise the first one.
-function valueAt(line: Line, ms: number): number {
-  let low = 0, high = line.ms.length;
-  while (low < high) {
-    const middle = (low + high) >> 1;
-    if (line.ms[middle] <= ms) low = middle + 1; else high = middle;
-  }
-  return line.value[Math.max(0, low - 1)];
-}
 
 function Course({ line }: { line: Line }) {
   // Bytes start at zero; for a counter, the growth since the start is shown.
@@ -36,7 +27,7 @@ export function SeriesTable() {
       return { line, name: lineName(line), start, end, most };
     }).sort((a, b) => a.name.localeCompare(b.name));
   });
-  if (!rows.value.length) return <p class="empty">Nothing was read over time in this recording.</p>;
+  if (!rows.value.length) return <p class="empty">This recording has no values over time. Record with --memory, or with --scrape URL for the metrics of a program.</p>;
   return (
     <div class="scroll"><table id="series"><thead><tr><th class="left">series</th><th class="left">over time</th><th>at the start</th><th>at the end</th><th>change</th><th>most</th></tr></thead>
       <tbody>{rows.value.map(({ line, name, start, end, most }) => <tr key={name} class={view.value.series === name ? "on" : ""}>

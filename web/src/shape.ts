@@ -6,14 +6,49 @@ import { placeMatcher } from "./words";
 // "merge:NAME" removes a function, "hide:PATTERN" all that match, "collapse:MODULE" joins calls inside a module into one,
 // "from:PATTERN" removes everything above the first call that matches: stacks without a match belong to the root, and the
 // matching focus leaves them out. "own" keeps the program's own code, "recursion" turns recursive calls into one call,
-// "runtime" removes language libraries.
-export const wholeEdits = ["own", "recursion", "runtime"] as const;
+// "runtime" removes language libraries, "plumbing" only those of their frames that pass time on to the program's code, and "kernel"
+// joins what the kernel does for one call.
+export const wholeEdits = ["plumbing", "kernel", "own", "recursion", "runtime"] as const;
 export const isEdit = (text: string) => (wholeEdits as readonly string[]).includes(text) || /^(merge|collapse|hide|from):./s.test(text);
 
 let plain: { doc: Doc; shape: Shape } | null = null;
 export function plainShape(doc: Doc): Shape {
   if (plain?.doc !== doc) plain = { doc, shape: { parent: doc.parent, place: doc.place, of: doc.parent.map((_, i) => i) } };
   return plain.shape;
+}
+
+// By node: a library's frame that passes time on: code of the program is below it, and the function itself costs next to nothing.
+// "start_thread" and "FnOnce::call_once" do; a sort that calls a comparison has a cost of its own, and stays.
+const passing = new WeakMap<Doc, Uint8Array>();
+const leastOwn = 0.01;  // self cost as a share of the total
+export function passesOn(doc: Doc): Uint8Array {
+  let known = passing.get(doc);
+  if (known) return known;
+  const cost = new Float64Array(doc.nodes), self = new Float64Array(doc.places), total = new Float64Array(doc.places);
+  for (const table of doc.costs.values()) {
+    const all = table.sums[table.sums.length - 1] || 1;  // metrics have different units
+    for (let i = 0; i < table.node.length; i++) {
+      const part = (table.sums[table.first[i + 1]] - table.sums[table.first[i]]) / all;
+      cost[table.node[i]] += part;
+      self[doc.place[table.node[i]]] += part;
+    }
+  }
+  known = new Uint8Array(doc.nodes);
+  const below = new Uint8Array(doc.nodes);  // code of the program is below
+  for (let i = doc.nodes - 1; i > 0; i--) {
+    const place = doc.place[i], above = doc.parent[i], isLibrary = doc.kind[place] === Kind.runtime;
+    if (below[i] || doc.kind[place] === Kind.code) below[above] = 1;
+    if (isLibrary && below[i]) known[i] = 1;
+    cost[above] += cost[i];
+    total[place] += cost[i];
+  }
+  for (let i = 1; i < doc.nodes; i++) if (known[i] && self[doc.place[i]] > leastOwn * total[doc.place[i]]) known[i] = 0;
+  passing.set(doc, known);
+  return known;
+}
+// The folds that a page begins with: those that change anything.
+export function firstEdits(doc: Doc): string[] {
+  return [...(passesOn(doc).includes(1) ? ["plumbing"] : []), ...(doc.kind.includes(Kind.kernel) ? ["kernel"] : [])];
 }
 
 // The pattern where stacks begin.
@@ -24,6 +59,7 @@ export function shapeOf(doc: Doc, edits: string[]): Shape {
   const one = (kind: string) => new Set(edits.filter((edit) => edit.startsWith(kind)).map((edit) => edit.slice(kind.length)));
   const merged = one("merge:"), collapsed = one("collapse:"), first = doc.places + doc.head.threads.length;
   const own = edits.includes("own"), recursion = edits.includes("recursion"), runtime = edits.includes("runtime");
+  const passes = edits.includes("plumbing") ? passesOn(doc) : null, kernel = edits.includes("kernel");
   const hides = [...one("hide:")].map((pattern) => placeMatcher(doc, pattern)), starts = startsOf(edits).map((pattern) => placeMatcher(doc, pattern));
   // By place, and then by node: whether stacks begin here. Idle waits have no stack, and stay.
   const isStart = Uint8Array.from(doc.name, (_, i) => i > 0 && starts.some((fits) => fits(i)) ? 1 : 0), started = new Uint8Array(doc.parent.length);
@@ -33,15 +69,15 @@ export function shapeOf(doc: Doc, edits: string[]): Shape {
     const kind: Kind = doc.kind[place];
     const foreign = kind === Kind.runtime || kind === Kind.allocator || kind === Kind.kernel || kind === Kind.unknown;
     if (merged.has(doc.name[place]) || hides.some((fits) => fits(place)) || own && foreign || runtime && kind === Kind.runtime) continue;
-    becomes[place] = collapsed.has(doc.module[place]) ? first + doc.modules.indexOf(doc.module[place]) : place;
+    becomes[place] = kernel && kind === Kind.kernel ? first + doc.modules.length : collapsed.has(doc.module[place]) ? first + doc.modules.indexOf(doc.module[place]) : place;
   }
-  const parent = [0], place = [0], of = new Uint32Array(doc.parent.length), width = first + doc.modules.length;
+  const parent = [0], place = [0], of = new Uint32Array(doc.parent.length), width = first + doc.modules.length + 1;
   const ids = new Map<number, number>();
   for (let i = 1; i < of.length; i++) {
     const above = of[doc.parent[i]], as = becomes[doc.place[i]];
     started[i] = started[doc.parent[i]] | isStart[doc.place[i]];
     if (starts.length && !started[i] && i < doc.nodes) continue;
-    if (as === 0 || as >= first && place[above] === as) { of[i] = above; continue; }
+    if (as === 0 || passes?.[i] || as >= first && place[above] === as) { of[i] = above; continue; }
     if (recursion) {
       let up = above;
       while (up !== 0 && place[up] !== as) up = parent[up];

@@ -3,7 +3,7 @@ import { computed, signal } from "@preact/signals";
 import { buildTimeTree, buildTree, costsOf, functionTable, take, treeOf } from "./aggregate";
 import { canCompare, compare, withBase } from "./compare";
 import { childrenOf } from "./flame_layout";
-import { isEdit, shapeOf, startsOf } from "./shape";
+import { firstEdits, isEdit, shapeOf, startsOf } from "./shape";
 import { Kind, type Comparison, type Doc, type Line, type Selection, type Sizes } from "./types";
 import { askedSize, quoted, secondsText, sizesFrom } from "./words";
 
@@ -33,6 +33,7 @@ export interface View {
   widths: Widths;
   series: string | null;  // a series with a lane of its own
   heat: string | null;    // the lane shown as a heat map
+  lanes: boolean; tracks: boolean;  // whether lanes are shown, and a track for each thread
   up: boolean; order: (typeof orders)[number]; color: (typeof colorings)[number]; edits: string[];  // shape.ts
   waits: (typeof waitLists)[number]; wait: number | null;  // the selected row of the single waits
   heap: (typeof heapLists)[number]; sizes: Sizes | null;
@@ -44,6 +45,7 @@ export const hovered = signal<{ place: number; node: number } | null>(null);
 export const zoom = signal(0);         // node of the tree
 export const search = signal("");
 export const notice = signal("");
+export const dark = signal(false);
 
 export function start(document: Doc): void {
   doc = document;
@@ -76,6 +78,8 @@ export function toHash(v: View): string {
   if (v.base && v.widths !== "both") parts.set("w", v.widths);
   if (v.heat !== null) parts.set("heat", v.heat);
   if (v.series !== null) parts.set("s", v.series);
+  if (!v.lanes) parts.set("lanes", "0");
+  if (v.tracks) parts.set("tracks", "1");
   if (v.up) parts.set("up", "1");
   if (v.order !== "size") parts.set("order", v.order);
   if (v.color !== "crate") parts.set("color", v.color);
@@ -111,9 +115,10 @@ function fromHash(): View {
   const focus = from === undefined || parts.getAll("focus").includes(from) ? parts.getAll("focus") : [from];
   const wait = /^\d+$/.test(parts.get("wait") ?? "") && +parts.get("wait")! < doc.waits.start.length ? +parts.get("wait")! : null;
   return {
-    up: parts.get("up") === "1", order: one(orders, "order"), color: one(colorings, "color"), edits,
+    up: parts.get("up") === "1", order: one(orders, "order"), color: one(colorings, "color"), edits: parts.has("m") ? edits : firstEdits(doc),
     waits: one(waitLists, "waits"), heap: one(heapLists, "heap"), wait, sizes: hasSizes(metric) ? sizesFrom(parts.get("sizes") ?? "") : null,
     metric, range: rangeOf(parts.get("t")), base: canCompare(metric) ? rangeOf(parts.get("b")) : null, widths: widths.includes(w) ? w : "both",
+    lanes: parts.get("lanes") !== "0", tracks: parts.get("tracks") === "1",
     heat: heatLanes.find((kind) => kind === parts.get("heat")) ?? null,
     series: doc.lines.some((line) => lineName(line) === parts.get("s")) ? parts.get("s") : null,
     thread: head.threads.some(({ name }) => name === thread) ? thread : null,

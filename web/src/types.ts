@@ -11,7 +11,8 @@ export interface ComparedHead {
 }
 export interface ThreadName { name: string; threads: number }
 export interface SeriesHead { name: string; unit: string; pid: number; columns: string }
-export interface Claim { text: string; metric: string; focus: string }
+// `subject`: what the sentence is about ("CPU"); "": the text says it.
+export interface Claim { subject?: string; text: string; metric: string; focus: string }
 export interface Head {
   version: number; file: string; compared_with?: string; runs?: { base: string[]; new: string[] }; arguments: string[]; target: string; event: string; frequency_hz: number;
   period_ns: number; start_unix_ms: number; duration_ns: number; cpus: string; host: string;
@@ -58,7 +59,8 @@ export interface Doc {
   // Nodes of the call tree. Idle waits are shown without their stack: shown[node] is then a node after `nodes` directly below
   // the root; for all others it is the node itself.
   nodes: number; parent: Uint32Array; place: Uint32Array; shown: Uint32Array;
-  places: number; name: string[]; module: string[]; crate: string[]; file: string[];
+  places: number; name: string[]; short: string[];  // `short`: the function and what it belongs to, for sentences and narrow columns
+  module: string[]; crate: string[]; file: string[];
   line: Uint32Array; lastLine: Uint32Array; kind: Uint8Array;
   costs: Map<string, CostTable>; heap: HeapTable | null; lines: Line[];
   modules: string[];  // the modules of places

@@ -1,6 +1,7 @@
 // What threads waited for in the selection: by cause, the longest single waits, by lock, by file, and by the thread that caused
 // them in the end.
 import { computed, useComputed } from "@preact/signals";
+import { waiterOf } from "./owners";
 import { cellValuesOf, take, takenNodes } from "./aggregate";
 import { byThread, chainOf } from "./chains";
 import { colorOf } from "./colors";
@@ -11,24 +12,13 @@ import { amount, percent, seconds, withCommas } from "./words";
 
 interface Cause { place: number; value: number; threads: Set<number>; inside: Map<number, number> }
 
-// The nearest function of the program's own code above a wait; otherwise the nearest one. 0: there is none.
-export function waiterOf(node: number): number {
-  let nearest = 0;
-  for (let at = doc.parent[node]; at !== 0; at = doc.parent[at]) {
-    const place = doc.place[at];
-    if (doc.kind[place] === Kind.code) return place;
-    if (!nearest && doc.kind[place] !== Kind.cause) nearest = place;
-  }
-  return nearest;
-}
-
 const ignored = () => view.value.metric === "off-cpu" ? selection.value.ignore : ignoreFor("off-cpu", selection.value.ignore);
 const show = (focus: string[]) => change({ metric: "off-cpu", ignore: ignoreFor("off-cpu", view.value.ignore), focus, tab: "flame" });
 const causeName = (node: number) => doc.kind[doc.place[node]] === Kind.cause ? doc.name[doc.place[node]].replace(/^\[(wait: )?|\]$/g, "") : "a cause that is not known";
 const threadName = (row: number) => row ? doc.head.threads[row - 1].name : "";
 
 function Site({ node, self = false }: { node: number; self?: boolean }) {
-  const place = self && doc.kind[doc.place[node]] === Kind.code ? doc.place[node] : waiterOf(node);
+  const place = self && doc.kind[doc.place[node]] === Kind.code ? doc.place[node] : waiterOf(doc, node);
   return place ? <button class="link name" title={`${doc.name[place]}: its waits`} onClick={() => show([doc.name[place]])}>{foldGenerics(doc.name[place])}</button> : <span class="quiet">no stack</span>;
 }
 
@@ -107,7 +97,7 @@ function Objects({ kind }: { kind: WaitedFor }) {
       let row = out.get(cells.thread[i]);
       if (!row) out.set(cells.thread[i], (row = { value: 0, inside: new Map(), causes: new Map() }));
       row.value += values[i];
-      const waiter = waiterOf(cells.node[i]), cause = doc.place[cells.node[i]];
+      const waiter = waiterOf(doc, cells.node[i]), cause = doc.place[cells.node[i]];
       row.inside.set(waiter, (row.inside.get(waiter) ?? 0) + values[i]);
       row.causes.set(cause, (row.causes.get(cause) ?? 0) + values[i]);
     }
@@ -144,7 +134,7 @@ function Causes() {
       if (!row) causes.set(key, (row = { place: key, value: 0, threads: new Set(), inside: new Map() }));
       row.value += value;
       row.threads.add(of.cells.thread[i]);
-      const waiter = waiterOf(key ? node : 0);
+      const waiter = waiterOf(doc, key ? node : 0);
       if (waiter) row.inside.set(waiter, (row.inside.get(waiter) ?? 0) + value);
     }
     return { total: of.total, causes: [...causes.values()].sort((a, b) => b.value - a.value) };

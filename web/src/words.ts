@@ -1,6 +1,6 @@
 // Readable numbers and names; the same words as in the program (analysis/core/words.h).
 import { foldGenerics } from "./names";
-import { Kind, type Change, type Doc, type Sizes, type Unit } from "./types";
+import { Kind, type Change, type Doc, type Metric, type Sizes, type Unit } from "./types";
 
 const digits = (value: number) => value >= 100 ? value.toFixed(0) : value >= 10 ? value.toFixed(1) : value.toFixed(2);
 export const withCommas = (value: number) => Math.round(value).toString().replace(/\B(?=(\d{3})+$)/g, ",");
@@ -23,6 +23,13 @@ export function amount(value: number, unit: string): string {
   if (unit === "bytes") return bytes(value);
   return `${withCommas(value)} ${Math.round(value) === 1 && unit.endsWith("s") ? unit.slice(0, -1) : unit}`;
 }
+// Metrics in the words of a conversation.
+const metricNames: Record<string, string> = {
+  cpu: "CPU time", "off-cpu": "Waiting", wall: "Wall-clock time", "heap-live": "Live memory", "heap-allocated": "Allocated memory", "heap-allocations": "Number of allocations",
+  "heap-growth": "Memory growth", "heap-peak": "Memory at the peak", "heap-leaked": "Memory never freed",
+};
+export const metricName = (metric: Pick<Metric, "name" | "title"> | undefined) => metric ? metricNames[metric.name] ?? metric.title : "";
+
 // A value of a series, in its own unit.
 export function quantity(value: number, unit: string): string {
   if (unit === "bytes") return bytes(value);
@@ -104,6 +111,11 @@ export function sizesText(sizes: Sizes): string {
 // Seconds from the start, as for --from: no superfluous digits.
 export const secondsText = (ms: number) => (ms / 1000).toString();
 
+// "src/server.rs:12–40"; "" if no line is known.
+export function fileOf(doc: Doc, place: number): string {
+  const [first, last] = [doc.line[place] ?? 0, doc.lastLine[place]];
+  return first ? `${doc.file[place].split("/").slice(-2).join("/")}:${last > first ? `${first}–${last}` : first}` : "";
+}
 export function whereOf(doc: Doc, place: number): string {
   if (place === 0 || place >= doc.places) return "";
   const [first, last] = [doc.line[place], doc.lastLine[place]];

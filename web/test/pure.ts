@@ -5,5 +5,7 @@ export * from "../src/document";
 export * from "../src/flame_layout";
 export * from "../src/names";
 export * from "../src/search";
+export * from "../src/series";
 export * from "../src/shape";
+export * from "../src/summary";
 export * from "../src/words";

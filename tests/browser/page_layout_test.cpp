@@ -1,0 +1,267 @@
+// How the page is laid out and used: the view has most of the window at every size, names keep their last part, the summary follows
+// the brush, everything has a name, and nothing is only a key.
+#include "browser/page_of_a_server.h"
+
+namespace fathom::browser {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::Not;
+using testing::StartsWith;
+
+struct Size {
+  int width, height;
+};
+constexpr std::array kSizes = {Size{1400, 1000}, Size{900, 800}, Size{420, 800}};
+constexpr std::array kTabs = {"flame", "top",  "callers", "threads", "waits",
+                              "heap",  "tree", "modules", "series",  "quality"};
+
+TEST_F(PageInBrowser, TheViewHasMostOfTheWindowAtEverySize) {
+  for (const Size& size : kSizes) {
+    ASSERT_TRUE(browser_->resize(size.width, size.height).has_value());
+    for (const std::string address : {"", "#m=cpu&t=4000-6000&tracks=1&threads=0", "#m=off-cpu&x=kernel"}) {
+      SCOPED_TRACE(std::to_string(size.width) + address);
+      show(address);
+      wait_for("document.querySelector('.flame canvas')?.clientHeight > 0");
+      // In parts of the window: where the view ends up, and how much of it is seen without scrolling.
+      const Json seen =
+          ask("(() => { const box = document.querySelector('main').getBoundingClientRect(); "
+              "return (Math.min(innerHeight, box.bottom) - box.top) / innerHeight; })()");
+      EXPECT_GE(seen.get<double>(), 0.599);
+      // Rows of the graph that fit.
+      EXPECT_GE(ask("document.querySelector('.flame').clientHeight / 19").get<double>(),
+                0.5 * size.height / 19);
+      EXPECT_EQ(ask("document.documentElement.scrollWidth <= innerWidth"), true);
+      EXPECT_GE(ask("document.querySelector('.chart canvas').clientHeight").get<double>(), 60);
+    }
+  }
+}
+
+TEST_F(PageInBrowser, NoTextIsALoneMarkInAnyView) {
+  for (const Size& size : kSizes) {
+    ASSERT_TRUE(browser_->resize(size.width, size.height).has_value());
+    for (const char* tab : kTabs) {
+      SCOPED_TRACE(std::to_string(size.width) + tab);
+      show(std::string("#m=cpu&v=") + tab + "&fn=" + "Server::serve(int)");
+      EXPECT_EQ(
+          ask("(() => { const walker = document.createTreeWalker(document.getElementById('app'), 4), out = []; "
+              "for (let at; (at = walker.nextNode());) if (/^[\\s….:]*…[\\s….:]*$/.test(at.nodeValue)) "
+              "out.push(at.parentElement.outerHTML); return out; })()"),
+          Json::array());
+      EXPECT_EQ(ask("document.documentElement.scrollWidth <= innerWidth"), true);
+    }
+  }
+}
+
+TEST_F(PageInBrowser, NamesKeepTheirLastPartInPanelAndPath) {
+  for (const Size& size : kSizes) {
+    ASSERT_TRUE(browser_->resize(size.width, size.height).has_value());
+    show("#m=cpu&threads=0&fn=Server::serve(int)");
+    wait_for("document.querySelector('aside .last')");
+    ask("window.fathom.zoom.value = window.fathom.tree().labels.lastIndexOf('Server::serve(int)')");
+    wait_for("document.querySelector('.crumb')");
+    EXPECT_EQ(
+        ask("[...document.querySelectorAll('aside .last, .crumb .last')].filter((one) => one.scrollWidth > "
+            "one.clientWidth + 1).map((one) => one.textContent)"),
+        Json::array());
+    EXPECT_THAT(text(".crumbs"), HasSubstr("serve"));
+  }
+}
+
+TEST_F(PageInBrowser, TheSummaryIsOfTheSelectedTime) {
+  show();
+  EXPECT_THAT(text(".story"), AllOf(HasSubstr("CPU"), HasSubstr("Quality")));
+  EXPECT_GE(ask("document.querySelectorAll('.story b').length").get<int>(), 3);
+  EXPECT_EQ(ask("document.querySelector('#about')"), Json());
+  const auto [from_x, y] = lane_at(0.5);
+  const auto [to_x, unused] = lane_at(0.75);
+  ASSERT_TRUE(browser_->drag(from_x, y, to_x, y).has_value());
+  wait_for("document.querySelector('#about')?.textContent.startsWith('5 – 7.5')");
+  wait_for("document.querySelector('.story').textContent.includes('ksys_read')");
+  EXPECT_THAT(text(".story li"), AllOf(HasSubstr("cores; most in"), HasSubstr("(73.5 %)")));
+  EXPECT_THAT(text(".story .quality"), HasSubstr("340 samples in this time"));
+  // A function of it is a link to its stacks.
+  ask("document.querySelector('.story li .says button').click()");
+  wait_for("location.hash.includes('fn=ksys_read')");
+  EXPECT_EQ(ask("location.hash.includes('t=5000-75')"), true);
+  ask("[...document.querySelectorAll('.bar .chip')].find((chip) => chip.textContent.startsWith('5 –')).click()");
+  wait_for("!document.querySelector('#about')");
+}
+
+TEST_F(PageInBrowser, OfTwoTimesTheLargestChangeComesFirst) {
+  // In both times the CPU is used; of the heap, twice as much is live in the later one.
+  show("#m=off-cpu&t=4000-6000&b=0-2000");
+  wait_for("document.querySelector('#about')?.textContent === 'from 0 – 2 s to 4 – 6 s'");
+  const Json lines =
+      ask("[...document.querySelectorAll('.story li')].map((line) => [line.className === 'noise', "
+          "line.querySelector('.subject').textContent])");
+  ASSERT_GE(lines.size(), 3u);
+  EXPECT_EQ(lines[0][0], false);
+  bool noise = false;
+  for (std::size_t i = 0; i + 1 < lines.size(); ++i) {
+    EXPECT_TRUE(!noise || lines[i][0] == true) << lines.dump();
+    noise = lines[i][0] == true;
+  }
+  EXPECT_THAT(text(".story .says"), HasSubstr("→"));
+}
+
+TEST_F(PageInBrowser, BeginsFoldedAndSaysSo) {
+  show();
+  wait_for("document.querySelector('.chip.edit')");
+  EXPECT_THAT(text(".bar"), HasSubstr("kernel side folded"));
+  EXPECT_EQ(ask("window.fathom.tree().labels.includes('ksys_read')"), false);
+  EXPECT_EQ(ask("window.fathom.tree().labels.includes('kernel')"), true);
+  EXPECT_THAT(text(".legend.colors"), HasSubstr("kernel"));
+  ask("document.querySelector('.chip.edit').click()");
+  wait_for("window.fathom.tree().labels.includes('ksys_read')");
+  // An address says itself what is folded.
+  show("#m=cpu");
+  EXPECT_EQ(ask("window.fathom.tree().labels.includes('ksys_read')"), true);
+}
+
+TEST_F(PageInBrowser, AFrameHasAMenuForMouseAndKeyboard) {
+  show("#m=cpu&threads=0");
+  const auto items = [&] {
+    return ask("[...document.querySelectorAll('.menu [role=menuitem] span')].map((one) => one.textContent)");
+  };
+  ask("(() => { const at = document.querySelector('.flame canvas'), box = at.getBoundingClientRect(); "
+      "at.dispatchEvent(new MouseEvent('contextmenu', { clientX: box.x + 20, clientY: box.y + 50, bubbles: true, "
+      "cancelable: true })); })()");
+  wait_for("document.querySelector('.menu')");
+  EXPECT_THAT(text(".menu p"), HasSubstr("Server::serve"));
+  for (const char* item : {"Focus", "Leave out", "Hide", "Collapse server", "Callers and callees",
+                           "Copy name", "Copy as command"})
+    EXPECT_THAT(items().dump(), HasSubstr(item));
+  press("Escape");
+  wait_for("!document.querySelector('.menu')");
+  // By keyboard in the graph: down to main, down to serve, its menu, and the second item of it.
+  ask("document.querySelector('.graph').focus()");
+  press("ArrowDown");
+  press("ArrowDown");
+  press(".");
+  wait_for("document.querySelector('.menu p')?.textContent.includes('Server::serve')");
+  EXPECT_EQ(ask("document.activeElement.textContent"), "Focusf");
+  press("ArrowDown");
+  press("Enter");
+  wait_for("location.hash.includes('ignore=Server')");
+  EXPECT_EQ(ask("document.querySelector('.menu')"), Json());
+  EXPECT_EQ(ask("document.activeElement.className"), "graph");
+  expect_as_reported();
+  // A name in a table has the same menu.
+  show("#m=cpu&v=top");
+  wait_for("document.querySelector('#top .name')");
+  ask("document.querySelector('#top .name').dispatchEvent(new MouseEvent('contextmenu', { clientX: 300, clientY: 300, "
+      "bubbles: true, cancelable: true }))");
+  wait_for("document.querySelector('.menu')");
+  ask("[...document.querySelectorAll('.menu button')].find((one) => one.textContent.startsWith('Hide')).click()");
+  wait_for("location.hash.includes('x=merge')");
+}
+
+TEST_F(PageInBrowser, TablesAreSortedAndHaveBarsLinesAndModules) {
+  show("#m=cpu&v=top");
+  EXPECT_THAT(text("#top thead"),
+              AllOf(HasSubstr("self"), HasSubstr("±"), HasSubstr("line"), HasSubstr("module")));
+  EXPECT_GE(ask("document.querySelectorAll('#top .bar-cell').length").get<int>(), 6);
+  const auto first = [&](const std::string& column) {
+    ask("[...document.querySelectorAll('#top th button')].find((one) => one.textContent.startsWith('" +
+        column + "')).click()");
+    wait_for("[...document.querySelectorAll('#top th button')].find((one) => one.textContent.startsWith('" +
+             column + "')).closest('th').getAttribute('aria-sort') !== 'none'");
+    return text("#top tbody tr .name");
+  };
+  EXPECT_EQ(first("self"), "Server::serve(…)");
+  EXPECT_EQ(first("total"), "main");
+  EXPECT_EQ(first("module"), "ksys_read");
+  EXPECT_THAT(text("#top tbody tr"), HasSubstr("± 31 samples"));
+}
+
+TEST_F(PageInBrowser, CallersBeginWithTheHottestFunctionAndEmptyViewsSayWhatToDo) {
+  show("#m=cpu&v=callers");
+  wait_for("document.querySelector('.callers h2')");
+  EXPECT_EQ(text(".callers h2"), "Server::serve(int)");
+  show("#m=cpu&focus=no_such_function");
+  wait_for("document.querySelector('.empty')");
+  EXPECT_THAT(text(".empty"), AllOf(HasSubstr("Drop the focus"), HasSubstr("show everything")));
+  ask("document.querySelector('.empty button').click()");
+  wait_for("document.querySelector('.flame canvas')");
+}
+
+TEST_F(PageInBrowser, LanesFoldMoveGrowAndShowThreads) {
+  show("#m=cpu");
+  const auto height = [&] {
+    return ask("document.querySelector('.chart canvas').clientHeight").get<double>();
+  };
+  const double before = height();
+  EXPECT_EQ(before, 4 * 30 + 14);  // four lanes, and the row of marks
+  press("h");
+  wait_for("document.querySelectorAll('.label.track').length === 2");
+  EXPECT_THAT(text(".labels"), HasSubstr("it's a worker"));
+  EXPECT_THAT(text(".legend"), AllOf(HasSubstr("running"), HasSubstr("unknown")));
+  press("h");
+  wait_for("!document.querySelector('.label.track')");
+  ask("document.querySelector('.lane-title').click()");
+  wait_for("document.querySelector('.chart canvas').clientHeight === " + std::to_string(before - 16));
+  ask("document.querySelector('.lane-title').click()");
+  // The first lane changes places with the second one.
+  const std::string second = text(".label:nth-child(2) b");
+  ask("document.querySelector('.lane-title').dispatchEvent(new KeyboardEvent('keydown', { key: 'ArrowDown', altKey: true, "
+      "bubbles: true }))");
+  wait_for("document.querySelector('.label b').textContent === '" + second + "'");
+  ask("document.querySelector('.splitter').focus()");
+  for (int i = 0; i < 4; ++i) press("ArrowDown");
+  wait_for("document.querySelector('.chart canvas').clientHeight > " + std::to_string(before + 20));
+  press("Enter");
+  wait_for("document.querySelector('.chart canvas').clientHeight === " + std::to_string(before));
+  ask("document.querySelector('.lane-tools button').click()");
+  wait_for("location.hash.includes('lanes=0')");
+  wait_for("document.querySelector('main').clientHeight > 0.75 * innerHeight");
+}
+
+TEST_F(PageInBrowser, HelpListsEveryKeyAndTheMetricsAreWords) {
+  show("#m=cpu");
+  press("?");
+  wait_for("document.querySelector('dialog')?.open");
+  for (const char* key :
+       {"/", "f", "d", "m", "s", "C", "i", "t", "u", "o", "l", "k", "r", "y", "Y", "b", "h", "c", "Esc"})
+    EXPECT_EQ(ask("[...document.querySelectorAll('.help kbd')].some((one) => one.textContent === '" +
+                  std::string(key) + "')"),
+              true)
+        << key;
+  press("Escape");
+  wait_for("!document.querySelector('dialog').open");
+  const std::string metrics =
+      ask("[...document.querySelectorAll('#metric option')].map((one) => one.textContent)").dump();
+  EXPECT_THAT(metrics, AllOf(HasSubstr("CPU time"), HasSubstr("Waiting"), HasSubstr("Live memory"),
+                             Not(HasSubstr("(samples)"))));
+}
+
+TEST_F(PageInBrowser, EverythingThatCanBeUsedHasANameInEveryView) {
+  for (const char* tab : kTabs) {
+    SCOPED_TRACE(tab);
+    show(std::string("#m=cpu&tracks=1&v=") + tab);
+    EXPECT_EQ(
+        ask("[...document.querySelectorAll('button, a, input, select, canvas[tabindex], [role=separator], [role=application], "
+            "[role=tablist], [role=menu]')].filter((one) => !(one.getAttribute('aria-label') || one.textContent.trim() || "
+            "one.labels?.length || one.title)).map((one) => one.outerHTML.slice(0, 120))"),
+        Json::array());
+    // Nothing that is reached by Tab is out of sight for good.
+    EXPECT_EQ(
+        ask("document.querySelectorAll('[tabindex]:not([tabindex=\"0\"]):not([tabindex=\"-1\"])').length"),
+        0);
+    EXPECT_EQ(ask("document.documentElement.lang"), "en");
+  }
+}
+
+TEST_F(PageInBrowser, AtTwiceTheZoomNothingIsLost) {
+  ASSERT_TRUE(browser_->resize(700, 500).has_value());  // 1400 x 1000 at 200 %
+  for (const char* tab : kTabs) {
+    SCOPED_TRACE(tab);
+    show(std::string("#m=cpu&v=") + tab);
+    EXPECT_EQ(ask("document.documentElement.scrollWidth <= innerWidth"), true);
+    EXPECT_GE(ask("document.querySelector('main').clientHeight / innerHeight").get<double>(), 0.6);
+  }
+}
+
+}  // namespace
+}  // namespace fathom::browser

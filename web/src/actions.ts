@@ -1,0 +1,47 @@
+// What can be done with a function or a view. The keys, the menu of a frame and the buttons all do it through these.
+import { signal } from "@preact/signals";
+import { canCompare } from "./compare";
+import { copy } from "./clipboard";
+import { change, command, doc, notice, showFrom, view, zoom } from "./state";
+import { groupPattern } from "./words";
+
+export function say(text: string): void {
+  notice.value = text;
+  setTimeout(() => { notice.value = ""; }, 4000);
+}
+
+export const toggleEdit = (edit: string) => { zoom.value = 0; change({ edits: view.value.edits.includes(edit) ? view.value.edits.filter((e) => e !== edit) : [...view.value.edits, edit] }); };
+
+// The selected time becomes the base, and the next selection is compared with it.
+export function makeBase(): void {
+  if (!view.value.range || !canCompare(view.value.metric)) return;
+  change({ base: view.value.range, range: null });
+  say("choose the time to compare with it");
+}
+
+export interface FrameAction { text: string; key?: string; hint: string; does: () => void }
+// Of a function: what a menu lists, in this order.
+export function frameActions(place: number, hasCode: boolean): FrameAction[] {
+  const name = doc.name[place], module = doc.module[place], crate = doc.crate[place], v = view.value;
+  const focused = (pattern: string) => { zoom.value = 0; change({ focus: [...v.focus.filter((one) => one !== pattern), pattern] }); };
+  const out: FrameAction[] = [
+    { text: "Focus", key: "f", hint: "only stacks with it", does: () => focused(name) },
+    { text: "Leave out", key: "d", hint: "no stacks with it", does: () => { zoom.value = 0; change({ ignore: [...v.ignore, name] }); } },
+    { text: "Hide", key: "m", hint: "its cost becomes its callers'", does: () => toggleEdit(`merge:${name}`) },
+    { text: "Show from here", key: "s", hint: "its stacks, without its callers", does: () => { zoom.value = 0; showFrom(name); } },
+  ];
+  if (module) out.push({ text: `Collapse ${module}`, key: "C", hint: "calls inside it become one", does: () => toggleEdit(`collapse:${module}`) }, { text: `Only module ${module}`, hint: "only stacks with code of it", does: () => focused(groupPattern("module", module, doc.modules)) });
+  if (crate) out.push({ text: `Only crate ${crate}`, hint: "only stacks with code of it", does: () => focused(groupPattern("crate", crate, doc.crate)) });
+  out.push({ text: "Callers and callees", key: "3", hint: "", does: () => { zoom.value = 0; change({ fn: place, tab: "callers" }); } });
+  if (hasCode) out.push({ text: "Source and machine code", hint: "", does: () => { change({ fn: place, tab: "callers" }); setTimeout(() => document.getElementById("source")?.scrollIntoView(), 200); } });
+  out.push({ text: "Copy name", hint: name, does: () => { void copy(name, name); } },
+    { text: "Copy as command", hint: "prints its callers and callees", does: () => { const text = command({ ...view.value, focus: [name] }); void copy(text, text); } });
+  return out;
+}
+
+// The open menu of a function; `back`: what had the focus.
+export const menu = signal<{ place: number; x: number; y: number; back: HTMLElement | null } | null>(null);
+export function openMenu(place: number, x: number, y: number): void {
+  if (place > 0 && place < doc.places) menu.value = { place, x, y, back: document.activeElement as HTMLElement | null };
+}
+export const help = signal(false);

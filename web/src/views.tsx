@@ -1,0 +1,93 @@
+// The tabs, the options of the graph, and the view below them.
+import { useSignal } from "@preact/signals";
+import { toggleEdit } from "./actions";
+import { labelOf } from "./aggregate";
+import { editNames } from "./bar_view";
+import { legendOf } from "./colors";
+import { Compared, ComparedThreads, ComparedTop, DiffLegend } from "./compare_view";
+import { Flame } from "./flame_view";
+import { Callers, Threads, Top } from "./functions_view";
+import { Heap } from "./heap_view";
+import { Modules } from "./modules_view";
+import { Name, Short } from "./name_view";
+import { SeriesTable } from "./series_view";
+import { wholeEdits } from "./shape";
+import { Side } from "./side_view";
+import { change, colorings, comparison, doc, hasOrder, hasTab, keyOf, metric, orders, tabs, taken, tree, view, widths, zoom, type Tab, type Widths } from "./state";
+import { TreeTable } from "./tree_view";
+import { Waits } from "./waits_view";
+import { amount, figure, metricName, percent, withCommas } from "./words";
+
+const tabNames: Record<Tab, string> = { flame: "Flame graph", top: "Top", callers: "Callers", threads: "Threads", waits: "Waits", heap: "Heap", tree: "Tree", modules: "Modules", series: "Series", quality: "Quality" };
+const colorNames = { crate: "crate", kind: "kind of code", self: "own share", function: "function", thread: "thread" } as const;
+
+function Quality() {
+  const { words, folded, slice_ms, slices } = doc.head;
+  return (
+    <div class="scroll prose"><p>{words.quality}</p>
+      <ul>{words.complaints.map((text) => <li>{text}</li>)}</ul>
+      {!doc.compared && <p>Time is held in {withCommas(slices)} slices of {slice_ms} ms: a range begins and ends at one. {folded.calls > 0
+        ? `${withCommas(folded.calls)} calls of less than ${percent(folded.share)} of every metric are folded into "(smaller calls)" below their callers, so that the page stays small; the recording has them all.`
+        : "No call is left out."}</p>}</div>);
+}
+
+function Total() {
+  const c = comparison.value;
+  if (doc.compared && c) return <b id="total">{figure(c.whole.base, c.unit)} → {figure(c.whole.fresh, c.unit)}</b>;
+  return <span><b id="total" data-total={taken.value.total}>{amount(taken.value.total, metric.value.unit)}</b>{taken.value.whole !== taken.value.total && <> of {amount(taken.value.whole, metric.value.unit)}</>}</span>;
+}
+
+function Options() {
+  const v = view.value, open = useSignal(false);
+  return (
+    <span class="options">
+      <button class="fold-options" aria-expanded={open.value} onClick={() => { open.value = !open.value; }}>options {open.value ? "▴" : "▾"}</button>
+      <span class={open.value ? "choices open" : "choices"}>
+        <label title="from costly functions to their callers (key i)"><input type="checkbox" checked={v.inverted} onChange={() => { zoom.value = 0; change({ inverted: !v.inverted }); }} /> inverted</label>
+        <label title="key t"><input type="checkbox" checked={v.byThread} onChange={() => { zoom.value = 0; change({ byThread: !v.byThread }); }} /> by thread</label>
+        <label title="callers at the bottom (key u)"><input type="checkbox" checked={v.up} onChange={() => change({ up: !v.up })} /> upwards</label>
+        <label><span>order</span> <select id="order" aria-label="order" title="order of frames (key o)" value={hasOrder(v) ? v.order : "size"} onChange={(event) => { zoom.value = 0; change({ order: event.currentTarget.value as typeof v.order }); }}>{orders.map((one) => <option value={one} disabled={one === "time" && !hasOrder(v)}>{one === "size" ? "largest left" : "in time"}</option>)}</select></label>
+        {!v.base && <label><span>colour</span> <select id="color" aria-label="colour" title="what a colour means" value={v.color} onChange={(event) => change({ color: event.currentTarget.value as typeof v.color })}>{colorings.map((one) => <option value={one} disabled={one === "thread" && (!v.byThread || v.inverted)}>{colorNames[one]}</option>)}</select></label>}
+        {v.base && <label><span>widths</span> <select id="widths" value={v.widths} onChange={(event) => change({ widths: event.currentTarget.value as Widths })}>{widths.map((one) => <option value={one}>{one}</option>)}</select></label>}
+        <label><span class="visually-hidden">fold</span><select id="fold" value="" onChange={(event) => { if (event.currentTarget.value) toggleEdit(event.currentTarget.value); event.currentTarget.value = ""; }}><option value="">fold</option>{wholeEdits.map((edit) => <option value={edit}>{v.edits.includes(edit) ? "✓ " : ""}{editNames[edit]}</option>)}</select></label>
+      </span></span>);
+}
+
+function Legend() {
+  const v = view.value, items = v.base ? [] : legendOf(doc, v.color, new Set(tree.value.place));
+  return <p class="legend colors" aria-label="Colours">{v.base ? <DiffLegend /> : <>{v.color === "self" && "own share of a frame:"}{items.map(({ label, color }) => <span><s style={{ background: color }} />{label}</span>)}{v.color === "function" || v.color === "thread" ? `a colour is a ${v.color}` : ""}</>}</p>;
+}
+
+function Crumbs() {
+  const path: number[] = [];
+  for (let at = zoom.value < tree.value.count ? zoom.value : 0; at !== 0; at = tree.value.parent[at]) path.unshift(at);
+  if (!path.length) return null;
+  const shown = path.slice(-4);
+  return (
+    <p class="crumbs"><button class="link" onClick={() => { zoom.value = 0; }}>all</button>{path.length > shown.length && <span title={`${path.length - shown.length} more calls in between`}> › {path.length - shown.length} more</span>}
+      {shown.map((node) => <> <span>›</span> <button class="link crumb" title={labelOf(doc, tree.value.place[node])} onClick={() => { zoom.value = node; }}><Short text={labelOf(doc, tree.value.place[node])} /></button></>)} <button class="small" title="key Esc" onClick={() => { zoom.value = tree.value.parent[zoom.value]; }}>back</button></p>);
+}
+
+function Nothing() {
+  const v = view.value, drop = [v.range && "the time", v.thread !== null && "the thread", v.focus.length && "the focus", v.ignore.length && "what is left out", v.sizes && "the sizes"].filter(Boolean);
+  return <p class="empty">Nothing of {metricName(metric.value)} in this selection. {drop.length ? <>Drop {drop.join(" or ")} with a chip above, or <button class="link" onClick={() => change({ range: null, base: null, thread: null, focus: [], ignore: [], sizes: null, edits: v.edits.filter((edit) => !edit.startsWith("from:")) })}>show everything</button>.</> : "Choose another metric above."}</p>;
+}
+
+export function Views() {
+  const v = view.value, hasSide = v.tab === "flame" || v.tab === "top";
+  return (
+    <>
+      <nav><div class="tabs" role="tablist" aria-label="Views">{tabs.filter(hasTab).map((tab) => <button role="tab" aria-selected={v.tab === tab} title={`key ${keyOf(tab)}`} onClick={() => change({ tab })}>{tabNames[tab]}</button>)}</div>
+        {v.tab === "flame" && <Options />}<Total /></nav>
+      {v.tab === "flame" && <Crumbs />}
+      {v.base && <Compared />}
+      <main class={hasSide ? "split" : ""}>
+        {v.tab === "quality" ? <Quality /> : v.tab === "waits" ? <Waits /> : v.tab === "heap" ? <Heap /> : v.tab === "series" ? <SeriesTable />
+          : tree.value.totalOf(0) <= 0 ? <Nothing />
+          : v.tab === "flame" ? <div class="drawn"><Flame /><Legend /></div> : v.tab === "tree" ? <TreeTable /> : v.tab === "modules" ? <Modules /> : v.tab === "callers" ? <Callers />
+          : v.tab === "top" ? (v.base ? <ComparedTop name={(place) => <Name place={place} />} /> : <Top />)
+          : v.base ? <ComparedThreads /> : <Threads />}
+        {hasSide && <Side />}
+      </main>
+    </>);
+}
