@@ -86,6 +86,8 @@ var metricNames = {
   "heap-peak": "Memory at the peak",
   "heap-leaked": "Memory never freed"
 };
+var subjects = { cpu: "CPU", "off-cpu": "Waiting", "heap-live": "Heap", "heap-allocated": "Allocated", "heap-allocations": "Allocations", "heap-growth": "Growth", "heap-peak": "Peak" };
+var subjectOf = (name) => subjects[name] ?? name;
 var metricName = (metric) => metric ? metricNames[metric.name] ?? metric.title : "";
 function quantity(value, unit) {
   if (unit === "bytes") return bytes(value);
@@ -1462,7 +1464,7 @@ function lineOf(doc, claim) {
   return { subject: claim.subject ?? "", parts, doubt: remark ? remark[2] : "", metric: claim.metric, place };
 }
 function wholeSummary(doc) {
-  return doc.head.words.claims.map((claim) => lineOf(doc, { ...claim, subject: claim.subject ?? metricName(doc.head.metrics.find(({ name }) => name === claim.metric)) }));
+  return doc.head.words.claims.map((claim) => lineOf(doc, { ...claim, subject: claim.subject ?? subjectOf(claim.metric) }));
 }
 var largest = (of) => [...of].filter(([, value]) => value > 0).sort((a, b) => b[1] - a[1]);
 var list = (doc, rows, whole) => rows.slice(0, 3).filter(([, value], i) => i === 0 || value >= 0.05 * whole).flatMap(([place, value], i) => [{ text: i ? ", " : "" }, { text: doc.short[place], place }, { text: ` (${percent(value / whole)})` }]);
@@ -1538,7 +1540,7 @@ function changeLine(doc, metric, c) {
   const rows = [...c.functions.values()].filter(({ self }) => self.beyondNoise).sort((a, b) => Math.abs(b.self.change) - Math.abs(a.self.change)), { whole } = c;
   const effect = whole.beyondNoise ? `${ofBase(whole) ? `, ${ofBase(whole)}` : ""}` : ", no more than noise";
   return {
-    subject: metricName(doc.head.metrics.find(({ name }) => name === metric)),
+    subject: subjectOf(metric),
     metric,
     place: rows[0]?.place ?? 0,
     change: whole,
@@ -1647,6 +1649,7 @@ export {
   split,
   stallHue,
   startsOf,
+  subjectOf,
   take,
   takenNodes,
   together,

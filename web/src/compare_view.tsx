@@ -15,7 +15,7 @@ const moved = (c: Comparison, of: Change) => of.base <= 0 ? `is new with ${figur
 const range = (c: Comparison, of: Change) => `${figure(of.base, c.unit)} to ${figure(of.fresh, c.unit)}${of.base > 0 && of.fresh > 0 ? ` (${ofBase(of)})` : ""}`;
 const byChange = (a: Change, b: Change) => Math.abs(b.change) - Math.abs(a.change);
 
-export const DiffLegend = () => <span class="quiet"><s style={{ background: changeColor(1, 0, true) }} />less, gone<s style={{ background: changeColor(0, 1, true) }} />more, new<s style={{ background: changeColor(1, 1, false) }} />noise</span>;
+export const DiffLegend = () => <span class="diff-legend"><s style={{ background: changeColor(1, 0, true) }} />less, gone<s style={{ background: changeColor(0, 1, true) }} />more, new<s style={{ background: changeColor(1, 1, false) }} />noise</span>;
 
 // One line; a click shows all of it.
 function Folded({ children }: { children: ComponentChildren }) {

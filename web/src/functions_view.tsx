@@ -29,6 +29,12 @@ const orders: Record<Column, (a: FunctionRow, b: FunctionRow) => number> = {
   module: (a, b) => doc.module[a.place].localeCompare(doc.module[b.place]) || b.self - a.self,
 };
 
+const lined = new WeakMap<object, boolean>();
+function hasLines(): boolean {
+  if (!lined.has(doc)) lined.set(doc, doc.line.some((line) => line > 0));
+  return lined.get(doc)!;
+}
+
 export function Top() {
   const by = useSignal<Column>("self"), all = useSignal(false);
   const pattern = search.value.toLowerCase();
@@ -36,8 +42,8 @@ export function Top() {
   const found = rows.value.filter((row) => !pattern || doc.name[row.place].toLowerCase().includes(pattern));
   const shown = all.value ? found.slice(0, 5000) : found.slice(0, 100), { unit } = metric.value, go = (name: Column) => { by.value = name; };
   return (
-    <div class="scroll">{!shown.length ? <p class="empty">No function's name has "{search.value}" in it. Press Escape to clear the search.</p> : <table id="top">
-      <thead><tr><Sort by={by.value} name="self" text="self" go={go} /><th /><th class="wide" title="95 % interval of the self cost">±</th><Sort by={by.value} name="total" text="total" go={go} /><th />
+    <div class="scroll">{!shown.length ? <p class="empty">No function's name has "{search.value}" in it. Press Escape to clear the search.</p> : <table id="top" class={hasLines() ? "" : "no-lines"}>
+      <thead><tr><Sort by={by.value} name="self" text="self" go={go} /><th /><th class="wide error" title="95 % interval of the self cost">±</th><Sort by={by.value} name="total" text="total" go={go} /><th />
         <Sort by={by.value} name="function" text="function" left go={go} /><Sort by={by.value} name="line" text="line" left go={go} /><Sort by={by.value} name="module" text="module" left go={go} /></tr></thead>
       <tbody>{shown.map((row) => <tr class={view.value.fn === row.place ? "on" : ""} key={row.place}>
         <td>{amount(row.self, unit)}</td><td class="bar-cell" style={{ "--share": share(row.self) } as never}>{percent(share(row.self))}</td><td class="quiet wide">{errorOf(row.self)}</td>

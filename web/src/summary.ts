@@ -5,7 +5,7 @@ import { askerOf, waiterOf } from "./owners";
 import { residentIn } from "./series";
 import { canCompare, compare } from "./compare";
 import { Kind, type Change, type Comparison, type Doc, type Selection } from "./types";
-import { amount, bytes, figure, metricName, ofBase, percent, seconds, secondsText } from "./words";
+import { amount, bytes, figure, ofBase, percent, seconds, secondsText, subjectOf } from "./words";
 
 export interface Part { text: string; place?: number; strong?: boolean }
 export interface SummaryLine { subject: string; parts: Part[]; doubt: string; metric: string; place: number; change?: Change }
@@ -52,7 +52,7 @@ export function lineOf(doc: Doc, claim: { subject?: string; text: string; metric
 }
 
 export function wholeSummary(doc: Doc): SummaryLine[] {
-  return doc.head.words.claims.map((claim) => lineOf(doc, { ...claim, subject: claim.subject ?? metricName(doc.head.metrics.find(({ name }) => name === claim.metric)) }));
+  return doc.head.words.claims.map((claim) => lineOf(doc, { ...claim, subject: claim.subject ?? subjectOf(claim.metric) }));
 }
 
 const largest = (of: Map<number, number>) => [...of].filter(([, value]) => value > 0).sort((a, b) => b[1] - a[1]);
@@ -127,7 +127,7 @@ const changed = ({ base, fresh }: Change) => base <= 0 ? fresh > 0 ? 1 : 0 : fre
 export function changeLine(doc: Doc, metric: string, c: Comparison): SummaryLine {
   const rows = [...c.functions.values()].filter(({ self }) => self.beyondNoise).sort((a, b) => Math.abs(b.self.change) - Math.abs(a.self.change)), { whole } = c;
   const effect = whole.beyondNoise ? `${ofBase(whole) ? `, ${ofBase(whole)}` : ""}` : ", no more than noise";
-  return { subject: metricName(doc.head.metrics.find(({ name }) => name === metric)), metric, place: rows[0]?.place ?? 0, change: whole, doubt: whole.error > 0 ? `the change is ${figure(whole.change, c.unit, whole.error, true)} ± ${figure(whole.error, c.unit)} (95 % interval)` : "",
+  return { subject: subjectOf(metric), metric, place: rows[0]?.place ?? 0, change: whole, doubt: whole.error > 0 ? `the change is ${figure(whole.change, c.unit, whole.error, true)} ± ${figure(whole.error, c.unit)} (95 % interval)` : "",
     parts: [{ text: `${figure(whole.base, c.unit)} → ${figure(whole.fresh, c.unit)}`, strong: true }, { text: `${effect}${rows.length ? "; most changed: " : ""}` },
       ...rows.slice(0, 2).flatMap(({ place, self }, i) => [{ text: i ? ", " : "" }, { text: doc.short[place], place }, { text: ` (${figure(self.base, c.unit)} → ${figure(self.fresh, c.unit)})` }])] };
 }

@@ -74,7 +74,7 @@ function Nothing() {
 }
 
 export function Views() {
-  const v = view.value, hasSide = v.tab === "flame" || v.tab === "top";
+  const v = view.value, hasSide = v.tab === "flame" || v.tab === "top" && v.fn !== null;
   return (
     <>
       <nav><div class="tabs" role="tablist" aria-label="Views">{tabs.filter(hasTab).map((tab) => <button role="tab" aria-selected={v.tab === tab} title={`key ${keyOf(tab)}`} onClick={() => change({ tab })}>{tabNames[tab]}</button>)}</div>

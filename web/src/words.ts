@@ -28,6 +28,9 @@ const metricNames: Record<string, string> = {
   cpu: "CPU time", "off-cpu": "Waiting", wall: "Wall-clock time", "heap-live": "Live memory", "heap-allocated": "Allocated memory", "heap-allocations": "Number of allocations",
   "heap-growth": "Memory growth", "heap-peak": "Memory at the peak", "heap-leaked": "Memory never freed",
 };
+// As the subject of a line.
+const subjects: Record<string, string> = { cpu: "CPU", "off-cpu": "Waiting", "heap-live": "Heap", "heap-allocated": "Allocated", "heap-allocations": "Allocations", "heap-growth": "Growth", "heap-peak": "Peak" };
+export const subjectOf = (name: string) => subjects[name] ?? name;
 export const metricName = (metric: Pick<Metric, "name" | "title"> | undefined) => metric ? metricNames[metric.name] ?? metric.title : "";
 
 // A value of a series, in its own unit.
