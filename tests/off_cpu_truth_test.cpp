@@ -216,5 +216,33 @@ TEST_F(OffCpuTruth, WaitsThatSpanTheRecordingAreCountedWithThePartInside) {
   EXPECT_EQ(report.at("causes").at(0).at("cause"), "sleep");
 }
 
+// Waits are walked when they are over. One that is not over at the end is walked from outside, also if it came after thousands of
+// short ones.
+TEST_F(OffCpuTruth, AWaitThatTheRecordingEndsInHasItsStack) {
+  FATHOM_NEEDS_BPF();
+  const TempDir folder;
+  const Outcome recorded =
+      fathom({"record", "-d", "3", "-o", folder / "x.fathom", "--", "sh", "-c",
+              "cd \"$0\" && mkfifo a b && { cat <a >b & } && exec 3>a 4<b && i=0 && "
+              "while [ $i -lt 3000 ]; do echo x >&3; read y <&4; i=$((i+1)); done; sleep 30",
+              folder.path()});
+  ASSERT_TRUE(recorded.ok()) << recorded.describe();
+  const json report = waiting_of(folder / "x.fathom");
+  double thousands = 0, waited_s = 0, known_s = 0;
+  for (const json& thread : report.at("threads")) {
+    if (thread.at("name") != "cat") continue;
+    thousands = thread.at("waits").get<double>() / 1000;
+    waited_s = thread.at("waited_s").get<double>();
+  }
+  for (const json& row : report.at("causes"))
+    if (row.at("cause") == "pipe") known_s = row.at("total_s").get<double>() + row.at("idle_s").get<double>();
+  EXPECT_GT(thousands, 1) << "too few for the short waits to be thinned out";
+  EXPECT_GT(waited_s, 1);
+  EXPECT_NEAR(known_s, waited_s, 0.03 * waited_s + 0.05) << report.at("causes").dump(1);
+  EXPECT_GT(total_s(report, "read") + total_s(report, "__read") + total_s(report, "__GI___libc_read"),
+            0.9 * known_s)
+      << report.at("functions").dump(1).substr(0, 4000);
+}
+
 }  // namespace
 }  // namespace fathom::support

@@ -13,6 +13,25 @@ struct walk_rate {
   u32 switches, one_in;
 };
 
+/* Of waits that are walked when they are over, so that their length is known: those of at least this length are all
+ * walked, and of shorter ones one in so many as are that long together. */
+struct length_rate {
+  u64 window_ns;
+  u32 period_us;     /* that length; 0: all are walked */
+  u16 walks, before; /* in this window, and in the one before */
+};
+
+/* The same of a CPU, which walks fewer while it is full of waits. */
+struct cpu_length_rate {
+  struct length_rate rate;
+  u32 waits; /* in this window, walked or not */
+  u32 full;
+};
+
+/* In stack_id of an account: what becomes of the wait in progress. Numbers of stacks are hashes of 64 bits. */
+#define STACK_WHEN_OVER 1ull /* whether its stack is walked is decided when it is over */
+#define STACK_CHOSEN 2ull    /* it is over, and walked next */
+
 /* A thread's account, kept at every switch. What each switch and wake-up touches comes first, a cache line
  * for each: a thread moves between CPUs, and every line of its account moves with it. */
 struct thread_account {
@@ -22,7 +41,7 @@ struct thread_account {
   u64 in_ns;    /* runs since; 0: it does not run */
   u64 out_ns;   /* switched out at */
   u64 woken_ns; /* became runnable at; 0: not yet */
-  u64 stack_id; /* of the wait in progress; 0: not walked */
+  u64 stack_id; /* of the wait in progress; 0: not walked; or as above */
   u32 waker_tid, waker_pid;
   u32 state;     /* task state; 0: preempted */
   u32 throttled; /* with state 0: stopped by the CPU quota of its control group */
@@ -38,7 +57,13 @@ struct thread_account {
   /* A wait that is over, kept until its system call returns and its result is known; 0: none. The next switch
    * overwrites the rest of the account, so it is sent then at the latest. */
   u64 held_out_ns;
-  struct walk_rate waits_rate, preemptions_rate;
+  union {
+    struct {
+      struct walk_rate waits_rate,
+          preemptions_rate; /* of kernels on which waits are walked when they begin */
+    };
+    struct length_rate lengths[2]; /* on others: [0] of waits, [1] of preemptions */
+  };
   u64 held_waited_ns, held_queued_ns;
   u64 cpu_clock_ns; /* the scheduler's own clock of the thread, when it was switched out; 0: not yet */
   /* of waits that are walked only */
@@ -141,6 +166,10 @@ struct off_cpu_counters {
   u64 untold_switches; /* threads found running although no switch event reported that they got their CPU */
   struct walk_rate waits_rate, preemptions_rate;
   u64 expects_result; /* the thread that runs here now has a wait that is held until its call returns */
+  struct cpu_length_rate lengths[2]; /* as those of an account */
+  u64 early_window_ns;               /* walks of waits that began in this window */
+  u32 early_walks;
+  u32 walk_wanted; /* the wait of the thread that runs here from now on was chosen */
 };
 
 #endif

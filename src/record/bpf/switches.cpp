@@ -10,6 +10,7 @@
 #include "base/clock.h"
 #include "bpf_skeleton/fathom_bpf.skel.h"
 #include "linux/perf/event.h"
+#include "record/bpf/kernel_tracepoints.h"
 #include "record/bpf/load_error.h"
 
 namespace fathom::sources {
@@ -33,8 +34,12 @@ void Switches::configure(fathom_bpf& skeleton) {
   bpf_map__set_max_entries(skeleton.maps.crowded_accounts, CROWDED_ACCOUNTS);
   if (takes_elements_by_need()) bpf_map__set_map_flags(skeleton.maps.crowded_accounts, BPF_F_NO_PREALLOC);
   auto& settings = *skeleton.rodata;
+  walks_when_over_ = !options_.older_programs && kernel_has_tracepoint("sched_exit_tp");
+  bpf_program__set_autoload(programs.thread_resumed, walks_when_over_);
+  settings.walks_when_over = walks_when_over_ ? 1 : 0;
   settings.thread_budget = std::max(1u, options_.thread_walks_per_second / 10);
-  settings.cpu_budget = std::max(1u, options_.cpu_walks_per_second / 10);
+  // Walks by length are four times as good: what stands for others are short waits.
+  settings.cpu_budget = std::max(1u, options_.cpu_walks_per_second / (walks_when_over_ ? 40 : 10));
   settings.waker_threshold_ns = options_.waker_threshold_ns;
 }
 
@@ -45,6 +50,11 @@ std::uint64_t Switches::kernel_memory_bytes() const {
 
 Result<> Switches::attach() {
   auto& programs = skeleton_->progs;
+  if (walks_when_over_) {
+    auto link = attach_program(programs.thread_resumed);
+    if (!link) return tl::unexpected<Error>(link.error());
+    links_.push_back(std::move(*link));
+  }
   for (bpf_program* program : {programs.thread_born, programs.thread_execed, programs.thread_woken,
                                programs.thread_ended, programs.thread_switched}) {
     auto link = attach_program(program);

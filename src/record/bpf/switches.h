@@ -59,6 +59,7 @@ class Switches final : public BpfPart {
 
   SwitchOptions options_;
   fathom_bpf* skeleton_ = nullptr;
+  bool walks_when_over_ = false;  // the stack of a wait is walked when it is over
   std::vector<BpfLink> links_;
   CpuEvents fault_events_;
   BpfLink results_;  // the program at the end of system calls, while it is needed

@@ -1,7 +1,10 @@
-/* Off-CPU time: every switch of a recorded thread is booked, so the sums are exact. Which waits are walked is
- * decided at their beginning, from the switches of the past alone, so that a wait's length never decides
- * whether it is seen: each wait that is walked stands for `weight` of them, and sums over stacks are
- * unbiased. */
+/* Off-CPU time: every switch of a recorded thread is booked, so the sums are exact. Some waits are walked, and each of
+ * these stands for `weight` of them (base/abi/walk_budget.h), so that sums over stacks are unbiased.
+ *
+ * Where the kernel has a tracepoint for it, a wait is walked when it is over: by the thread itself, which holds no lock
+ * there and is still inside of the call in which it waited. The walk of a wait that began is done with the run queue
+ * locked. Threads that nearly always wait are walked there all the same, so that their stacks are known while they
+ * wait; so is everything on older kernels. */
 #ifndef FATHOM_BPF_OFF_CPU_H
 #define FATHOM_BPF_OFF_CPU_H
 
@@ -62,6 +65,8 @@ struct {
  */
 const volatile u32 thread_budget = 50;
 const volatile u32 cpu_budget = 200;
+/* Set before loading where thread_resumed is loaded. */
+const volatile u32 walks_when_over = 0;
 /* Wake-ups of waits at least so long are walked on the waker's side. */
 const volatile u64 waker_threshold_ns = 1000000;
 
@@ -303,6 +308,36 @@ static __always_inline bool is_throttled(struct task_struct* task) {
   return bpf_core_field_exists(task->se.cfs_rq) && BPF_CORE_READ(task, se.cfs_rq, throttle_count) > 0;
 }
 
+/* Whether a wait that took so long is walked. */
+SHARED_FUNCTION int choose_wait(struct thread_account* account, struct off_cpu_counters* counters, u64 length,
+                                u64 now) {
+  struct length_rate* thread;
+  struct cpu_length_rate* cpu;
+  u32 one_in, of_thread = thread_budget, of_cpu = cpu_budget;
+  if (!account || !counters) return 0;
+  if (account->state) {
+    thread = &account->lengths[0];
+    cpu = &counters->lengths[0];
+  } else { /* all alike, so fewer of them are enough */
+    thread = &account->lengths[1];
+    cpu = &counters->lengths[1];
+    of_thread = of_thread / 4 + 1;
+    of_cpu = of_cpu / 4 + 1;
+  }
+  of_cpu = count_wait_on_cpu(cpu, of_cpu, now);
+  roll_length_rate(thread, of_thread, now);
+  one_in = one_in_of_wait(thread, &cpu->rate, length);
+  if (one_in > 1 && bpf_get_prandom_u32() % one_in != 0) {
+    account->stack_id = 0;
+    return 0;
+  }
+  count_walk_of_length(thread, of_thread);
+  count_walk_of_length(&cpu->rate, of_cpu);
+  account->weight = one_in;
+  account->stack_id = STACK_CHOSEN;
+  return 1;
+}
+
 SHARED_FUNCTION int switched_in(struct thread_account* account, u32 tid, u64 now,
                                 struct off_cpu_counters* counters) {
   u64 out, waited, queued;
@@ -327,6 +362,7 @@ SHARED_FUNCTION int switched_in(struct thread_account* account, u32 tid, u64 now
   else
     account->waited_ns += account->walk_ns;
   account->out_ns = 0;
+  if (walks_when_over && account->stack_id == STACK_WHEN_OVER) choose_wait(account, counters, now - out, now);
   if (!account->stack_id) {
     account->unwalked_waits++;
     account->unwalked_ns += now - out;
@@ -335,6 +371,10 @@ SHARED_FUNCTION int switched_in(struct thread_account* account, u32 tid, u64 now
   account->held_out_ns = out;
   account->held_waited_ns = waited;
   account->held_queued_ns = queued;
+  if (walks_when_over && account->stack_id == STACK_CHOSEN) {
+    counters->walk_wanted = 1;
+    return 0;
+  }
   if (results_wanted && account->state != 0 && call_has_result(account->system_call))
     counters->expects_result = 1;
   else
@@ -353,17 +393,75 @@ static __always_inline void book_untold_return(struct thread_account* account, s
   switched_in(account, tid, is_known ? now - ran : now, counters);
 }
 
+/* The wait that is held was never walked if no event reported that its thread was resumed. */
+static __always_inline void let_go_of_held_wait(struct thread_account* account, u32 tid) {
+  if (!walks_when_over || account->stack_id != STACK_CHOSEN) {
+    send_held_wait(account, tid, WAIT_NO_RESULT);
+    return;
+  }
+  account->unwalked_waits++;
+  account->unwalked_ns += account->held_waited_ns + account->held_queued_ns;
+  account->held_out_ns = 0;
+}
+
+/* One in how many waits that begin now is walked. */
+static __always_inline u32 one_in_of_beginning(struct thread_account* account,
+                                               struct off_cpu_counters* counters, u32 state, u64 now) {
+  u32 one_in, on_cpu;
+  bool seldom;
+  if (state) {
+    one_in = adapt_walks(&account->waits_rate, thread_budget, now);
+    on_cpu = adapt_walks_on_cpu(&counters->waits_rate, cpu_budget, now);
+    seldom = account->waits_rate.switches <= SELDOM;
+  } else { /* all alike, so fewer of them are enough */
+    one_in = adapt_walks(&account->preemptions_rate, thread_budget / 4 + 1, now);
+    on_cpu = adapt_walks_on_cpu(&counters->preemptions_rate, cpu_budget / 4 + 1, now);
+    seldom = account->preemptions_rate.switches <= SELDOM || account->throttled;
+  }
+  /* Threads that switch seldom have the long waits, and are not thinned out for the sake of those that switch
+   * a lot; unless there are so many of them that they are the load. A quota stops threads for long, too. */
+  if (seldom && on_cpu <= SELDOM) return 1;
+  return one_in * on_cpu;
+}
+
+/* Is the stack of a wait that begins now wanted before it ends? It will last, as far as the thread's last waits show. */
+#define EARLY 2 /* waits in a window */
+static __always_inline bool walks_early(struct thread_account* account, struct off_cpu_counters* counters,
+                                        u64 now) {
+  const struct length_rate* rate = &account->lengths[0];
+  u64 age = now - rate->window_ns;
+  if (age < 2 * WALK_WINDOW_NS && (rate->period_us || rate->walks > EARLY)) return 0;
+  if (age < WALK_WINDOW_NS && rate->before > EARLY) return 0;
+  if (now - counters->early_window_ns > WALK_WINDOW_NS) {
+    counters->early_window_ns = now;
+    counters->early_walks = 0;
+  }
+  if (counters->early_walks >= (counters->lengths[0].full ? cpu_budget / 8 : cpu_budget / 2)) return 0;
+  counters->early_walks++;
+  return 1;
+}
+
+/* The stack and the cause of the wait of the current thread, into its account. */
+static __always_inline void walk_wait(void* context, struct stack_buffer* buffer, u64 skip,
+                                      struct thread_account* account, struct task_struct* task, u32 pid,
+                                      u64 now) {
+  note_cause(account, task);
+  note_file(account);
+  note_lock_key(account, pid);
+  take_kernel_stack(context, buffer, skip);
+  account->stack_id = walk_in_kernel(AS_ARGUMENT(buffer), pid, now);
+}
+
 static __always_inline void switched_out(void* context, struct task_struct* task,
                                          struct thread_account* account, u32 tid, u32 pid, u32 state, u64 now,
                                          struct off_cpu_counters* counters) {
   struct stack_buffer* buffer;
-  u32 one_in, on_cpu;
-  bool seldom;
+  u32 one_in;
   u64 walk_ended;
   if (!account->in_ns && account->out_ns) book_untold_return(account, task, tid, now, counters);
   account->cpu_clock_ns = task->se.sum_exec_runtime;
   /* It waits again, or lost its CPU, inside the same call: the result belongs to a later wait. */
-  if (account->held_out_ns) send_held_wait(account, tid, WAIT_NO_RESULT);
+  if (account->held_out_ns) let_go_of_held_wait(account, tid);
   if (state & TASK_DEAD) {
     drop_account(account, tid);
     return;
@@ -381,28 +479,19 @@ static __always_inline void switched_out(void* context, struct task_struct* task
   account->walk_ns = 0;
   account->pid = pid;
 
-  if (state) {
-    one_in = adapt_walks(&account->waits_rate, thread_budget, now);
-    on_cpu = adapt_walks_on_cpu(&counters->waits_rate, cpu_budget, now);
-    seldom = account->waits_rate.switches <= SELDOM;
-  } else { /* all alike, so fewer of them are enough */
-    one_in = adapt_walks(&account->preemptions_rate, thread_budget / 4 + 1, now);
-    on_cpu = adapt_walks_on_cpu(&counters->preemptions_rate, cpu_budget / 4 + 1, now);
-    seldom = account->preemptions_rate.switches <= SELDOM || account->throttled;
+  if (walks_when_over) {
+    account->stack_id = STACK_WHEN_OVER;
+    if (!state || !walks_early(account, counters, now)) return;
+    account->stack_id = 0;
+    one_in = 1;
+  } else {
+    one_in = one_in_of_beginning(account, counters, state, now);
+    if (one_in > 1 && bpf_get_prandom_u32() % one_in != 0) return;
   }
-  one_in *= on_cpu;
-  /* Threads that switch seldom have the long waits, and are not thinned out for the sake of those that switch
-   * a lot; unless there are so many of them that they are the load. A quota stops threads for long, too. */
-  if (seldom && on_cpu <= SELDOM) one_in = 1;
-  if (one_in > 1 && bpf_get_prandom_u32() % one_in != 0) return;
   buffer = buffer_of(BUFFER_SWITCH);
   if (!buffer) return;
-  note_cause(account, task);
-  note_file(account);
-  note_lock_key(account, pid);
   account->weight = one_in;
-  take_kernel_stack(context, buffer, 3);
-  account->stack_id = walk_in_kernel(AS_ARGUMENT(buffer), pid, now);
+  walk_wait(context, buffer, 3, account, task, pid, now);
   counters->walks++;
   /* The walk holds this CPU, and interrupts with it. It is no part of the wait, or waits that are walked
    * would be longer than those that they stand for. */
@@ -442,6 +531,40 @@ int BPF_PROG(thread_switched, bool preempt, struct task_struct* prev, struct tas
   if (in) switched_in(in, in_tid, now, counters);
   if (counters->switches % SWITCHES_PER_TIMING == 0)
     counters->run_ns += (bpf_ktime_get_ns() - now - (counters->walk_ns - walked)) * SWITCHES_PER_TIMING;
+  return 0;
+}
+
+/* At the end of a switch, in the thread that has got its CPU back and is still where it waited. No lock is held, and
+ * interrupts come. */
+SEC("tp_btf/sched_exit_tp")
+int BPF_PROG(thread_resumed) {
+  u32 zero = 0, tid;
+  struct off_cpu_counters* counters = bpf_map_lookup_elem(&off_cpu_counters, &zero);
+  struct thread_account* account;
+  struct stack_buffer* buffer;
+  u64 now, walk_ns;
+  if (!counters || !counters->walk_wanted) return 0;
+  counters->walk_wanted = 0;
+  tid = (u32)bpf_get_current_pid_tgid();
+  account = account_of(tid);
+  if (!account || account->stack_id != STACK_CHOSEN || !account->held_out_ns) return 0;
+  buffer = buffer_of(BUFFER_SWITCH);
+  if (!buffer) return 0;
+  now = bpf_ktime_get_ns();
+  walk_wait(ctx, buffer, 2, account, current_task(), account->pid, now);
+  counters->walks++;
+  walk_ns = bpf_ktime_get_ns() - now;
+  counters->walk_ns += walk_ns;
+  /* The thread had its CPU for the walk, and not for itself. */
+  account->in_ns += walk_ns;
+  if (account->state)
+    account->waited_ns += walk_ns;
+  else
+    account->queued_ns += walk_ns;
+  if (results_wanted && account->state != 0 && call_has_result(account->system_call))
+    counters->expects_result = 1;
+  else
+    send_held_wait(account, tid, WAIT_NO_RESULT);
   return 0;
 }
 
@@ -499,6 +622,12 @@ int BPF_PROG(thread_woken, struct task_struct* task) {
   if (!account || !account->out_ns || account->woken_ns) return 0;
   now = bpf_ktime_get_ns();
   account->woken_ns = now;
+  /* Chosen already here, so that wakers are walked of these only. */
+  if (walks_when_over && account->stack_id == STACK_WHEN_OVER) {
+    u32 zero = 0;
+    struct off_cpu_counters* counters = bpf_map_lookup_elem(&off_cpu_counters, &zero);
+    if (counters) choose_wait(account, counters, now - account->out_ns, now);
+  }
   if (!account->stack_id) return 0; /* its identity will not be needed */
   waker = bpf_get_current_pid_tgid();
   account->waker_tid = (u32)waker;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <iterator>
 
+#include "base/clock.h"
 #include "linux/process/status.h"
 #include "record/session/waits/blocked_walk.h"
 
@@ -20,6 +21,27 @@ Split split_wait(const thread_account& account, std::uint64_t now_ns) {
       account.woken_ns >= account.out_ns && account.woken_ns != 0 && account.woken_ns <= now_ns;
   const std::uint64_t woken_ns = woken ? account.woken_ns : now_ns;
   return {woken_ns - account.out_ns, now_ns - woken_ns};
+}
+
+// A wait in progress whose stack is walked when it is over.
+bool is_open(const thread_account& account) {
+  return account.stack_id == STACK_WHEN_OVER || account.stack_id == STACK_CHOSEN;
+}
+bool is_walked(const thread_account& account) {
+  return account.stack_id != 0 && !is_open(account);
+}
+
+// A wait that was walked from outside stands for itself.
+void take_from_outside(const sources::Waited& seen, thread_account& account) {
+  account.stack_id = seen.stack_id;
+  account.weight = 1;
+  account.system_call = seen.system_call;
+  std::copy(std::begin(seen.arguments), std::end(seen.arguments), account.arguments);
+  account.inode = seen.inode;
+  account.device = seen.device;
+  account.file_mode = seen.file_mode;
+  account.peer_family = 0;
+  account.lock_key = 0;
 }
 
 // The wait of this account, without its times.
@@ -77,13 +99,14 @@ sources::ThreadWaitTime sums_of(std::int32_t tid, const thread_account& account,
 std::optional<sources::Waited> open_wait(std::int32_t tid, const thread_account& account,
                                          std::uint64_t end_ns) {
   sources::Waited wait = described(tid, account);
+  if (!is_walked(account)) return std::nullopt;
   if (account.held_out_ns != 0) {  // over, and its call has not returned
     wait.out_ns = account.held_out_ns;
     wait.waited_ns = account.held_waited_ns;
     wait.queued_ns = account.held_queued_ns;
     return wait;
   }
-  if (account.out_ns == 0 || account.out_ns >= end_ns || account.stack_id == 0) return std::nullopt;
+  if (account.out_ns == 0 || account.out_ns >= end_ns) return std::nullopt;
   const Split split = split_wait(account, end_ns);
   wait.out_ns = account.out_ns;
   wait.waited_ns = split.waited_ns;
@@ -110,13 +133,7 @@ void BpfWaits::enter(std::int32_t pid, std::uint64_t now_ns, std::vector<sources
     account.state = stat->state == 'D' ? 2 : stat->state == 'T' ? 4 : 1;
     account.system_call = -1;
     if (auto blocked = walker.walk(pid, tid, now_ns)) {
-      account.stack_id = blocked->wait.stack_id;
-      account.weight = 1;
-      account.system_call = blocked->wait.system_call;
-      std::copy(std::begin(blocked->wait.arguments), std::end(blocked->wait.arguments), account.arguments);
-      account.inode = blocked->wait.inode;
-      account.device = blocked->wait.device;
-      account.file_mode = blocked->wait.file_mode;
+      take_from_outside(blocked->wait, account);
       out.emplace_back(std::move(blocked->stack));
     }
     switches_.enter_thread(tid, account);
@@ -127,22 +144,60 @@ template <class Visit>
 void BpfWaits::for_each_account(const Visit& visit) const {
   for (const std::int32_t pid : processes_.pids()) {
     for (const std::int32_t tid : processes_.threads(pid)) {
-      if (const auto account = switches_.account(tid)) visit(tid, *account);
+      if (const auto account = switches_.account(tid)) visit(pid, tid, *account);
     }
   }
 }
 
 void BpfWaits::sum(std::uint64_t now_ns, std::vector<sources::Event>& out) const {
-  for_each_account([&](std::int32_t tid, const thread_account& account) {
+  for_each_account([&](std::int32_t, std::int32_t tid, const thread_account& account) {
     out.emplace_back(sums_of(tid, account, now_ns));
   });
 }
 
+// Waits whose stack would have been walked when they are over: the long ones are walked from outside, the longest first.
+void BpfWaits::walk_open(std::uint64_t end_ns, std::vector<Open>& threads,
+                         std::vector<sources::Event>& out) const {
+  constexpr std::uint64_t kLongNs = 10'000'000, kBudgetNs = 300'000'000;
+  std::vector<Open*> open;
+  for (Open& thread : threads) {
+    if (!is_open(thread.account)) continue;
+    const bool lasts = thread.account.held_out_ns == 0 && thread.account.state != 0 &&
+                       thread.account.out_ns != 0 && thread.account.out_ns + kLongNs <= end_ns;
+    if (lasts) {
+      open.push_back(&thread);
+      continue;
+    }
+    thread.account.stack_id = 0;
+    if (thread.account.held_out_ns == 0) continue;
+    thread.account.held_out_ns = 0;  // it was over, and its thread not yet resumed
+    thread.account.unwalked_waits += 1;
+    thread.account.unwalked_ns += thread.account.held_waited_ns + thread.account.held_queued_ns;
+  }
+  std::sort(open.begin(), open.end(),
+            [](const Open* a, const Open* b) { return a->account.out_ns < b->account.out_ns; });
+  BlockedWalker walker(processes_);
+  const std::uint64_t until = monotonic_ns() + kBudgetNs;
+  for (Open* thread : open) {
+    thread->account.stack_id = 0;
+    if (monotonic_ns() > until) continue;
+    auto blocked = walker.walk(thread->pid, thread->tid, thread->account.out_ns);
+    if (!blocked) continue;
+    take_from_outside(blocked->wait, thread->account);
+    out.emplace_back(std::move(blocked->stack));
+  }
+}
+
 void BpfWaits::finish(std::uint64_t end_ns, std::vector<sources::Event>& out) {
-  for_each_account([&](std::int32_t tid, const thread_account& account) {
-    if (auto wait = open_wait(tid, account, end_ns)) out.emplace_back(*wait);
+  std::vector<Open> threads;
+  for_each_account([&](std::int32_t pid, std::int32_t tid, const thread_account& account) {
+    threads.push_back({pid, tid, account});
   });
-  sum(end_ns, out);
+  walk_open(end_ns, threads, out);
+  for (const Open& thread : threads) {
+    if (auto wait = open_wait(thread.tid, thread.account, end_ns)) out.emplace_back(*wait);
+  }
+  for (const Open& thread : threads) out.emplace_back(sums_of(thread.tid, thread.account, end_ns));
 }
 
 }  // namespace fathom::session

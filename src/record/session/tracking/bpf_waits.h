@@ -29,6 +29,11 @@ class BpfWaits final : public ThreadWaits {
   void finish(std::uint64_t end_ns, std::vector<sources::Event>& out) override;
 
  private:
+  struct Open {
+    std::int32_t pid, tid;
+    thread_account account;
+  };
+  void walk_open(std::uint64_t end_ns, std::vector<Open>& threads, std::vector<sources::Event>& out) const;
   template <class Visit>
   void for_each_account(const Visit& visit) const;
 

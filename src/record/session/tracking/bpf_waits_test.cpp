@@ -76,9 +76,24 @@ TEST(BpfWaits, AWaitThatIsOpenIsCutAtTheEnd) {
   EXPECT_GT(open, 100u);
 }
 
+// Until a wait is over and chosen, its account holds no stack.
+TEST(BpfWaits, AWaitThatIsWalkedWhenItIsOverIsNoRowBefore) {
+  std::mt19937 random(4);
+  for (int i = 0; i < 1000; ++i) {
+    thread_account account = some_account(random);
+    account.stack_id = i % 2 == 0 ? STACK_WHEN_OVER : STACK_CHOSEN;
+    EXPECT_FALSE(open_wait(70, account, kStart + 5000)) << i;
+    account.held_out_ns = kStart;
+    EXPECT_FALSE(open_wait(70, account, kStart + 5000)) << i << ": over, and its thread has not been resumed";
+    const auto times = sums_of(70, account, kStart + 5000);
+    EXPECT_EQ(times.unwalked_waits, account.unwalked_waits) << "what will be walked is not yet known";
+  }
+}
+
 // Over, and booked when its system call returns.
 TEST(BpfWaits, AWaitWhoseCallHasNotReturnedHasItsOwnLength) {
   thread_account account{};
+  account.stack_id = 5;
   account.held_out_ns = kStart;
   account.held_waited_ns = 30;
   account.held_queued_ns = 2;
