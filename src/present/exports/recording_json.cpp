@@ -3,7 +3,8 @@
 #include <utility>
 #include <vector>
 
-#include "present/exports/heap_fields.h"
+#include "model/fields.h"
+#include "model/fields/words.h"
 #include "present/exports/json_text.h"
 
 namespace fathom::present {
@@ -26,7 +27,8 @@ class RecordingJsonWriter {
     out_ += ",\n\"quality\":{";
     write_fields(profile_.quality);
     out_ += '}';
-    tables_of(profile_, [this](std::string_view name, const auto& rows) { write_table(name, rows); });
+    model::tables_of([this](const model::Table& table, const auto& rows) { write_table(table.name, rows); },
+                     profile_);
     out_ += "}\n";
     take_(out_);
   }
@@ -56,11 +58,13 @@ class RecordingJsonWriter {
   template <class Row>
   void write_fields(const Row& row) {
     bool first = true;
-    fields_of(row, [&](std::string_view name, const auto& value) {
-      if (!std::exchange(first, false)) out_ += ',';
-      key(name);
-      append(value);
-    });
+    model::fields_of(
+        [&](const model::Field& field, const auto& value) {
+          if (!std::exchange(first, false)) out_ += ',';
+          key(field.name);
+          append(value);
+        },
+        row);
   }
 
   void key(std::string_view name) {
@@ -77,7 +81,7 @@ class RecordingJsonWriter {
     out_ += '{';
     const Row empty{};
     std::size_t columns = 0;
-    fields_of(empty, [&](std::string_view, const auto&) { ++columns; });
+    model::fields_of([&](const model::Field&, const auto&) { ++columns; }, empty);
     for (std::size_t column = 0; column < columns; ++column) {
       if (column != 0) out_ += ',';
       write_column(rows, empty, column);
@@ -88,17 +92,21 @@ class RecordingJsonWriter {
   template <class Row>
   void write_column(const std::vector<Row>& rows, const Row& empty, std::size_t column) {
     std::size_t at = 0;
-    fields_of(empty, [&](std::string_view name, const auto&) {
-      if (at++ == column) key(name);
-    });
+    model::fields_of(
+        [&](const model::Field& field, const auto&) {
+          if (at++ == column) key(field.name);
+        },
+        empty);
     out_ += '[';
     bool first = true;
     for (const Row& row : rows) {
       if (!std::exchange(first, false)) out_ += ',';
       at = 0;
-      fields_of(row, [&](std::string_view, const auto& value) {
-        if (at++ == column) append(value);
-      });
+      model::fields_of(
+          [&](const model::Field&, const auto& value) {
+            if (at++ == column) append(value);
+          },
+          row);
       if (out_.size() >= kJsonPiece) {
         take_(out_);
         out_.clear();
@@ -113,7 +121,7 @@ class RecordingJsonWriter {
     append_number(out_, row.value);
   }
   template <class T>
-  void append(const Optional<T>& field) {
+  void append(const model::Optional<T>& field) {
     if (field.value == field.none)
       out_ += "null";
     else
@@ -146,7 +154,7 @@ class RecordingJsonWriter {
   requires std::is_enum_v<Value>
   void append(Value value) {
     out_ += '"';
-    out_ += word_of(value);
+    out_ += model::word_of(value);
     out_ += '"';
   }
   template <class Value>

@@ -10,9 +10,9 @@
 #include <vector>
 
 #include "analysis/core/words.h"
-#include "present/exports/heap_fields.h"
+#include "model/fields.h"
+#include "model/fields/words.h"
 #include "present/exports/json_text.h"
-#include "present/exports/recording_json.h"
 
 namespace fathom::present {
 namespace {
@@ -69,7 +69,8 @@ class SqlWriter {
     write_meta(version);
     write_quality();
     write_files();
-    tables_of(profile_, [this](std::string_view name, const auto& rows) { write_table(name, rows); });
+    model::tables_of([this](const model::Table& table, const auto& rows) { write_table(table.name, rows); },
+                     profile_);
     write_points();
     out_ += kViews;
     out_ += "COMMIT;\n";
@@ -143,15 +144,17 @@ class SqlWriter {
     out_ += "CREATE TABLE quality (name TEXT PRIMARY KEY, value DOUBLE PRECISION);\n";
     {
       Rows rows(*this, "quality");
-      fields_of(profile_.quality, [&](std::string_view name, const auto& value) {
-        if constexpr (std::is_arithmetic_v<std::decay_t<decltype(value)>>) {
-          rows.add([&] {
-            append_text(name);
-            out_ += ',';
-            append(value);
-          });
-        }
-      });
+      model::fields_of(
+          [&](const model::Field& field, const auto& value) {
+            if constexpr (std::is_arithmetic_v<std::decay_t<decltype(value)>>) {
+              rows.add([&] {
+                append_text(field.name);
+                out_ += ',';
+                append(value);
+              });
+            }
+          },
+          profile_.quality);
     }
     out_ += "CREATE TABLE notes (note TEXT);\n";
     {
@@ -212,15 +215,17 @@ class SqlWriter {
   // Points of series have a table of their own, and lines name their file by its number.
   template <class Row, class Column>
   static void each_column(const Row& row, Column&& column) {
-    fields_of(row, [&](std::string_view name, const auto& value) {
-      using Value = std::decay_t<decltype(value)>;
-      if constexpr (std::is_same_v<Value, std::vector<model::Point>>)
-        return;
-      else if constexpr (std::is_same_v<Row, model::Line> && std::is_same_v<Value, model::StringId>)
-        column(name, value.value);
-      else
-        column(name, value);
-    });
+    model::fields_of(
+        [&](const model::Field& field, const auto& value) {
+          using Value = std::decay_t<decltype(value)>;
+          if constexpr (std::is_same_v<Value, std::vector<model::Point>>)
+            return;
+          else if constexpr (std::is_same_v<Row, model::Line> && std::is_same_v<Value, model::StringId>)
+            column(field.name, value.value);
+          else
+            column(field.name, value);
+        },
+        row);
   }
 
   static std::string_view type_of(model::StringId) { return "TEXT"; }
@@ -229,7 +234,7 @@ class SqlWriter {
     return "INTEGER";
   }
   template <class T>
-  static std::string_view type_of(const Optional<T>& field) {
+  static std::string_view type_of(const model::Optional<T>& field) {
     return type_of(field.value);
   }
   template <class Value>
@@ -253,7 +258,7 @@ class SqlWriter {
     append_number(out_, row.value);
   }
   template <class T>
-  void append(const Optional<T>& field) {
+  void append(const model::Optional<T>& field) {
     if (field.value == field.none)
       out_ += "NULL";
     else
@@ -262,7 +267,7 @@ class SqlWriter {
   template <class Value>
   requires(std::is_arithmetic_v<Value> || std::is_enum_v<Value>) void append(Value value) {
     if constexpr (std::is_enum_v<Value>)
-      append_text(word_of(value));
+      append_text(model::word_of(value));
     else if constexpr (std::is_same_v<Value, bool>)
       out_ += value ? '1' : '0';
     else if constexpr (std::is_same_v<Value, std::uint64_t>)

@@ -10,10 +10,10 @@
 
 #include "analysis/core/hand_made_profile.h"
 #include "analysis/core/words.h"
+#include "model/fields.h"
+#include "model/fields/words.h"
 #include "model/random_profile.h"
-#include "present/exports/heap_fields.h"
 #include "present/exports/json_text.h"
-#include "present/exports/recording_json.h"
 
 namespace fathom::present {
 namespace {
@@ -56,12 +56,12 @@ struct ExpectedSql {
     return std::to_string(id.value);
   }
   template <class T>
-  std::string of(const Optional<T>& field) const {
+  std::string of(const model::Optional<T>& field) const {
     return field.value == field.none ? "NULL" : of(field.value);
   }
   template <class Value>
   requires std::is_enum_v<Value> std::string of(Value value)
-  const { return quoted(std::string(word_of(value))); }
+  const { return quoted(std::string(model::word_of(value))); }
   template <class Value>
   requires std::is_arithmetic_v<Value> std::string of(Value value)
   const {
@@ -80,22 +80,25 @@ TEST(Sql, IsTheRecordingValueForValue) {
   model::for_each_profile(40, [](const model::Profile& profile) {
     const auto tables = rows_in(sql_of(profile));
     const ExpectedSql expected{profile};
-    tables_of(profile, [&](std::string_view name, const auto& rows) {
+    const auto compare = [&](const model::Table& table, const auto& rows) {
       using Row = typename std::decay_t<decltype(rows)>::value_type;
-      const auto found = tables.find(std::string(name));
-      ASSERT_EQ(found == tables.end() ? 0 : found->second.size(), rows.size()) << name;
+      const auto found = tables.find(std::string(table.name));
+      ASSERT_EQ(found == tables.end() ? 0 : found->second.size(), rows.size()) << table.name;
       for (std::size_t i = 0; i < rows.size(); ++i) {
         std::string row = std::to_string(i);
-        fields_of(rows[i], [&](std::string_view, const auto& value) {
-          using Value = std::decay_t<decltype(value)>;
-          if constexpr (std::is_same_v<Row, model::Line> && std::is_same_v<Value, model::StringId>)
-            row += ',' + std::to_string(value.value);
-          else if constexpr (!std::is_same_v<Value, std::vector<model::Point>>)
-            row += ',' + expected.of(value);
-        });
-        ASSERT_EQ(found->second[i], row) << name;
+        model::fields_of(
+            [&](const model::Field&, const auto& value) {
+              using Value = std::decay_t<decltype(value)>;
+              if constexpr (std::is_same_v<Row, model::Line> && std::is_same_v<Value, model::StringId>)
+                row += ',' + std::to_string(value.value);
+              else if constexpr (!std::is_same_v<Value, std::vector<model::Point>>)
+                row += ',' + expected.of(value);
+            },
+            rows[i]);
+        ASSERT_EQ(found->second[i], row) << table.name;
       }
-    });
+    };
+    model::tables_of(compare, profile);
     std::size_t points = 0;
     for (const model::Series& series : profile.series) points += series.points.size();
     EXPECT_EQ(tables.contains("series_points") ? tables.at("series_points").size() : 0, points);
