@@ -1,6 +1,8 @@
 // Recordings written when their version was new: every later version reads them with the same content. Only
 // the file of the newest version may be written again, and only until its release.
 #include <cstdlib>
+#include <utility>
+#include <vector>
 
 #include "model/store/testing.h"
 
@@ -17,7 +19,8 @@ constexpr const char* kVersion14 = "testdata/version_1_4.fathom";
 constexpr const char* kVersion15 = "testdata/version_1_5.fathom";
 constexpr const char* kVersion16 = "testdata/version_1_6.fathom";
 constexpr const char* kVersion17 = "testdata/version_1_7.fathom";
-constexpr const char* kNewest = "testdata/version_1_8.fathom";
+constexpr const char* kVersion18 = "testdata/version_1_8.fathom";
+constexpr const char* kNewest = "testdata/version_1_9.fathom";
 
 // A value in every table and every field of version 1.0; spelled out, because it must never change.
 Profile profile_of_version_1_0() {
@@ -290,6 +293,36 @@ Profile profile_of_version_1_8() {
   return profile;
 }
 
+// Adds version 1.9: hooks that are probes of the program; and memory ranges, which no earlier file has.
+Profile profile_of_version_1_9() {
+  Profile profile = profile_of_version_1_8();
+  Builder builder(profile);
+  profile.heap.hooks.push_back({{1}, builder.string("memory:alloc"), {}, HookKind::kProbe});
+  for (std::uint32_t i = 0; i < 13; ++i) {
+    MemoryRange row;
+    row.time_ns = profile.meta.start_ns + i / 7 * std::uint64_t{1'000'000'000};
+    row.kind = static_cast<MemoryKind>(i);
+    row.name = builder.string(i % 2 == 0 ? "/usr/lib/libc.so.6" : "worker");
+    row.ranges = i + 1;
+    row.virtual_bytes = std::uint64_t{i} << 30;
+    row.rss_bytes = 4096 * i;
+    row.anonymous_bytes = 1024 * i;
+    row.swap_bytes = 8192;
+    row.huge_bytes = i == 3 ? 2u << 20 : 0;
+    if (row.kind == MemoryKind::kAllocator) {
+      row.allocator = {1};
+      row.live_blocks = 17;
+      row.live_bytes = 1234.5;
+      row.live_resident_bytes = 1024;
+      row.live_resident_variance = 0.25;
+    }
+    row.live_is_bound = i == 4;
+    row.shared_out = i == 5;
+    profile.memory_ranges.push_back(row);
+  }
+  return profile;
+}
+
 TEST(Golden, RecordingOfVersion10IsStillRead) {
   auto read_back = read(kVersion10);
   ASSERT_TRUE(read_back) << read_back.error().message;
@@ -339,12 +372,45 @@ TEST(Golden, RecordingOfVersion17IsStillRead) {
 }
 
 TEST(Golden, RecordingOfVersion18IsStillRead) {
-  const Profile expected = profile_of_version_1_8();
+  auto read_back = read(kVersion18);
+  ASSERT_TRUE(read_back) << read_back.error().message;
+  EXPECT_EQ(*read_back, profile_of_version_1_8());
+}
+
+TEST(Golden, RecordingOfVersion19IsStillRead) {
+  const Profile expected = profile_of_version_1_9();
   if (const char* bless = std::getenv("BLESS"); bless != nullptr && std::string_view(bless) == "1")
     write_sliced(kNewest, expected, 4);
   auto read_back = read(kNewest);
   ASSERT_TRUE(read_back) << read_back.error().message << " (BLESS=1 writes it)";
   EXPECT_EQ(*read_back, expected);
+}
+
+// Type and payload of each block; without compression, whose bytes depend on the version of zstd, and without the index, which has
+// the places of the compressed blocks.
+std::vector<std::pair<std::string, Bytes>> payloads_of(const std::string& content) {
+  std::vector<std::pair<std::string, Bytes>> payloads;
+  BlockDecoder decoder;
+  for (const FoundBlock& block : blocks_of(content)) {
+    if (block.header.type == kIndex || block.header.type == kEnd) continue;
+    const auto stored = bytes_of(content).subspan(block.offset + kBlockHeaderSize, block.header.stored_size);
+    const auto payload = decoder.payload(block.header, stored);
+    EXPECT_TRUE(payload) << payload.error().message;
+    if (payload)
+      payloads.emplace_back(block_name(block.header.type), Bytes(payload->begin(), payload->end()));
+  }
+  return payloads;
+}
+
+// Not only is what was written read back: it is written in the same way, so that older versions read what this one writes.
+TEST(Golden, TheSameRecordingHasTheSameBytesAsWhenItsVersionWasNew) {
+  const std::pair<const char*, Profile> versions[] = {{kVersion18, profile_of_version_1_8()},
+                                                      {kNewest, profile_of_version_1_9()}};
+  for (const auto& [path, profile] : versions) {
+    TemporaryFile file;
+    write_sliced(file.path(), profile, 4);
+    EXPECT_EQ(payloads_of(file.content()), payloads_of(read_file(path).value())) << path;
+  }
 }
 
 }  // namespace
