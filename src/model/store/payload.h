@@ -143,9 +143,9 @@ Result<> decode_waits(Cursor in, std::uint32_t rows, Loading& loading);
 // The written part of it. Rows count as new every time.
 struct HeapCopy {
   std::vector<model::Heap> heaps;
-  std::size_t allocators = 1, hooks = 0, slices = 0, sites = 0;
-  std::uint64_t summaries = 0, histograms = 0, uses = 0, returns = 0,
-                outages = 0;  // fingerprints; 0 means an empty table
+  // By section: the rows of a table that grows, and a fingerprint of one that is replaced, which is 0 if it is empty. Row 0 of the
+  // allocators (section 2) is never written.
+  std::array<std::uint64_t, 16> sections = {0, 0, 1};
 };
 HeapCopy copy_of(const model::HeapTables& heap);
 std::vector<Bytes> encode_heap(const model::HeapTables& heap, const HeapCopy& written);

@@ -30,40 +30,6 @@ enum Section : unsigned {
 // Sections are cut at about this size, so that a block always stays well below kMaxPayload.
 constexpr std::size_t kFullBlock = kMaxPayload / 4;
 
-struct Counter {
-  unsigned number;
-  std::uint64_t Quality::*value;
-};
-// Numbers as in docs/format.md. 2 is expected_samples and 18 is truncated, which have other types.
-constexpr Counter kCounterFields[] = {
-    {1, &Quality::samples},
-    {3, &Quality::lost_ring_full},
-    {4, &Quality::lost_stack},
-    {5, &Quality::lost_throttled},
-    {6, &Quality::lost_records},
-    {7, &Quality::lost_disk},
-    {8, &Quality::complete},
-    {9, &Quality::kernel_truncated},
-    {10, &Quality::table_overflows},
-    {11, &Quality::profiler_cpu_ns},
-    {12, &Quality::profiler_rss_bytes},
-    {13, &Quality::bpf_ns},
-    {14, &Quality::bpf_runs},
-    {15, &Quality::kernel_memory_bytes},
-    {16, &Quality::target_stops},
-    {17, &Quality::target_stop_ns},
-    {19, &Quality::filtered},
-    {20, &Quality::waits},
-    {21, &Quality::filtered_waits},
-    {22, &Quality::unwalked_waits},
-    {23, &Quality::unwalked_ns},
-    {24, &Quality::lost_waits},
-    {25, &Quality::switches},
-    {26, &Quality::switch_ns},
-};
-constexpr unsigned kExpectedSamples = 2;
-constexpr unsigned kTruncated = 18;
-
 // A lost row: its ids are invalid, which repair() mends.
 template <class Row>
 Row lost_row() {
@@ -133,9 +99,7 @@ Result<> decode_rows(Cursor& in, std::vector<Row>& rows, Loading& loading) {
       if (auto charged = loading.charge((next + 1 - rows.size()) * sizeof(Row)); !charged) return charged;
       rows.resize(next + 1, lost_row<Row>());
     }
-    if constexpr (std::is_same_v<Row, Series>) row.points = std::move(rows[next].points);
-    if constexpr (std::is_same_v<Row, Thread>) copy_times(rows[next], row);
-    rows[next++] = std::move(row);
+    copy_row(row, rows[next++]);  // points and times of the row stay
   }
   return {};
 }
@@ -148,12 +112,12 @@ Result<> decode_thread_times(Cursor& in, Loading& loading) {
   for (std::uint64_t i = 0; i < count; ++i) {
     const std::uint64_t step = in.read_uleb128();
     Thread times;
-    for (const auto field : kThreadTimeFields) times.*field = in.read_uleb128();
+    read_row(in, times, kThreadTimesSince);
     if (!in.ok() || step > kLostRow) return fail(ErrorKind::kMalformed, "times are cut short");
     next += step;
     // A lost thread is not kept at all, not even its row.
     if (next < rows.size())
-      copy_times(times, rows[next]);
+      copy_row(times, rows[next], kThreadTimesSince);
     else if (!loading.damaged)
       return fail(ErrorKind::kMalformed, fmt::format("times of thread {}, which is not there", next));
     ++next;
@@ -205,21 +169,49 @@ Result<> decode_meta(Cursor& in, Loading& loading) {
   return {};
 }
 
-// All counters that differ from the written ones; a reader starts from 0.
+std::uint64_t counter_code(std::uint64_t value) {
+  return value;
+}
+std::uint64_t counter_code(double value) {
+  return std::bit_cast<std::uint64_t>(value);
+}
+std::uint64_t counter_code(bool value) {
+  return value ? 1 : 0;
+}
+void decode_counter(std::uint64_t code, std::uint64_t& value) {
+  value = code;
+}
+void decode_counter(std::uint64_t code, double& value) {
+  value = std::bit_cast<double>(code);
+}
+void decode_counter(std::uint64_t code, bool& value) {
+  value = code != 0;
+}
+
+// All counters that differ from the written ones; a reader starts from 0. Whole numbers come first, each kind in the order of its
+// numbers: a reader needs no order, and so the same state has the same bytes in every version.
 Bytes encode_counters(const Quality& quality, const Quality& written) {
+  struct Changed {
+    bool other;  // than a whole number
+    unsigned number;
+    std::uint64_t code;
+    auto operator<=>(const Changed&) const = default;
+  };
+  std::vector<Changed> changed;
+  fields_of(
+      [&](const Field& field, const auto& now, const auto& before) {
+        using Value = std::decay_t<decltype(now)>;
+        if constexpr (std::is_arithmetic_v<Value>)
+          if (now != before)
+            changed.push_back(
+                {!std::is_same_v<Value, std::uint64_t>, field.storage.number, counter_code(now)});
+      },
+      quality, written);
+  std::ranges::sort(changed);
   Bytes body;
-  for (const Counter& counter : kCounterFields)
-    if (quality.*counter.value != written.*counter.value) {
-      put_varint(body, counter.number);
-      put_varint(body, quality.*counter.value);
-    }
-  if (quality.expected_samples != written.expected_samples) {
-    put_varint(body, kExpectedSamples);
-    put_varint(body, std::bit_cast<std::uint64_t>(quality.expected_samples));
-  }
-  if (quality.truncated != written.truncated) {
-    put_varint(body, kTruncated);
-    put_varint(body, quality.truncated ? 1 : 0);
+  for (const Changed& counter : changed) {
+    put_varint(body, counter.number);
+    put_varint(body, counter.code);
   }
   return body;
 }
@@ -227,12 +219,14 @@ Bytes encode_counters(const Quality& quality, const Quality& written) {
 Result<> decode_counters(Cursor& in, Quality& quality) {
   while (!in.at_end()) {
     const std::uint64_t number = in.read_uleb128();
-    const std::uint64_t value = in.read_uleb128();
+    const std::uint64_t code = in.read_uleb128();
     if (!in.ok()) return fail(ErrorKind::kMalformed, "the counters are cut short");
-    for (const Counter& counter : kCounterFields)
-      if (counter.number == number) quality.*counter.value = value;
-    if (number == kExpectedSamples) quality.expected_samples = std::bit_cast<double>(value);
-    if (number == kTruncated) quality.truncated = value != 0;
+    fields_of(
+        [&](const Field& field, auto& value) {
+          if constexpr (std::is_arithmetic_v<std::decay_t<decltype(value)>>)
+            if (field.storage.number == number) decode_counter(code, value);
+        },
+        quality);
   }
   return {};
 }
@@ -253,7 +247,7 @@ Result<> decode_early_ends(Cursor& in, Loading& loading) {
   while (!in.at_end()) {
     EarlyEnd end;
     end.reason = in.read<std::uint8_t>();
-    end.module = {read_id(in)};
+    end.module = {row_id(in.read_uleb128())};
     end.count = in.read_uleb128();
     if (!in.ok()) return fail(ErrorKind::kMalformed, "the early ends are cut short");
     ends.push_back(end);
@@ -306,9 +300,9 @@ Result<std::vector<Bytes>> encode_state(const Profile& profile, const StateCopy&
   encode_rows(
       out, kThreadTimes, profile.threads,
       [&](std::size_t i) {
-        return same_times(profile.threads[i], i < threads.size() ? threads[i] : Thread{});
+        return same_row(profile.threads[i], i < threads.size() ? threads[i] : Thread{}, kThreadTimesSince);
       },
-      put_times, among);
+      [](Bytes& body, const Thread& row) { put_row(body, row, kThreadTimesSince); }, among);
   encode_rows(
       out, kSeries, profile.series,
       [&](std::size_t i) {

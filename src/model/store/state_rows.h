@@ -1,113 +1,82 @@
-// The rows of STAT, field by field: modules, processes, threads and the heads of series. The number of fields
-// of a row cannot change within a major version, because rows do not contain their length.
+// The rows of STAT: modules, processes, threads and the heads of series, whose fields are varints in the order of model/fields. The
+// number of fields of a row cannot change within a major version, because rows do not contain their length: fields of later versions
+// (threads' times) are in a section of their own.
 #pragma once
 
-#include <algorithm>
 #include <cstdint>
+#include <type_traits>
+#include <vector>
 
 #include "base/cursor.h"
 #include "base/varint.h"
-#include "model/profile.h"
+#include "model/fields.h"
 #include "model/store/payload.h"
+#include "model/store/row_coder.h"
 
 namespace fathom::store {
 
-inline std::uint32_t read_id(Cursor& in) {
-  return row_id(in.read_uleb128());
-}
-inline std::int32_t read_pid(Cursor& in) {
-  return static_cast<std::int32_t>(unzigzag(in.read_uleb128()));
+inline constexpr unsigned kThreadTimesSince = 1;
+
+// Whether the rows of a section hold a field. `since`: 0, or that of the fields in the section.
+inline bool is_in_row(const model::Field& field, unsigned since) {
+  return field.storage.stored != model::Stored::kNever && field.storage.since == since;
 }
 
-// --- one row of each kind ---
-inline void put_row(Bytes& out, const model::Module& row) {
-  put_varint(out, static_cast<std::uint64_t>(row.kind));
-  put_varint(out, row.name.value);
-  put_varint(out, row.path.value);
-  put_varint(out, row.build_id.value);
-  put_varint(out, static_cast<std::uint64_t>(row.symbols));
-  put_varint(out, row.symbols_path.value);
+template <class T>
+void put_state_field(Bytes& out, const T& value) {
+  if constexpr (std::is_same_v<T, std::int32_t>)
+    put_signed_varint(out, value);
+  else
+    put_varint(out, code_of(value));
 }
-inline void read_row(Cursor& in, model::Module& row) {
-  // A number that this version does not know becomes one that check() rejects.
-  const auto enumerator = [&] {
-    return static_cast<std::uint8_t>(std::min<std::uint64_t>(in.read_uleb128(), 255));
-  };
-  row.kind = static_cast<model::ModuleKind>(enumerator());
-  row.name = {read_id(in)};
-  row.path = {read_id(in)};
-  row.build_id = {read_id(in)};
-  row.symbols = static_cast<model::SymbolSource>(enumerator());
-  row.symbols_path = {read_id(in)};
+template <class T>
+void read_state_field(Cursor& in, T& value) {
+  if constexpr (std::is_same_v<T, std::int32_t>)
+    value = static_cast<std::int32_t>(unzigzag(in.read_uleb128()));
+  else
+    decode_field(in.read_uleb128(), value);
 }
+// A block of their own has them.
+inline void put_state_field(Bytes&, const std::vector<model::Point>&) {}
+inline void read_state_field(Cursor&, std::vector<model::Point>&) {}
 
-inline void put_row(Bytes& out, const model::Process& row) {
-  put_signed_varint(out, row.pid);
-  put_signed_varint(out, row.parent_pid);
-  put_varint(out, row.start_ns);
-  put_varint(out, row.end_ns);
-  put_varint(out, row.name.value);
-  put_varint(out, row.executable.value);
+template <class Row>
+void put_row(Bytes& out, const Row& row, unsigned since = 0) {
+  model::fields_of(
+      [&](const model::Field& field, const auto& value) {
+        if (is_in_row(field, since)) put_state_field(out, value);
+      },
+      row);
 }
-inline void read_row(Cursor& in, model::Process& row) {
-  row.pid = read_pid(in);
-  row.parent_pid = read_pid(in);
-  row.start_ns = in.read_uleb128();
-  row.end_ns = in.read_uleb128();
-  row.name = {read_id(in)};
-  row.executable = {read_id(in)};
+template <class Row>
+void read_row(Cursor& in, Row& row, unsigned since = 0) {
+  model::fields_of(
+      [&](const model::Field& field, auto& value) {
+        if (is_in_row(field, since)) read_state_field(in, value);
+      },
+      row);
 }
-
-inline void put_row(Bytes& out, const model::Thread& row) {
-  put_varint(out, row.process.value);
-  put_signed_varint(out, row.tid);
-  put_varint(out, row.name.value);
-  put_varint(out, row.start_ns);
-  put_varint(out, row.end_ns);
-  put_varint(out, row.cpu_ns);
+template <class Row>
+bool same_row(const Row& a, const Row& b, unsigned since = 0) {
+  bool same = true;
+  model::fields_of(
+      [&](const model::Field& field, const auto& x, const auto& y) {
+        if (is_in_row(field, since)) same = same && x == y;
+      },
+      a, b);
+  return same;
 }
-inline void read_row(Cursor& in, model::Thread& row) {
-  row.process = {read_id(in)};
-  row.tid = read_pid(in);
-  row.name = {read_id(in)};
-  row.start_ns = in.read_uleb128();
-  row.end_ns = in.read_uleb128();
-  row.cpu_ns = in.read_uleb128();
-}
-
-// A thread's activity, which is not part of its row: rows of version 1.0 end with cpu_ns, and most recordings
-// of only CPU time have none of it.
-inline constexpr std::uint64_t model::Thread::*kThreadTimeFields[] = {
-    &model::Thread::ran_ns,     &model::Thread::waited_ns,   &model::Thread::queued_ns,
-    &model::Thread::waits,      &model::Thread::preemptions, &model::Thread::unwalked_waits,
-    &model::Thread::unwalked_ns};
-inline bool same_times(const model::Thread& a, const model::Thread& b) {
-  return std::ranges::all_of(kThreadTimeFields, [&](auto field) { return a.*field == b.*field; });
-}
-inline void copy_times(const model::Thread& from, model::Thread& to) {
-  for (const auto field : kThreadTimeFields) to.*field = from.*field;
-}
-inline bool same_row(const model::Thread& a, const model::Thread& b) {
-  model::Thread copy = a;
-  copy_times(b, copy);
-  return copy == b;
-}
-inline void put_times(Bytes& out, const model::Thread& row) {
-  for (const auto field : kThreadTimeFields) put_varint(out, row.*field);
+template <class Row>
+void copy_row(const Row& from, Row& to, unsigned since = 0) {
+  model::fields_of(
+      [&](const model::Field& field, const auto& x, auto& y) {
+        if (is_in_row(field, since)) y = x;
+      },
+      from, to);
 }
 
 inline StateCopy::SeriesHead head_of(const model::Series& series) {
   return {series.name, series.unit, series.pid};
-}
-inline void put_row(Bytes& out, const model::Series& row) {
-  put_varint(out, row.name.value);
-  put_varint(out, row.unit.value);
-  put_signed_varint(out, row.pid);
-}
-inline void read_row(Cursor& in, model::Series& row) {
-  row.name = {read_id(in)};
-  row.unit = {read_id(in)};
-  row.pid = read_pid(in);
 }
 
 }  // namespace fathom::store

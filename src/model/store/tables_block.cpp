@@ -8,6 +8,7 @@
 #include "model/store/column.h"
 #include "model/store/differences.h"
 #include "model/store/payload.h"
+#include "model/store/row_coder.h"
 #include "model/store/row_heads.h"
 
 namespace fathom::store {
@@ -93,29 +94,26 @@ Result<> decode_strings(Cursor& in, Loading& loading) {
   return {};
 }
 
-// --- functions ---
-Bytes encode_functions(const Profile& profile, std::uint32_t first, std::uint32_t end) {
-  Columns<2> columns;
-  Differences names;
-  for (std::uint32_t i = first; i < end; ++i) {
-    columns.values[0].push_back(names.encode(profile.functions[i].name.value));
-    columns.values[1].push_back(profile.functions[i].module.value);
-  }
+// --- functions and objects: their columns are those of model/fields ---
+template <class Row>
+Bytes encode_rows(const std::vector<Row>& table, std::uint32_t first, std::uint32_t end) {
   Bytes body = begin_section(first, end);
-  columns.put(body);
+  put_row_columns(body, std::span(table).subspan(first, end - first));
   return body;
 }
 
-Result<> decode_functions(Cursor& in, Loading& loading) {
-  auto& table = loading.profile.functions;
-  auto rows = next_rows(in, table.size(), sizeof(Function), loading);
-  if (!rows) return tl::make_unexpected(rows.error());
-  table.resize(rows->first, Function{{kLostRow}, {kLostRow}});
-  ColumnReader names(in, rows->count), modules(in, rows->count);
-  Differences differences;
-  for (std::uint32_t i = 0; i < rows->count; ++i)
-    table.push_back({{row_id(differences.decode(names.next()))}, {row_id(modules.next())}});
-  return names.ok() && modules.ok() ? Result<>() : cut_short("functions");
+template <class Row>
+Result<> decode_rows(Cursor& in, std::string_view what, std::vector<Row>& table, const Row& lost,
+                     Loading& loading) {
+  const auto range = read_row_range(in, what);
+  if (!range) return tl::make_unexpected(range.error());
+  if (auto continues = check_continues(*range, table.size(), what, loading); !continues) return continues;
+  const std::size_t missing = range->first - table.size();
+  if (auto charged = loading.charge(missing * sizeof(Row)); !charged) return charged;
+  if (auto enough = loading.work(missing); !enough) return enough;
+  table.resize(range->first, lost);
+  return read_row_columns<Row>(in, range->count, what, loading,
+                               [&](const Row& row) { table.push_back(row); });
 }
 
 // --- lines ---
@@ -225,41 +223,6 @@ Result<> decode_stacks(Cursor& in, Loading& loading) {
   return parents.ok() && frames.ok() ? Result<>() : cut_short("stacks");
 }
 
-// --- objects ---
-Bytes encode_objects(const Profile& profile, std::uint32_t first, std::uint32_t end) {
-  Columns<4> columns;
-  Differences names, addresses, pids;
-  for (std::uint32_t i = first; i < end; ++i) {
-    const WaitObject& row = profile.objects[i];
-    columns.values[0].push_back(static_cast<std::uint64_t>(row.kind));
-    columns.values[1].push_back(names.encode(row.name.value));
-    columns.values[2].push_back(addresses.encode(row.address));
-    columns.values[3].push_back(pids.encode(static_cast<std::uint32_t>(row.pid)));
-  }
-  Bytes body = begin_section(first, end);
-  columns.put(body);
-  return body;
-}
-
-Result<> decode_objects(Cursor& in, Loading& loading) {
-  auto& table = loading.profile.objects;
-  auto rows = next_rows(in, table.size(), sizeof(WaitObject), loading);
-  if (!rows) return tl::make_unexpected(rows.error());
-  table.resize(rows->first);
-  ColumnReader kinds(in, rows->count), names(in, rows->count), addresses(in, rows->count),
-      pids(in, rows->count);
-  Differences of_names, of_addresses, of_pids;
-  for (std::uint32_t i = 0; i < rows->count; ++i) {
-    WaitObject row;
-    row.kind = static_cast<ObjectKind>(std::min<std::uint64_t>(kinds.next(), 255));
-    row.name = {row_id(of_names.decode(names.next()))};
-    row.address = of_addresses.decode(addresses.next());
-    row.pid = static_cast<std::int32_t>(of_pids.decode(pids.next()));
-    table.push_back(row);
-  }
-  return kinds.ok() && names.ok() && addresses.ok() && pids.ok() ? Result<>() : cut_short("objects");
-}
-
 // --- late names: lines of frames that were written without any ---
 Bytes encode_late_names(const Profile& profile, std::span<const std::uint32_t> named) {
   Columns<3> columns;
@@ -339,14 +302,14 @@ Bytes encode_tables(const Profile& profile, const TableSizes& from, const TableS
   if (to.strings > from.strings)
     put_section(out, kStrings, encode_strings(profile.strings, from.strings, to.strings));
   if (to.functions > from.functions)
-    put_section(out, kFunctions, encode_functions(profile, from.functions, to.functions));
+    put_section(out, kFunctions, encode_rows(profile.functions, from.functions, to.functions));
   if (to.lines > from.lines)
     put_section(out, kLines, encode_lines(profile, from.lines, to.lines, from.functions));
   if (to.frames > from.frames) put_section(out, kFrames, encode_frames(profile, from.frames, to.frames));
   if (to.stacks > from.stacks)
     put_section(out, kStacks, encode_stacks(profile, from.stacks, to.stacks, from.frames));
   if (to.objects > from.objects)
-    put_section(out, kObjects, encode_objects(profile, from.objects, to.objects));
+    put_section(out, kObjects, encode_rows(profile.objects, from.objects, to.objects));
   if (!named.empty()) put_section(out, kLateNames, encode_late_names(profile, named));
   return out;
 }
@@ -362,7 +325,8 @@ Result<> decode_tables(Cursor in, Loading& loading) {
         decoded = decode_strings(body, loading);
         break;
       case kFunctions:
-        decoded = decode_functions(body, loading);
+        decoded = decode_rows(body, "functions", loading.profile.functions, Function{{kLostRow}, {kLostRow}},
+                              loading);
         break;
       case kLines:
         decoded = decode_lines(body, loading);
@@ -377,7 +341,7 @@ Result<> decode_tables(Cursor in, Loading& loading) {
         decoded = decode_late_names(body, loading);
         break;
       case kObjects:
-        decoded = decode_objects(body, loading);
+        decoded = decode_rows(body, "objects", loading.profile.objects, WaitObject{}, loading);
         break;
       default:
         break;  // from a newer minor version
