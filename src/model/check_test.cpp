@@ -55,7 +55,7 @@ TEST(Check, NamesTheRowThatPointsOutsideOfItsTable) {
   EXPECT_EQ(complaint([](Profile& p) { p.objects[1].name = {99}; }), "object 1: no such string");
   EXPECT_EQ(complaint([](Profile& p) { p.waits[0].thread = {1}; }), "wait 0: no such thread");
   EXPECT_EQ(complaint([](Profile& p) { p.waits[0].thread = kNoThread; }), "wait 0: no such thread");
-  EXPECT_EQ(complaint([](Profile& p) { p.waits[0].waker = {1}; }), "wait 0: no such waker");
+  EXPECT_EQ(complaint([](Profile& p) { p.waits[0].waker = {1}; }), "wait 0: no such thread");
   EXPECT_EQ(complaint([](Profile& p) { p.waits[0].stack = {2}; }), "wait 0: no such stack");
   EXPECT_EQ(complaint([](Profile& p) { p.waits[0].waker_stack = {2}; }), "wait 0: no such stack");
   EXPECT_EQ(complaint([](Profile& p) { p.waits[0].object = {2}; }), "wait 0: no such object");
@@ -113,7 +113,7 @@ TEST(Check, EndOfAWaitFitsIntoItsType) {
 
 TEST(Check, UnknownEnumeratorsAreRefused) {
   EXPECT_EQ(complaint([](Profile& p) { p.modules[0].symbols = static_cast<SymbolSource>(50); }),
-            "module 0: unknown kind");
+            "module 0: unknown symbols");
   EXPECT_EQ(complaint([](Profile& p) { p.samples[0].metric = static_cast<Metric>(50); }),
             "sample 0: unknown metric");
   EXPECT_EQ(complaint([](Profile& p) { p.objects[1].kind = static_cast<ObjectKind>(50); }),

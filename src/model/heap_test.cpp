@@ -38,7 +38,7 @@ TEST(HeapTables, OfASmallHeapPassTheCheck) {
 TEST(HeapTables, RowThatLeadsOutOfItsTableIsRefusedByName) {
   const std::pair<const char*, std::function<void(HeapTables&)>> wrong[] = {
       {"heap 0: no such process", [](HeapTables& heap) { heap.heaps[0].process = {1}; }},
-      {"heap 0: a peak that is no number", [](HeapTables& heap) { heap.heaps[0].peak_bytes = NAN; }},
+      {"heap 0: a sum that is no number", [](HeapTables& heap) { heap.heaps[0].peak_bytes = NAN; }},
       {"hook 0: no such allocator", [](HeapTables& heap) { heap.hooks[0].allocator = {1}; }},
       {"hook 0: unknown kind", [](HeapTables& heap) { heap.hooks[0].kind = static_cast<HookKind>(4); }},
       {"heap slice 0: no such heap", [](HeapTables& heap) { heap.slices[0].heap = {1}; }},
@@ -49,7 +49,7 @@ TEST(HeapTables, RowThatLeadsOutOfItsTableIsRefusedByName) {
       {"heap row 0: no such site", [](HeapTables& heap) { heap.rows[0].site = {1}; }},
       {"heap row 0: a sum that is no number", [](HeapTables& heap) { heap.rows[0].freed.bytes = INFINITY; }},
       {"heap summary 0: no such site", [](HeapTables& heap) { heap.summaries[0].site = {1}; }},
-      {"heap histogram 0: unknown kind or bucket", [](HeapTables& heap) { heap.histograms[0].bucket = 65; }},
+      {"heap histogram 0: a bucket beyond the last", [](HeapTables& heap) { heap.histograms[0].bucket = 65; }},
       {"heap use 0: no such site", [](HeapTables& heap) { heap.uses[0].site = {1}; }},
       {"heap use 0: a sum that is no number", [](HeapTables& heap) { heap.uses[0].foreign.bytes = -1; }},
       {"heap return 0: no such site", [](HeapTables& heap) { heap.returns[0].site = {1}; }},
