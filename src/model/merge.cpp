@@ -8,6 +8,7 @@
 #include <string>
 #include <tuple>
 
+#include "model/fields.h"
 #include "model/profile.h"
 
 namespace fathom::model {
@@ -23,20 +24,82 @@ class Merger {
     merge_frames();
     merge_stacks();
     merge_threads();
-    for (Sample sample : from_.samples) {
-      sample.thread = threads_[sample.thread.value];
-      sample.stack = stacks_[sample.stack.value];
-      into_.samples.push_back(sample);
-    }
-    merge_waits();
+    objects_ = join<WaitObjectId>(into_.objects, from_.objects);
+    append(into_.samples, from_.samples);
+    append(into_.waits, from_.waits);
+    append(into_.faults, from_.faults);
+    append(into_.calls, from_.calls);
     merge_heap();
-    merge_memory();
+    append(into_.memory_ranges, from_.memory_ranges);
     merge_series();
     merge_quality();
   }
 
  private:
-  StringId string(StringId id) { return builder_.string(from_.strings[id]); }
+  // --- ids of `from`, as they are in `into` ---
+  StringId now(StringId id) { return builder_.string(from_.strings[id]); }
+  ModuleId now(ModuleId id) const { return modules_[id.value]; }
+  FunctionId now(FunctionId id) {
+    const Function& function = from_.functions[id.value];
+    return builder_.function(from_.strings[function.name], now(function.module));
+  }
+  StackId now(StackId id) const { return stacks_[id.value]; }
+  ProcessId now(ProcessId id) const { return processes_[id.value]; }
+  ThreadId now(ThreadId id) const { return threads_[id.value]; }
+  WaitObjectId now(WaitObjectId id) const { return objects_[id.value]; }
+  HeapId now(HeapId id) const { return heaps_[id.value]; }
+  HeapAllocatorId now(HeapAllocatorId id) const { return allocators_[id.value]; }
+  HeapSliceId now(HeapSliceId id) const { return slices_[id.value]; }
+  HeapSiteId now(HeapSiteId id) const { return sites_[id.value]; }
+
+  void translate_value(auto& value) {
+    if constexpr (requires { value = now(value); }) value = now(value);
+  }
+  template <class T>
+  void translate_value(Optional<T>& field) {
+    if (field.value != field.none) translate_value(field.value);
+  }
+  // A row of `from` with the ids of `into`.
+  template <class Row>
+  Row translated(Row row) {
+    fields_of([this](const Field&, auto&& value) { this->translate_value(value); }, row);
+    return row;
+  }
+
+  template <class Row>
+  void append(std::vector<Row>& rows, const std::vector<Row>& from) {
+    for (const Row& row : from) rows.push_back(translated(row));
+  }
+
+  // Looks every row up in `rows`, or adds it; the ids that the rows of `from` have there.
+  template <class IdType, class Row>
+  std::vector<IdType> join(std::vector<Row>& rows, const std::vector<Row>& from) {
+    std::map<Row, IdType> known;
+    for (std::uint32_t i = 0; i < rows.size(); ++i) known.emplace(rows[i], IdType{i});
+    std::vector<IdType> ids;
+    for (const Row& old : from) {
+      const Row row = translated(old);
+      const auto [found, added] = known.emplace(row, IdType{static_cast<std::uint32_t>(rows.size())});
+      if (added) rows.push_back(row);
+      ids.push_back(found->second);
+    }
+    return ids;
+  }
+
+  // What both rows have of one thing: sums add up, of peaks and ends the greatest counts, and what one of the two knows to be true is.
+  template <class Row>
+  static void add(Row& into, const Row& from) {
+    fields_of(
+        [](const Field& field, auto&& value, const auto& more) {
+          if constexpr (std::is_arithmetic_v<std::decay_t<decltype(more)>>) {
+            if (field.storage.joined == Joined::kGreatest || std::is_same_v<decltype(more), const bool&>)
+              value = std::max(value, more);
+            else if (field.storage.joined == Joined::kSum)
+              value += more;
+          }
+        },
+        into, from);
+  }
 
   void merge_meta() {
     Meta& meta = into_.meta;
@@ -81,11 +144,8 @@ class Merger {
   }
 
   void merge_modules() {
-    for (Module module : from_.modules) {
-      module.name = string(module.name);
-      module.path = string(module.path);
-      module.build_id = string(module.build_id);
-      module.symbols_path = string(module.symbols_path);
+    for (const Module& old : from_.modules) {
+      const Module module = translated(old);
       const ModuleId id = builder_.module(module);
       Module& row = into_.modules[id.value];
       if (row.symbols == SymbolSource::kNone && module.symbols != SymbolSource::kNone) {
@@ -127,16 +187,14 @@ class Merger {
     std::map<ProcessKey, ProcessId> known_processes;
     for (std::uint32_t i = 0; i < into_.processes.size(); ++i)
       known_processes.emplace(process_key(into_.processes[i]), ProcessId{i});
-    for (Process row : from_.processes) {
-      row.name = string(row.name);
-      row.executable = string(row.executable);
+    for (const Process& old : from_.processes) {
+      const Process row = translated(old);
       const auto next = ProcessId{static_cast<std::uint32_t>(into_.processes.size())};
       auto [found, added] = known_processes.emplace(process_key(row), next);
       if (added)
         into_.processes.push_back(row);
       else  // the recording that saw it end knows better than the one that it outlived
-        into_.processes[found->second.value].end_ns =
-            std::max(into_.processes[found->second.value].end_ns, row.end_ns);
+        add(into_.processes[found->second.value], row);
       processes_.push_back(found->second);
     }
 
@@ -147,166 +205,64 @@ class Merger {
     std::map<ThreadKey, ThreadId> known_threads;
     for (std::uint32_t i = 0; i < into_.threads.size(); ++i)
       known_threads.emplace(thread_key(into_.threads[i]), ThreadId{i});
-    for (Thread row : from_.threads) {
-      row.name = string(row.name);
-      row.process = processes_[row.process.value];
+    for (const Thread& old : from_.threads) {
+      const Thread row = translated(old);
       const auto next = ThreadId{static_cast<std::uint32_t>(into_.threads.size())};
       auto [found, added] = known_threads.emplace(thread_key(row), next);
-      if (added) {
+      if (added)
         into_.threads.push_back(row);
-      } else {
-        Thread& same = into_.threads[found->second.value];
-        same.end_ns = std::max(same.end_ns, row.end_ns);
-        same.cpu_ns += row.cpu_ns;
-        same.ran_ns += row.ran_ns;
-        same.waited_ns += row.waited_ns;
-        same.queued_ns += row.queued_ns;
-        same.waits += row.waits;
-        same.preemptions += row.preemptions;
-        same.unwalked_waits += row.unwalked_waits;
-        same.unwalked_ns += row.unwalked_ns;
-      }
+      else
+        add(into_.threads[found->second.value], row);
       threads_.push_back(found->second);
     }
-  }
-
-  void merge_waits() {
-    std::map<WaitObject, WaitObjectId> known;
-    for (std::uint32_t i = 0; i < into_.objects.size(); ++i) known.emplace(into_.objects[i], WaitObjectId{i});
-    std::vector<WaitObjectId> objects;
-    for (WaitObject row : from_.objects) {
-      row.name = string(row.name);
-      const auto next = WaitObjectId{static_cast<std::uint32_t>(into_.objects.size())};
-      auto [found, added] = known.emplace(row, next);
-      if (added) into_.objects.push_back(row);
-      objects.push_back(found->second);
-    }
-    for (Wait wait : from_.waits) {
-      wait.thread = threads_[wait.thread.value];
-      if (wait.waker != kNoThread) wait.waker = threads_[wait.waker.value];
-      wait.stack = stacks_[wait.stack.value];
-      wait.waker_stack = stacks_[wait.waker_stack.value];
-      wait.object = objects[wait.object.value];
-      into_.waits.push_back(wait);
-    }
-    for (Fault fault : from_.faults) {
-      fault.thread = threads_[fault.thread.value];
-      fault.stack = stacks_[fault.stack.value];
-      fault.object = objects[fault.object.value];
-      into_.faults.push_back(fault);
-    }
-    for (Calls row : from_.calls) {
-      const Function& function = from_.functions[row.function.value];
-      row.function = builder_.function(from_.strings[function.name], modules_[function.module.value]);
-      row.process = processes_[row.process.value];
-      row.stack = stacks_[row.stack.value];
-      into_.calls.push_back(row);
-    }
-  }
-
-  // Looks every row up in `rows`, or adds it; the ids that the rows of `from` have there.
-  template <class IdType, class Row, class Change>
-  static std::vector<IdType> join(std::vector<Row>& rows, const std::vector<Row>& from,
-                                  const Change& change) {
-    std::map<Row, IdType> known;
-    for (std::uint32_t i = 0; i < rows.size(); ++i) known.emplace(rows[i], IdType{i});
-    std::vector<IdType> ids;
-    for (Row row : from) {
-      change(row);
-      const auto [found, added] = known.emplace(row, IdType{static_cast<std::uint32_t>(rows.size())});
-      if (added) rows.push_back(row);
-      ids.push_back(found->second);
-    }
-    return ids;
   }
 
   // A heap is the same if it is of the same process and began at the same time: two parts of one recording.
   // Then what is of the whole recording (counters, summaries, histograms, uses) is in both, and is taken
   // once.
-  std::vector<HeapId> merge_heaps() {
-    std::vector<HeapId> ids;
+  void merge_heaps() {
     auto& heaps = into_.heap.heaps;
-    for (Heap row : from_.heap.heaps) {
-      row.process = processes_[row.process.value];
+    for (const Heap& old : from_.heap.heaps) {
+      const Heap row = translated(old);
       const auto same = std::find_if(heaps.begin(), heaps.end(), [&](const Heap& heap) {
         return heap.process == row.process && heap.start_ns == row.start_ns && heap.mode == row.mode;
       });
-      ids.push_back({static_cast<std::uint32_t>(same - heaps.begin())});
+      heaps_.push_back({static_cast<std::uint32_t>(same - heaps.begin())});
       if (same == heaps.end()) {
         heaps.push_back(row);
       } else if (row.end_ns > same->end_ns) {  // it knows more
         *same = row;
       }
     }
-    return ids;
   }
 
   void merge_heap() {
     HeapTables& into = into_.heap;
     const HeapTables& from = from_.heap;
-    const std::vector<HeapId> heaps = merge_heaps();
-    allocators_ = join<HeapAllocatorId>(into.allocators, from.allocators, [&](HeapAllocator& row) {
-      row.label = string(row.label);
-      row.module = modules_[row.module.value];
-    });
-    join<Id<struct HookTag>>(into.hooks, from.hooks, [&](HeapHook& row) {
-      row.allocator = allocators_[row.allocator.value];
-      row.function = string(row.function);
-      row.note = string(row.note);
-    });
+    merge_heaps();
+    allocators_ = join<HeapAllocatorId>(into.allocators, from.allocators);
+    join<Id<struct HookTag>>(into.hooks, from.hooks);
     std::set<HeapOutage> outages(into.outages.begin(), into.outages.end());
-    for (HeapOutage row : from.outages) {
-      row.heap = heaps[row.heap.value];
-      outages.insert(row);
-    }
+    for (const HeapOutage& row : from.outages) outages.insert(translated(row));
     into.outages.assign(outages.begin(), outages.end());
-    const auto slices = join<HeapSliceId>(into.slices, from.slices,
-                                          [&](HeapSlice& row) { row.heap = heaps[row.heap.value]; });
-    const auto sites = join<HeapSiteId>(into.sites, from.sites, [&](HeapSite& row) {
-      row.heap = heaps[row.heap.value];
-      row.stack = stacks_[row.stack.value];
-      row.allocator = allocators_[row.allocator.value];
-      if (row.thread != kNoThread) row.thread = threads_[row.thread.value];
-    });
-    for (HeapRow row : from.rows) {
-      row.slice = slices[row.slice.value];
-      row.site = sites[row.site.value];
-      into.rows.push_back(row);
-    }
-    for (HeapBlock row : from.blocks) {
-      row.site = sites[row.site.value];
-      if (row.freed_by != kNoThread) row.freed_by = threads_[row.freed_by.value];
-      into.blocks.push_back(row);
-    }
-    std::set<HeapSiteId> summed, counted, used, returned;
-    for (const HeapSummary& row : into.summaries) summed.insert(row.site);
-    for (const HeapHistogram& row : into.histograms) counted.insert(row.site);
-    for (const HeapUse& row : into.uses) used.insert(row.site);
-    for (const HeapReturn& row : into.returns) returned.insert(row.site);
-    for (HeapSummary row : from.summaries) {
-      row.site = sites[row.site.value];
-      if (summed.count(row.site) == 0) into.summaries.push_back(row);
-    }
-    for (HeapHistogram row : from.histograms) {
-      row.site = sites[row.site.value];
-      if (counted.count(row.site) == 0) into.histograms.push_back(row);
-    }
-    for (HeapUse row : from.uses) {
-      row.site = sites[row.site.value];
-      if (used.count(row.site) == 0) into.uses.push_back(row);
-    }
-    for (HeapReturn row : from.returns) {
-      row.site = sites[row.site.value];
-      if (returned.count(row.site) == 0) into.returns.push_back(row);
-    }
+    slices_ = join<HeapSliceId>(into.slices, from.slices);
+    sites_ = join<HeapSiteId>(into.sites, from.sites);
+    append(into.rows, from.rows);
+    append(into.blocks, from.blocks);
+    append_new_sites(into.summaries, from.summaries);
+    append_new_sites(into.histograms, from.histograms);
+    append_new_sites(into.uses, from.uses);
+    append_new_sites(into.returns, from.returns);
   }
 
-  void merge_memory() {
-    for (MemoryRange row : from_.memory_ranges) {
-      row.process = processes_[row.process.value];
-      row.name = string(row.name);
-      row.allocator = allocators_[row.allocator.value];
-      into_.memory_ranges.push_back(row);
+  // Rows of sites that have none yet.
+  template <class Row>
+  void append_new_sites(std::vector<Row>& rows, const std::vector<Row>& from) {
+    std::set<HeapSiteId> there;
+    for (const Row& row : rows) there.insert(row.site);
+    for (const Row& old : from) {
+      const Row row = translated(old);
+      if (there.count(row.site) == 0) rows.push_back(row);
     }
   }
 
@@ -316,7 +272,7 @@ class Merger {
     for (std::size_t i = 0; i < into_.series.size(); ++i)
       known.emplace(Key{into_.series[i].name, into_.series[i].unit, into_.series[i].pid}, i);
     for (const Series& series : from_.series) {
-      const Key key{string(series.name), string(series.unit), series.pid};
+      const Key key{now(series.name), now(series.unit), series.pid};
       auto [found, added] = known.emplace(key, into_.series.size());
       if (added) into_.series.push_back({std::get<0>(key), std::get<1>(key), series.pid, {}});
       auto& points = into_.series[found->second].points;
@@ -327,42 +283,17 @@ class Merger {
   void merge_quality() {
     Quality& sum = into_.quality;
     const Quality& more = from_.quality;
-    sum.samples += more.samples;
-    sum.filtered += more.filtered;
-    sum.expected_samples += more.expected_samples;
-    sum.lost_ring_full += more.lost_ring_full;
-    sum.lost_stack += more.lost_stack;
-    sum.lost_throttled += more.lost_throttled;
-    sum.lost_records += more.lost_records;
-    sum.lost_disk += more.lost_disk;
-    sum.complete += more.complete;
-    sum.kernel_truncated += more.kernel_truncated;
-    for (EarlyEnd end : more.early_ends) {
-      end.module = modules_[end.module.value];
+    add(sum, more);
+    for (const EarlyEnd& old : more.early_ends) {
+      const EarlyEnd end = translated(old);
       auto same = std::find_if(sum.early_ends.begin(), sum.early_ends.end(), [&](const EarlyEnd& row) {
         return row.reason == end.reason && row.module == end.module;
       });
       if (same != sum.early_ends.end())
-        same->count += end.count;
+        add(*same, end);
       else
         sum.early_ends.push_back(end);
     }
-    sum.table_overflows += more.table_overflows;
-    sum.profiler_cpu_ns += more.profiler_cpu_ns;
-    sum.profiler_rss_bytes = std::max(sum.profiler_rss_bytes, more.profiler_rss_bytes);  // a peak
-    sum.bpf_ns += more.bpf_ns;
-    sum.bpf_runs += more.bpf_runs;
-    sum.kernel_memory_bytes += more.kernel_memory_bytes;
-    sum.target_stops += more.target_stops;
-    sum.target_stop_ns = std::max(sum.target_stop_ns, more.target_stop_ns);  // the longest
-    sum.waits += more.waits;
-    sum.filtered_waits += more.filtered_waits;
-    sum.unwalked_waits += more.unwalked_waits;
-    sum.unwalked_ns += more.unwalked_ns;
-    sum.lost_waits += more.lost_waits;
-    sum.switches += more.switches;
-    sum.switch_ns += more.switch_ns;
-    sum.truncated = sum.truncated || more.truncated;
     for (const std::string& note : more.notes)
       if (std::find(sum.notes.begin(), sum.notes.end(), note) == sum.notes.end()) sum.notes.push_back(note);
   }
@@ -375,7 +306,11 @@ class Merger {
   std::vector<StackId> stacks_;
   std::vector<ProcessId> processes_;
   std::vector<ThreadId> threads_;
+  std::vector<WaitObjectId> objects_;
+  std::vector<HeapId> heaps_;
   std::vector<HeapAllocatorId> allocators_;
+  std::vector<HeapSliceId> slices_;
+  std::vector<HeapSiteId> sites_;
 };
 
 }  // namespace
