@@ -2,6 +2,7 @@
 
 #include "model/profile.h"
 #include "model/random_profile.h"
+#include "model/testing_spoil.h"
 
 namespace fathom::model {
 namespace {
@@ -36,6 +37,19 @@ TEST(Check, AcceptsTheEmptyTheSmallAndEveryRandomProfile) {
   EXPECT_TRUE(check(Profile()));
   EXPECT_TRUE(check(small_profile()));
   for_each_profile(200, [](const Profile& profile) { EXPECT_TRUE(check(profile)); });
+}
+
+TEST(Check, RefusesEveryBrokenValueOfEveryTable) {
+  Spoiler spoiler(Spoil::kAll);
+  for_each_profile(40, [&](const Profile& profile) {
+    spoiler.each(profile, [](Profile& broken, const std::string& name) {
+      const auto checked = check(broken);
+      ASSERT_FALSE(checked) << name;
+      EXPECT_EQ(checked.error().message.substr(0, name.find('.')), name.substr(0, name.find('.'))) << name;
+    });
+  });
+  // 25 tables; a new one, or a new field with a rule, makes this larger.
+  EXPECT_EQ(spoiler.broken().size(), 94u) << ::testing::PrintToString(spoiler.broken());
 }
 
 TEST(Check, NamesTheRowThatPointsOutsideOfItsTable) {

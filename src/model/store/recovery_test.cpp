@@ -3,7 +3,9 @@
 
 #include <csignal>
 
+#include "model/store/payload.h"
 #include "model/store/testing.h"
+#include "model/testing_spoil.h"
 
 namespace fathom::store {
 namespace {
@@ -47,6 +49,20 @@ TEST(Recovery, EveryPrefixIsRejectedOrGivesAPrefixOfTheSamplesAndWaits) {
     EXPECT_EQ(most, whole.samples.size());
     EXPECT_EQ(most_waits, whole.waits.size());
   }
+}
+
+// What a lost block leaves: an id of any row may be of a row that is not there.
+TEST(Recovery, EveryIdOfEveryTableIsRepaired) {
+  model::Spoiler spoiler(model::Spoil::kIds);
+  model::for_each_profile(40, [&](const Profile& profile) {
+    spoiler.each(profile, [](Profile& broken, const std::string& name) {
+      ASSERT_FALSE(check(broken)) << name;
+      repair(broken);
+      const auto checked = check(broken);
+      ASSERT_TRUE(checked) << name << ": " << checked.error().message;
+    });
+  });
+  EXPECT_EQ(spoiler.broken().size(), 50u) << ::testing::PrintToString(spoiler.broken());
 }
 
 TEST(Recovery, RecordedEqualsShownPlusLostWhereverTheFileEnds) {
