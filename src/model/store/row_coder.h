@@ -100,7 +100,7 @@ template <class Row>
 constexpr ColumnCount columns_of() {
   ColumnCount count;
   const Row row{};
-  model::fields_of(
+  fields_of(
       [&](const model::Field& field, const auto&) {
         const model::Storage& storage = field.storage;
         if (storage.stored == model::Stored::kNever || storage.shares_next) return;
@@ -122,7 +122,7 @@ class RowCoder {
     Codes codes{};
     unsigned column = 0;
     std::uint64_t code = 0, start = 0;
-    model::fields_of(
+    fields_of(
         [&](const model::Field& field, const auto& value) {
           const model::Storage& storage = field.storage;
           if (storage.stored == model::Stored::kNever) return;
@@ -145,7 +145,7 @@ class RowCoder {
     unsigned column = 0;
     bool shared = false;
     std::uint64_t code = 0, start = 0;
-    model::fields_of(
+    fields_of(
         [&](const model::Field& field, auto&& value) {
           const model::Storage& storage = field.storage;
           if (storage.stored == model::Stored::kNever || column >= columns) return;
