@@ -1,13 +1,11 @@
 // Joining by content: every row of `from` is looked up in, or added to, `into`, table by table in the order
 // in which they refer to each other; a map per table carries the new ids to the next one.
 #include <algorithm>
-#include <charconv>
 #include <map>
-#include <optional>
 #include <set>
-#include <string>
 #include <tuple>
 
+#include "model/facts.h"
 #include "model/fields.h"
 #include "model/profile.h"
 
@@ -114,33 +112,7 @@ class Merger {
     }
     meta.end_ns = std::max(meta.end_ns, from_.meta.end_ns);
     if (meta.frequency_hz == 0) meta.frequency_hz = from_.meta.frequency_hz;
-    const auto sums = summed_facts();
-    meta.facts.insert(from_.meta.facts.begin(), from_.meta.facts.end());
-    for (const auto& [key, sum] : sums) {
-      meta.facts.erase(key);
-      if (sum) meta.facts[key] = std::to_string(*sum);
-    }
-  }
-
-  // Facts that are amounts of one recording; unknown where one does not tell.
-  std::map<std::string, std::optional<std::uint64_t>> summed_facts() const {
-    std::map<std::string, std::optional<std::uint64_t>> sums;
-    for (const char* key : {"own_start_us", "own_recording_us", "own_naming_us", "cpu_runs", "ended_threads",
-                            "probe_hits", "probe_ns", "heap_probe_hits", "heap_probe_ns"}) {
-      const auto sum = fact(into_, key), more = fact(from_, key);
-      sums[key] = sum && more && *more <= UINT64_MAX - *sum ? std::optional(*sum + *more) : std::nullopt;
-    }
-    return sums;
-  }
-
-  static std::optional<std::uint64_t> fact(const Profile& profile, const std::string& key) {
-    const auto found = profile.meta.facts.find(key);
-    if (found == profile.meta.facts.end()) return std::nullopt;
-    const std::string& text = found->second;
-    std::uint64_t value = 0;
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-    if (error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
-    return value;
+    join_facts(meta.facts, from_.meta.facts);
   }
 
   void merge_modules() {

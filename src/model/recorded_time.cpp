@@ -1,17 +1,14 @@
 #include "model/recorded_time.h"
 
 #include <algorithm>
-#include <charconv>
+
+#include "model/facts.h"
 
 namespace fathom::model {
 
 std::uint64_t unrecorded_ns(const Meta& meta) {
-  const auto found = meta.facts.find(kUnrecordedFact);
-  if (found == meta.facts.end() || meta.end_ns <= meta.start_ns) return 0;
-  const std::string& text = found->second;
-  std::uint64_t gap = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), gap);
-  if (error != std::errc{} || end != text.data() + text.size()) return 0;
+  if (meta.end_ns <= meta.start_ns) return 0;
+  const std::uint64_t gap = facts_of<SamplingFacts>(meta).unrecorded_ns.value_or(0);
   return std::min(gap, meta.end_ns - meta.start_ns);
 }
 

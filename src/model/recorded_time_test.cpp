@@ -28,7 +28,7 @@ TEST(RecordedTime, IsNeverMoreThanTheTimeBetweenStartAndEndNorLessThanNothing) {
   EXPECT_DOUBLE_EQ(recorded_s(profile), 4);
   for (const auto& [fact, seconds] : std::vector<std::pair<const char*, double>>{
            {"1000000000", 3}, {"0", 4}, {"99999999999999", 0}, {"-5", 4}, {"a while", 4}, {"", 4}}) {
-    profile.meta.facts[kUnrecordedFact] = fact;
+    profile.meta.facts["unrecorded_ns"] = fact;
     EXPECT_DOUBLE_EQ(recorded_s(profile), seconds) << fact;
   }
 }

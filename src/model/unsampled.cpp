@@ -1,7 +1,8 @@
 #include "model/unsampled.h"
 
 #include <algorithm>
-#include <charconv>
+
+#include "model/facts.h"
 
 namespace fathom::model {
 namespace {
@@ -9,27 +10,13 @@ namespace {
 constexpr double kExpected = 20;      // samples: of fewer, chance may take all
 constexpr double kWorthAWord = 0.05;  // of the CPU time
 
-std::string text_of(const Meta& meta, const char* fact) {
-  const auto found = meta.facts.find(fact);
-  return found == meta.facts.end() ? "" : found->second;
-}
-
-std::optional<double> seconds_of(const Meta& meta) {
-  const std::string text = text_of(meta, kNotSampledMsFact);
-  std::uint64_t ms = 0;
-  if (text.empty() || std::from_chars(text.data(), text.data() + text.size(), ms).ec != std::errc{})
-    return std::nullopt;
-  return static_cast<double>(ms) * 1e-3;
-}
-
 }  // namespace
 
 std::optional<Unsampled> find_unsampled(const Meta& meta, const SamplingFigures& figures) {
   if (!figures.cpu_s || !(*figures.cpu_s > 0) || meta.frequency_hz == 0) return std::nullopt;
-  Unsampled found{.cpu_s = *figures.cpu_s,
-                  .share = 1,
-                  .why = text_of(meta, kNotSampledFact),
-                  .remedy = text_of(meta, kNotSampledTryFact)};
+  const auto facts = facts_of<SamplingFacts>(meta);
+  Unsampled found{
+      .cpu_s = *figures.cpu_s, .share = 1, .why = facts.not_sampled, .remedy = facts.not_sampled_try};
   if (figures.samples == 0) {
     // Other events may not have happened.
     if (found.why.empty() && (meta.event != "cpu-clock" || figures.lost != 0)) return std::nullopt;
@@ -37,9 +24,8 @@ std::optional<Unsampled> find_unsampled(const Meta& meta, const SamplingFigures&
     found.all = true;
     return found;
   }
-  const auto unsampled_s = seconds_of(meta);
-  if (!figures.whole || !unsampled_s) return std::nullopt;
-  found.cpu_s = std::min(*unsampled_s, *figures.cpu_s);
+  if (!figures.whole || !facts.not_sampled_cpu_ms) return std::nullopt;
+  found.cpu_s = std::min(static_cast<double>(*facts.not_sampled_cpu_ms) * 1e-3, *figures.cpu_s);
   found.share = found.cpu_s / *figures.cpu_s;
   if (found.share < kWorthAWord) return std::nullopt;
   return found;

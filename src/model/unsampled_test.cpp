@@ -12,9 +12,9 @@ Meta of_clock(std::map<std::string, std::string> facts = {}) {
   meta.facts = std::move(facts);
   return meta;
 }
-const std::map<std::string, std::string> kHidden{{kNotSampledFact, "the kernel does not let this user"},
-                                                 {kNotSampledTryFact, "run as root"},
-                                                 {kNotSampledMsFact, "1500"}};
+const std::map<std::string, std::string> kHidden{{"not_sampled", "the kernel does not let this user"},
+                                                 {"not_sampled_try", "run as root"},
+                                                 {"not_sampled_cpu_ms", "1500"}};
 
 TEST(Unsampled, CpuTimeWithoutASampleCouldNotBeSampled) {
   const auto found = find_unsampled(of_clock(kHidden), {.cpu_s = 1.5});
