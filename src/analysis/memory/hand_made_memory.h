@@ -63,6 +63,11 @@ inline HandMadeMemory memory_of_small_heap(model::HeapMode mode = model::HeapMod
   };
   series("memory.page_tables", 120 << 10);
   series("cgroup.memory", 64 << 20);
+  series("memory.private_clean", 300 << 10);
+  series("memory.private_dirty", 2624 << 10);
+  series("memory.shared_clean", 3052 << 10);
+  series("memory.shared_dirty", 200 << 10);
+  series("memory.pss", 3424 << 10);
   return hand;
 }
 

@@ -19,6 +19,8 @@ struct Composition {
   std::vector<const MemoryRange*> rows;
 };
 
+constexpr std::uint64_t kLongestSinceSharing = 10'500'000'000;  // it is read every ten seconds
+
 bool is_of_allocators(MemoryKind kind) {
   return kind == MemoryKind::kAllocator || kind == MemoryKind::kBreak;
 }
@@ -46,8 +48,10 @@ class Maker {
         breakdown_.page_tables = breakdown_.page_tables.value_or(0) + *value;
       if (const auto value = series_at("cgroup.memory", process, composition.time_ns))
         breakdown_.cgroup = std::max(breakdown_.cgroup.value_or(0), *value);
+      add_sharing(process, composition.time_ns);
       set_time(process, composition.time_ns);
     }
+    if (shared_of_ != breakdown_.processes) breakdown_.sharing.reset();
     split_anonymous();
     measure_rounding();
     sort_ranges();
@@ -147,10 +151,27 @@ class Maker {
     breakdown_.earlier_at_most = breakdown_.earlier_at_most.value_or(0) + bytes;
   }
 
-  std::optional<double> series_at(std::string_view name, ProcessId process, std::uint64_t time_ns) const {
+  void add_sharing(ProcessId process, std::uint64_t time_ns) {
+    Sharing sum = breakdown_.sharing.value_or(Sharing{});
+    for (const auto& [name, member] : {std::pair("memory.private_clean", &Sharing::private_clean),
+                                       std::pair("memory.private_dirty", &Sharing::private_dirty),
+                                       std::pair("memory.shared_clean", &Sharing::shared_clean),
+                                       std::pair("memory.shared_dirty", &Sharing::shared_dirty),
+                                       std::pair("memory.pss", &Sharing::proportional)}) {
+      const auto value = series_at(name, process, time_ns, kLongestSinceSharing);
+      if (!value) return;
+      sum.*member += *value;
+    }
+    breakdown_.sharing = sum;
+    ++shared_of_;
+  }
+
+  // The value nearest to that time, and not farther from it than `within_ns`.
+  std::optional<double> series_at(std::string_view name, ProcessId process, std::uint64_t time_ns,
+                                  std::uint64_t within_ns = UINT64_MAX - 1) const {
     const std::int32_t pid = profile_.processes[process.value].pid;
     std::optional<double> value;
-    std::uint64_t nearest = UINT64_MAX;
+    std::uint64_t nearest = within_ns + 1;
     for (const Series& series : profile_.series) {
       if (series.pid != pid || profile_.strings[series.name] != name) continue;
       for (const Point& point : series.points) {
@@ -257,6 +278,7 @@ class Maker {
   const Selection& selection_;
   std::uint64_t until_ns_;
   std::map<ProcessId, Composition> first_, chosen_;
+  std::uint64_t shared_of_ = 0;  // processes in breakdown_.sharing
   RssBreakdown breakdown_;
   HeapAmount live_;
   bool from_start_ = true;

@@ -33,6 +33,13 @@ struct MemoryRangeRow {
   HeapAmount live_resident;
 };
 
+// The same RSS by whether a second process has a page mapped too (shared), and whether it differs from its file or has none (dirty).
+// Bytes. The first four add up to what was resident when they were read, at most ten seconds from the rest. `proportional` is PSS.
+struct Sharing {
+  double private_clean = 0, private_dirty = 0, shared_clean = 0, shared_dirty = 0;
+  double proportional = 0;
+};
+
 struct RssBreakdown {
   double at_s = 0;                 // from the start of the recording
   bool at_end = false;             // that is the end of the recording
@@ -50,6 +57,7 @@ struct RssBreakdown {
   std::uint64_t huge_file = 0;                // explicit huge pages, not in RSS
   std::optional<double> lazy_free;            // of anonymous, freed with MADV_FREE and not taken back yet
   std::optional<double> page_tables, cgroup;  // bytes, beyond and around RSS
+  std::optional<Sharing> sharing;             // nullopt: not read of each of the processes
   double live_bytes = 0, live_blocks = 0;     // known blocks, resident or not
   HeapAmount live;                            // the resident part of them
   // So many bytes more were counted, or estimated from samples, than memory was resident for. Not in `live`.

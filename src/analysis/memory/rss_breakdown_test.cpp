@@ -66,6 +66,26 @@ TEST(RssBreakdown, SaysHowMuchOfIt) {
   EXPECT_THAT(text, Not(HasSubstr("shared out")));
 }
 
+TEST(RssBreakdown, KnowsWhatIsSharedAndWhatIsDirty) {
+  const auto sharing = make_rss_breakdown(memory_of_small_heap().profile, {})->sharing;
+  ASSERT_TRUE(sharing);
+  EXPECT_EQ(sharing->private_clean, 300 << 10);
+  EXPECT_EQ(sharing->private_dirty, 2624 << 10);
+  EXPECT_EQ(sharing->shared_clean, 3052 << 10);
+  EXPECT_EQ(sharing->shared_dirty, 200 << 10);
+  EXPECT_EQ(sharing->proportional, 3424 << 10);
+}
+TEST(RssBreakdown, SharingIsUnknownWhereOnlyAPartOfItWasRead) {
+  HandMadeMemory hand = memory_of_small_heap();
+  hand.profile.series.pop_back();  // PSS
+  EXPECT_FALSE(make_rss_breakdown(hand.profile, {})->sharing);
+}
+TEST(RssBreakdown, SharingThatWasReadLongAgoIsUnknown) {
+  HandMadeMemory hand = memory_of_small_heap();
+  model::Series& pss = hand.profile.series.back();
+  pss.points = {{pss.points.back().time_ns - 11'000'000'000, 1}};
+  EXPECT_FALSE(make_rss_breakdown(hand.profile, {})->sharing);
+}
 TEST(RssBreakdown, OfSamplesHasAnInterval) {
   const auto breakdown = make_rss_breakdown(memory_of_small_heap(HeapMode::kSampled).profile, {});
   EXPECT_NEAR(breakdown->explained.error(), 1.982e5, 100);

@@ -26,6 +26,14 @@ Json range_json(const MemoryRangeRow& row) {
           {"live_resident_error", row.live_resident.error()}};
 }
 
+Json sharing_json(const Sharing& sharing) {
+  return {{"private_clean_bytes", sharing.private_clean},
+          {"private_dirty_bytes", sharing.private_dirty},
+          {"shared_clean_bytes", sharing.shared_clean},
+          {"shared_dirty_bytes", sharing.shared_dirty},
+          {"pss_bytes", sharing.proportional}};
+}
+
 }  // namespace
 
 void add_memory(nlohmann::ordered_json& json, const RssBreakdown& breakdown) {
@@ -47,6 +55,7 @@ void add_memory(nlohmann::ordered_json& json, const RssBreakdown& breakdown) {
   all["lazy_free_bytes"] = or_null(breakdown.lazy_free);
   all["page_table_bytes"] = or_null(breakdown.page_tables);
   all["cgroup_bytes"] = or_null(breakdown.cgroup);
+  all["sharing"] = breakdown.sharing ? sharing_json(*breakdown.sharing) : Json();
   all["live_blocks"] = breakdown.live_blocks;
   all["live_bytes"] = breakdown.live_bytes;
   all["live_is_bound"] = breakdown.live_is_bound;

@@ -65,6 +65,15 @@ std::string parts_text(const analysis::RssBreakdown& breakdown, const TextOption
   say(static_cast<double>(breakdown.virtual_bytes), "address space");
   say(static_cast<double>(breakdown.huge), "of the anonymous memory on huge pages");
   if (!beside.empty()) out += fill("  also: ", beside, options.width, 13);
+  if (breakdown.sharing) {
+    const analysis::Sharing& sharing = *breakdown.sharing;
+    out +=
+        fill("  sharing: ",
+             fmt::format("{} private, {} of it dirty; {} shared with other processes; PSS {}",
+                         bytes(sharing.private_clean + sharing.private_dirty), bytes(sharing.private_dirty),
+                         bytes(sharing.shared_clean + sharing.shared_dirty), bytes(sharing.proportional)),
+             options.width, 11);
+  }
   return out;
 }
 

@@ -11,8 +11,8 @@
 #include "base/clock.h"
 #include "base/files.h"
 #include "linux/memory/counted_limits.h"
-#include "linux/memory/lazy_free.h"
 #include "linux/memory/memory_reading.h"
+#include "linux/memory/smaps_rollup.h"
 #include "linux/process/cgroup.h"
 #include "linux/process/status.h"
 #include "record/session/memory/held_memory.h"
@@ -284,7 +284,8 @@ Composition Watched::compose(const Figures& before) {
   made.lines = analysis::make_memory_lines(rows, names, figures.rss);
   if (made.time_ns >= lazy_free_due_ns_) {
     const std::uint64_t begun = monotonic_ns();
-    lazy_free_ = sources::read_lazy_free(process_.pid);
+    const auto rollup = sources::read_smaps_rollup(process_.pid);
+    lazy_free_ = rollup ? std::optional(rollup->lazy_free) : std::nullopt;
     lazy_free_due_ns_ = made.time_ns + 10 * kSecond;
     made.longest_call_ns = std::max(made.longest_call_ns, monotonic_ns() - begun);
   }

@@ -7,7 +7,7 @@ namespace fathom::session {
 
 MemoryRecording::MemoryRecording(const RecordOptions& options, model::Profile& profile,
                                  model::Builder& builder, ProcessTable& processes)
-    : options_(options), profile_(profile), processes_(processes), series_(profile) {
+    : options_(options), profile_(profile), processes_(processes), series_(profile), rare_readings_(profile) {
   if (options.memory || options.heap != Heap::kNone) snapshots_.emplace(profile, builder, processes);
   if (!options.metrics_url.empty()) metrics_.emplace(options.metrics_url, profile);
 }
@@ -42,7 +42,7 @@ void MemoryRecording::finish_compositions(std::uint64_t now_ns, HeapRecordings* 
 void MemoryRecording::finish(std::uint64_t end_ns) {
   if (!options_.memory) return;
   sample_series(end_ns);
-  rare_readings_.finish(processes_.pids_with_own_row());
+  rare_readings_.finish(end_ns, processes_.pids_with_own_row());
   rare_readings_.put(profile_.meta.facts);
 }
 

@@ -32,7 +32,8 @@ TEST_F(MemoryRecordingTest, EachSampleIsAPointOfEachSeries) {
   EXPECT_GT(first, 0u);
   EXPECT_GT(memory.resident_bytes(), 1u << 20);
   memory.finish(2'000'000);
-  EXPECT_EQ(points(), 2 * first);
+  constexpr std::size_t kSums = 5;  // PSS, and what is private and shared: read rarely, and at the end
+  EXPECT_EQ(points(), 2 * first + kSums);
 }
 
 TEST_F(MemoryRecordingTest, MemoryThatIsNotRecordedIsNotRead) {
