@@ -273,8 +273,11 @@ std::vector<MemoryRange> MemoryComposition::rows(std::uint64_t time_ns, model::P
     const bool is_code = is_file && !is_data && mapping.entry.executable;
     MemoryRange& row =
         rows.row(is_file && !is_data ? MemoryKind::kFile : kind, is_code ? name + " (code)" : name);
+    // Pages that are counted in the other of the two rows take their addresses with them.
+    const std::uint64_t size = mapping.entry.size();
+    const std::uint64_t elsewhere = is_file ? std::min(size, is_data ? mapping.rss - changed : changed) : 0;
     row.ranges += 1;
-    row.virtual_bytes += mapping.entry.size();
+    row.virtual_bytes += size - elsewhere;
     row.huge_bytes += mapping.huge_file;
     row.swap_bytes += mapping.swap;
     if (is_file) {
@@ -282,11 +285,13 @@ std::vector<MemoryRange> MemoryComposition::rows(std::uint64_t time_ns, model::P
       data.rss_bytes += changed;
       data.anonymous_bytes += changed;
       data.huge_bytes += huge;
+      if (!is_data) data.virtual_bytes += elsewhere;
     }
     MemoryRange& rest = rows.row(is_file ? MemoryKind::kFile : kind, is_code ? name + " (code)" : name);
     rest.rss_bytes += mapping.rss - changed;
     rest.anonymous_bytes += mapping.anonymous - changed;
     rest.huge_bytes += mapping.huge - huge;
+    if (is_data) rest.virtual_bytes += elsewhere;
   }
   for (const Segment& segment : segments_) {
     const JudgedMapping& judged = mappings_[segment.mapping];

@@ -169,6 +169,21 @@ TEST(MemoryComposition, CodeIsApartFromTheOtherPagesOfItsFile) {
   EXPECT_EQ(composed.row(MemoryKind::kFile, "/bin/x").rss_bytes, 2 * kPage);
 }
 
+TEST(MemoryComposition, NoRowOfAFileIsMoreResidentThanItIsLarge) {
+  // Relocated constants are changed pages of a mapping that is read-only by now; data has pages that are not changed yet.
+  for (std::uint64_t resident = 0; resident <= 6; ++resident)
+    for (std::uint64_t changed = 0; changed <= resident; ++changed)
+      for (const bool writable : {false, true}) {
+        const Composed composed(MemoryComposition({file(0x10000, 6, resident, changed, writable)}, {}, {}));
+        const MemoryRange pages = composed.row(MemoryKind::kFile, "/bin/x"),
+                          data = composed.row(MemoryKind::kFileData, "/bin/x");
+        EXPECT_EQ(pages.virtual_bytes + data.virtual_bytes, 6 * kPage);
+        EXPECT_GE(pages.virtual_bytes, pages.rss_bytes);
+        EXPECT_GE(data.virtual_bytes, data.rss_bytes);
+        EXPECT_EQ(data.rss_bytes, changed * kPage);
+      }
+}
+
 TEST(MemoryComposition, StacksFilesAndTheTracerAreSeparate) {
   const tracer_own_mapping own{0x50000, 2 * kPage};
   const std::vector<AddressRange> mapped{{0x40000, 0x44000}};  // the library maps stacks for threads
