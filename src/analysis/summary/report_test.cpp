@@ -52,11 +52,11 @@ TEST(Summary, SaysThatFewSamplesAreUncertain) {
   EXPECT_THAT(summary_of(hand.profile), Not(HasSubstr("uncertain")));
 }
 
-TEST(Summary, SaysAtOnceThatTheProcessWasIdle) {
+TEST(Summary, SaysAtOnceThatTheProcessUsedLittleCpuTime) {
   HandMade hand;
   const auto thread = hand.thread(hand.process(1, "app"), 1, "app", 300'000'000);
   hand.sample(thread, hand.stack({hand.frame(hand.module("app"), {"f"})}), 30);
-  EXPECT_THAT(summary_of(hand.profile), HasSubstr("The process was idle: 3.0 % CPU"));
+  EXPECT_THAT(summary_of(hand.profile), HasSubstr("3.0 % of one CPU"));
 }
 
 TEST(Summary, WithoutExactTimesTheSamplesGiveTheCpuTime) {

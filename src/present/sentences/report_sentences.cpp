@@ -56,8 +56,9 @@ std::string sentence_of_activity(const Activity& activity) {
   const double used = *activity.cpus_used();
   const std::string of = activity.cpus == 0 ? "" : fmt::format(" of {}", activity.cpus);
   if (activity.idle()) {
-    return fmt::format("The process was idle: {} CPU ({} of CPU time{}).", percent(used),
-                       seconds(*activity.cpu_s), activity.exact ? "" : ", estimated from samples");
+    // Not "idle": it may have waited for a CPU, or for a disk.
+    return fmt::format("It used little CPU time: {}{}, {} of one CPU.", seconds(*activity.cpu_s),
+                       activity.exact ? "" : " (estimated from samples)", percent(used));
   }
   return fmt::format("It used {} of CPU time{}: {:.2f}{} CPUs on average.", seconds(*activity.cpu_s),
                      activity.exact ? "" : " (estimated from samples)", used, of);
