@@ -50,6 +50,7 @@ struct DiffArguments {
   std::string flamegraph, width = "both";
   present::FlameGraphOptions picture;
   OutputPath output;
+  std::string color = "auto";
   std::optional<std::size_t> top;
   bool json = false, markdown = false, folded = false;
   bool noise = false, fold_generics = false, wide = false;
@@ -470,7 +471,7 @@ Result<int> run_diff(const DiffArguments& arguments) {
   present::DiffTextOptions style;
   style.style.width = arguments.wide ? 0 : output_width();
   style.style.cut_names = arguments.output.path.empty() && output_is_narrow();
-  style.style.color = arguments.output.path.empty() && output_has_color();
+  style.style.color = output_has_color(arguments.color, arguments.output);
   constexpr std::size_t kUsualRows = 10, kOneScreen = 40;
   style.style.top = arguments.top.value_or(kUsualRows);
   style.noise = arguments.noise;
@@ -553,6 +554,7 @@ Run add_diff(CLI::App& app) {
   json->excludes(markdown)->excludes(folded);
   markdown->excludes(folded);
   add_output_options(app, arguments->output, "file (default: standard output)");
+  add_color_option(app, arguments->color);
   add_selection_options(app, arguments->selection);
   return [arguments] { return run_diff(*arguments); };
 }

@@ -28,6 +28,7 @@ struct LeaksArguments {
   std::optional<std::size_t> top;
   std::size_t frames = 16;
   OutputPath output;
+  std::string color = "auto";
   std::string symbols;
   DumpInputs dumps;
   bool no_defaults = false, no_fail = false, json = false, wide = false;
@@ -90,7 +91,7 @@ Result<int> run_leaks(const LeaksArguments& arguments) {
   present::LeakTextOptions style;
   style.width = arguments.wide ? 0 : output_width();
   style.cut_names = arguments.output.path.empty() && output_is_narrow();
-  style.color = arguments.output.path.empty() && output_has_color();
+  style.color = output_has_color(arguments.color, arguments.output);
   const Result<LeaksFound> found = find(arguments, style);
   if (!found) return tl::unexpected<Error>(found.error());
   const Result<> written = write_output(found->text, arguments.output);
@@ -147,6 +148,7 @@ Run add_leaks(CLI::App& app) {
   app.add_flag("--json", arguments->json, "print JSON (docs/report-json.md)");
   app.add_flag("--wide", arguments->wide, "do not shorten names");
   add_output_options(app, arguments->output, "file (default: standard output)");
+  add_color_option(app, arguments->color);
   app.footer(
       "Exit status: 0 no leaks; 5 leaks; 1 events were lost that may have freed every block that looks like a leak, or an allocator of the program could not be traced. Record with: fathom record --heap=exact -- COMMAND.");
   return run_on_input(arguments, run_leaks);

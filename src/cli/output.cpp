@@ -11,6 +11,7 @@
 #include "base/files.h"
 #include "cli/earlier_results.h"
 #include "cli/option_groups.h"
+#include "present/text/terminal_style.h"
 
 namespace fathom::cli {
 
@@ -27,13 +28,6 @@ Result<> write_standard_output(std::string_view content) {
       return system_error("standard output", errno);
   }
   return {};
-}
-
-// The length of a colour, "ESC [ 38;5;12 m", at the start of `text`; 0: there is none.
-std::size_t color_length(std::string_view text) {
-  if (!text.starts_with("\x1b[")) return 0;
-  const std::size_t end = text.find_first_not_of("0123456789;", 2);
-  return end != text.npos && text[end] == 'm' ? end + 1 : 0;
 }
 
 }  // namespace
@@ -56,7 +50,7 @@ std::string text_for_terminal(std::string_view content) {
     out += analysis::printable_lines(content.substr(plain, end - plain));
   };
   for (std::size_t at = 0; at < content.size();) {
-    const std::size_t kept = content[at] == '\t' ? 1 : color_length(content.substr(at));
+    const std::size_t kept = content[at] == '\t' ? 1 : present::style_length(content.substr(at));
     if (kept == 0) {
       ++at;
       continue;
@@ -135,7 +129,16 @@ bool output_is_narrow() {
   return (columns != nullptr && *columns != '\0') || ::isatty(STDOUT_FILENO) == 1;
 }
 
-bool output_has_color() {
+void add_color_option(CLI::App& app, std::string& when) {
+  app.add_option("--color", when, "colours, bold letters and links to source files: auto, always or never")
+      ->type_name("WHEN")
+      ->check(CLI::IsMember({"auto", "always", "never"}))
+      ->group(kRareGroup);
+}
+
+bool output_has_color(std::string_view when, const OutputPath& output) {
+  if (when != "auto") return when == "always";
+  if (!output.path.empty()) return false;
   const char* no_color = std::getenv("NO_COLOR");
   const char* term = std::getenv("TERM");
   return (no_color == nullptr || *no_color == '\0') && term != nullptr && std::string_view(term) != "dumb" &&

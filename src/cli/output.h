@@ -20,6 +20,9 @@ struct OutputPath {
 };
 void add_output_options(CLI::App& app, OutputPath& output, const std::string& description);
 
+// Whether text has colours, bold letters and links (present/text/terminal_style.h): "auto", "always" or "never".
+void add_color_option(CLI::App& app, std::string& when);
+
 // To standard output when the path is "", "-" or another name of it (/dev/stdout), else as base/output_file.h
 // says. An existing file is replaced when it is empty or an earlier result of the same kind
 // (earlier_results.h); a report as text has no kind, and needs --force. Pipes and devices are written into. A reader that has seen enough ("| head") is no error.
@@ -57,7 +60,7 @@ bool is_standard_output(std::string_view path);
 std::size_t output_width();
 // False if the output width is unknown: names stay whole in a pipe or a file.
 bool output_is_narrow();
-// Standard output is a terminal that shows colours, and NO_COLOR is not set (no-color.org).
-bool output_has_color();
+// "auto": `output` is standard output, which is a terminal that shows colours, and NO_COLOR is not set (no-color.org).
+bool output_has_color(std::string_view when = "auto", const OutputPath& output = {});
 
 }  // namespace fathom::cli

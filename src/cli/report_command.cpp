@@ -49,6 +49,7 @@ struct ReportArguments {
   std::string tree;  // callees or callers; empty: not asked for
   std::optional<double> percent_limit;
   OutputPath output;
+  std::string color = "auto";
   SectionArguments sections;
   bool all = false, show_idle = false, json = false, wide = false, follow = false;
   bool has(Section section) const { return sections.has(section); }
@@ -58,7 +59,7 @@ present::TextOptions style_of(const ReportArguments& arguments) {
   present::TextOptions style;
   style.width = arguments.wide ? 0 : output_width();
   style.cut_names = arguments.output.path.empty() && output_is_narrow();
-  style.color = arguments.output.path.empty() && output_has_color();
+  style.color = output_has_color(arguments.color, arguments.output);
   return style;
 }
 
@@ -338,6 +339,7 @@ Run add_report(CLI::App& app) {
   begin_group(app, kOutputGroup);
   app.add_flag("--json", arguments->json, "print JSON (docs/report-json.md)");
   add_output_options(app, arguments->output, "file (default: standard output)");
+  add_color_option(app, arguments->color);
   begin_group(app, kRareGroup);
   add_time_option(app, "--to", arguments->selection.until, "")->group(kHidden);
   add_rare_section_options(app, arguments->sections);

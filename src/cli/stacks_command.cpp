@@ -36,6 +36,7 @@ struct StacksArguments {
   double interval_s = 1;
   std::string core, symbols, sysroot;
   OutputPath output;
+  std::string color = "auto";
 };
 
 Result<std::vector<std::int32_t>> targets_of(const StacksArguments& arguments) {
@@ -74,7 +75,7 @@ Result<int> print_looks(const StacksArguments& arguments, const model::Profile& 
                         const std::vector<stacks::Look>& looks) {
   present::StacksTextOptions style;
   style.width = arguments.wide || !output_is_narrow() ? 0 : output_width();
-  style.color = arguments.output.path.empty() && output_has_color();
+  style.color = output_has_color(arguments.color, arguments.output);
   style.all = arguments.all;
   const Result<> written = write_output(
       arguments.json ? present::stacks_json(profile, looks) : present::stacks_text(profile, looks, style),
@@ -152,6 +153,7 @@ Run add_stacks(CLI::App& app) {
                  "of a core file: folder with the files of the machine it comes from")
       ->type_name("DIR");
   add_output_options(app, arguments->output, "file (default: standard output)");
+  add_color_option(app, arguments->color);
   app.footer(
       "Threads that wait are read without being stopped, threads that run are sampled once; the process is left as it was. Also works while a debugger has stopped it. Without root it shows processes of the same user.");
   return [arguments] { return run_stacks(*arguments); };

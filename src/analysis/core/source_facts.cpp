@@ -58,7 +58,8 @@ SourcePlace SourceFacts::most_of(const Lines& lines) const {
   const auto most = std::max_element(lines.begin(), lines.end(),
                                      [](const auto& a, const auto& b) { return a.second < b.second; });
   if (most == lines.end()) return {};
-  return {std::string(base_name(profile_.strings[StringId{most->first.first}])), most->first.second};
+  const std::string_view path = profile_.strings[StringId{most->first.first}];
+  return {std::string(base_name(path)), most->first.second, std::string(path)};
 }
 
 SourcePlace SourceFacts::place_of(std::string_view module, std::string_view name) const {

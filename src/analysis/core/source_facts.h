@@ -18,6 +18,7 @@ namespace fathom::analysis {
 struct SourcePlace {
   std::string file;        // without folders; empty if unknown
   std::uint32_t line = 0;  // of most samples; 0 if unknown
+  std::string path = {};   // the file with its folders, as the compiler wrote it
   bool operator==(const SourcePlace&) const = default;
 };
 

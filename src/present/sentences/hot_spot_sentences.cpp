@@ -265,6 +265,18 @@ std::string sentence_of_hot_spot(const Report& report) {
                      others_of(report));
 }
 
+std::vector<std::string> subjects_of_hot_spot(const Report& report) {
+  std::vector<std::string> subjects;
+  const auto add = [&](const std::string& name, CodeRank rank, bool grouped) {
+    if (!grouped && rank != CodeRank::kKernel) subjects.push_back(spoken_name(name));
+  };
+  const HotPath& path = report.hot_path;
+  if (path.spot) add(path.spot->name, path.spot->rank, path.spot->grouped);
+  for (std::size_t i = 0; i < std::min(kMostOthers, path.others.size()); ++i)
+    add(path.others[i].name, path.others[i].rank, path.others[i].grouped);
+  return subjects;
+}
+
 std::string modules_line(const Report& report) {
   const CallTree& tree = report.tree;
   if (tree.total <= 0 || report.modules.empty()) return "";

@@ -3,6 +3,7 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "analysis/summary/report.h"
 
@@ -16,6 +17,8 @@ std::string sentence_of_selection(const analysis::Selection& selection, const an
                                   std::optional<std::int64_t> whole);
 // "98 % of CPU time is below LogParser::parse_line (slow.cpp:24): nearly all of it building std::basic_regex."
 std::string sentence_of_hot_spot(const analysis::Report& report);
+// The functions that this sentence is about, as it writes them; empty where it is about kinds of work.
+std::vector<std::string> subjects_of_hot_spot(const analysis::Report& report);
 // "It ran for 120 ms only, 1.2 % of one core."; empty where it ran for more than a few percent of one.
 std::string sentence_of_little_cpu(const analysis::Report& report);
 // "own code 1.3 % · libstdc++ 71 % · libc 22 % · kernel 5.6 %": whose instructions ran.

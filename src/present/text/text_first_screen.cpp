@@ -13,6 +13,7 @@
 #include "present/sentences/problem_sentences.h"
 #include "present/sentences/quality_sentences.h"
 #include "present/sentences/waiting_sentence.h"
+#include "present/text/terminal_style.h"
 #include "present/text/text_heap.h"
 #include "present/text/text_table.h"
 
@@ -22,7 +23,7 @@ namespace {
 using analysis::HotFrame;
 
 std::string bold(const std::string& text, const TextOptions& options) {
-  return options.color ? "\x1b[1m" + text + "\x1b[0m" : text;
+  return options.color ? in_bold(text) : text;
 }
 
 std::string paragraph(const std::string& text, const TextOptions& options) {
@@ -56,27 +57,35 @@ std::string where_text(const HotFrame& frame) {
 std::string hot_path_text(const analysis::Report& report, const TextOptions& options) {
   const std::vector<HotFrame>& frames = report.hot_path.frames;
   if (frames.empty()) return "";
-  TextTable table(
-      {{"total", Align::kRight}, {"self", Align::kRight}, {"hot path", Align::kLeft, true}, {"where"}});
+  // Where the terminal is wide enough for it and the names.
+  const bool has_bars = options.color && (options.width == 0 || options.width >= 90);
+  std::vector<TextTable::Column> columns{
+      {"total", Align::kRight}, {"self", Align::kRight}, {"hot path", Align::kLeft, true}, {"where"}};
+  if (has_bars) columns.insert(columns.begin() + 1, {""});
+  TextTable table(std::move(columns));
   const auto share = [&](std::int64_t value) { return rounded_percent(analysis::share(report.tree, value)); };
   std::size_t widest_where = 0;
   for (const HotFrame& frame : frames)
     widest_where = std::max(widest_where, display_width(where_text(frame)));
-  constexpr std::size_t kNumbers = 18;  // columns of both of them, and all gaps
+  constexpr std::size_t kBar = 8;
+  const std::size_t numbers = 18 + (has_bars ? kBar + 2 : 0);  // columns of all of them, and all gaps
   for (std::size_t i = 0; i < frames.size(); ++i) {
     const HotFrame& frame = frames[i];
     const bool is_inlined = frame.kind == analysis::NodeKind::kInlined;
     const std::size_t indent = std::min<std::size_t>(i, 7);
     std::string name = i == 0 ? "" : std::string(indent - 1, ' ') + "└ ";
-    const std::size_t taken = kNumbers + widest_where + indent + 1 + (is_inlined ? 10 : 0);
+    const std::size_t taken = numbers + widest_where + indent + 1 + (is_inlined ? 10 : 0);
     const std::size_t room =
         table_width(options) == 0 ? SIZE_MAX : std::max<std::size_t>(options.width, 80) - taken;
     name += frame.kind == analysis::NodeKind::kThread ? "thread " + analysis::printable(frame.name)
                                                       : shorten_name(analysis::prose_name(frame.name), room);
     if (is_inlined) name += " (inlined)";
     const double self = analysis::share(report.tree, frame.self);
-    table.add({share(frame.total), self >= 0.01 ? share(frame.self) : "", name, where_text(frame)},
-              !frame.own);
+    std::vector<std::string> cells{
+        share(frame.total), self >= 0.01 ? share(frame.self) : "", name,
+        options.color ? linked_place(where_text(frame), frame.place.path) : where_text(frame)};
+    if (has_bars) cells.insert(cells.begin() + 1, share_bar(analysis::share(report.tree, frame.total), kBar));
+    table.add(std::move(cells), !frame.own);
   }
   return "\n" + table.text(table_width(options), false);
 }
@@ -167,7 +176,8 @@ std::string first_screen_text(const analysis::Report& report, const TextOptions&
   std::string of_cpu_time = sentence_of_cpu(report, little, too_few);
   const std::string allocators = of_cpu && !too_few ? sentence_of_allocator_cpu(report) : "";
   if (!allocators.empty()) of_cpu_time += " " + allocators;
-  sentences += paragraph(of_cpu_time, options);
+  sentences += paragraph(
+      options.color ? with_bold_names(of_cpu_time, subjects_of_hot_spot(report)) : of_cpu_time, options);
   if (of_cpu && !too_few && little.empty()) sentences += paragraph(sentence_of_few(report.tree), options);
   if (!sentences.empty()) out += "\n" + sentences;
   // The chain of calls of what hardly ran would stand there as if it were what to look at.

@@ -11,19 +11,61 @@
 #include "model/random_profile.h"
 #include "model/steps.h"
 #include "present/sentences/hot_spot_sentences.h"
+#include "present/text/terminal_style.h"
 #include "present/text/text_table.h"
 
 namespace fathom::present {
 namespace {
 
 using testing::HasSubstr;
+using testing::Not;
 
-std::string screen_of(const model::Profile& profile, std::size_t width = 100) {
+std::string screen_of(const model::Profile& profile, std::size_t width = 100, bool color = false) {
   analysis::ReportOptions options;
   options.selection.metric = analysis::default_metric(profile);
   const auto report = make_report(profile, options);
-  return report ? report_text(*report, {.layout = Layout::kFirstScreen, .file = "x.fathom", .width = width})
+  return report ? report_text(
+                      *report,
+                      {.layout = Layout::kFirstScreen, .file = "x.fathom", .width = width, .color = color})
                 : "";
+}
+
+std::string without_style(const std::string& text) {
+  std::string plain;
+  for (std::size_t at = 0; at < text.size();) {
+    if (const std::size_t style = style_length(std::string_view(text).substr(at)); style != 0)
+      at += style;
+    else
+      plain += text[at++];
+  }
+  return plain;
+}
+
+TEST(FirstScreen, StyleChangesNoWordAndNoLine) {
+  for (std::uint64_t seed = 0; seed < 100; ++seed) {
+    const model::Profile profile = model::random_profile(seed);
+    EXPECT_EQ(without_style(screen_of(profile, 80, true)), screen_of(profile, 80)) << seed;
+  }
+}
+
+TEST(FirstScreen, OnATerminalFunctionsAreBoldPlacesAreLinksAndSharesAreBars) {
+  const std::string screen = screen_of(analysis::small_server(), 100, true);
+  EXPECT_THAT(screen, HasSubstr(in_bold("Node::walk") + " accounts for 33 %"));
+  EXPECT_THAT(screen, HasSubstr("   33 %  " + share_bar(1.0 / 3, 8)));
+  EXPECT_THAT(screen_of(analysis::small_server(), 80, true), Not(HasSubstr(share_bar(1.0 / 3, 8))));
+}
+
+TEST(FirstScreen, APlaceWithItsFolderIsALink) {
+  analysis::HandMade hand;
+  const auto thread = hand.thread(hand.process(1, "app"), 1, "app");
+  const auto frame = hand.frame(hand.module("app"), {"encode"});
+  const std::size_t line = hand.profile.frames[frame.value].first_line;
+  ASSERT_LT(line, hand.profile.lines.size());
+  hand.profile.lines[line].file = hand.profile.strings.intern("/src/media/codec one.cpp");
+  hand.profile.lines[line].line = 12;
+  hand.sample(thread, hand.stack({frame}), 1000);
+  EXPECT_THAT(screen_of(hand.profile, 100, true),
+              HasSubstr("\x1b]8;;file:///src/media/codec%20one.cpp\x1b\\codec one.cpp:12\x1b]8;;\x1b\\"));
 }
 
 TEST(FirstScreen, OfTheSmallServer) {

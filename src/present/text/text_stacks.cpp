@@ -11,6 +11,7 @@
 #include "analysis/core/words.h"
 #include "analysis/stacks/groups.h"
 #include "present/sentences/stacks_sentences.h"
+#include "present/text/terminal_style.h"
 #include "present/text/text_table.h"
 
 namespace fathom::present {
@@ -26,7 +27,7 @@ using stacks::ThreadLook;
 constexpr std::size_t kMostThreads = 8, kMostFrames = 24;
 
 std::string bold(std::string text, bool color) {
-  return color ? "\x1b[1m" + std::move(text) + "\x1b[0m" : std::move(text);
+  return color ? in_bold(text) : text;
 }
 
 std::string head(const Look& look) {
@@ -49,8 +50,11 @@ std::string frames_of(const model::Profile& profile, model::StackId stack, const
     std::string place;
     if (line < frame.line_count) {
       const model::Line& row = profile.lines[frame.first_line + line];
-      if (row.file.value != 0 && row.line != 0)
-        place = fmt::format(" {}:{}", printable(profile.strings[row.file]), row.line);
+      if (row.file.value != 0 && row.line != 0) {
+        const std::string_view path = profile.strings[row.file];
+        place = fmt::format("{}:{}", printable(path), row.line);
+        place = " " + (options.color ? linked_place(place, path) : place);
+      }
     }
     std::string name = printable(analysis::frame_name(profile, id, line));
     if (place.empty() && !kernel && name.front() != '[' && module.name.value != 0)

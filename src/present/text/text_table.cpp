@@ -7,6 +7,7 @@
 #include "analysis/core/fold_generics.h"
 #include "analysis/core/prose_name.h"
 #include "present/text/character_width.h"
+#include "present/text/terminal_style.h"
 
 namespace fathom::present {
 namespace {
@@ -83,6 +84,10 @@ std::string padded(const std::string& text, std::size_t width, Align align) {
 std::size_t display_width(std::string_view text) {
   std::size_t width = 0;
   while (!text.empty()) {
+    if (const std::size_t style = style_length(text); style != 0) {
+      text.remove_prefix(style);
+      continue;
+    }
     const Character character = first_character(text);
     width += character.columns;
     text.remove_prefix(character.bytes);

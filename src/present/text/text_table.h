@@ -8,8 +8,8 @@
 
 namespace fathom::present {
 
-// Columns that a text takes in a terminal: two for wide characters, none for combining marks, one for each byte
-// of what is no UTF-8.
+// Columns that a text takes in a terminal: two for wide characters, none for combining marks and for style
+// (terminal_style.h), one for each byte of what is no UTF-8.
 std::size_t display_width(std::string_view text);
 
 // At most `width` columns, keeping what distinguishes functions: first the arguments go ("parse(...)"), then
