@@ -193,6 +193,19 @@ TEST_F(HardWaits, ManyPreemptionsDoNotHideTheOneLongWait) {
   expect_site("wait_after_all");
 }
 
+// Few of the waits before it are walked, and it is probably none of these.
+TEST_F(HardWaits, ManyShortWaitsDoNotHideTheLongOneThatStillLasts) {
+  FATHOM_NEEDS_BPF();
+  const Outcome recorded = fathom({"record", "-q", "-o", file(), "-d", "2", "--", HARD_WAITS, "burst", "9"});
+  ASSERT_TRUE(recorded.ok()) << recorded.describe();
+  const Outcome said =
+      fathom({"report", file(), "--metric", "off-cpu", "--show-idle", "--json", "--top", "0"});
+  ASSERT_TRUE(said.ok()) << said.describe();
+  report = json::parse(said.output);
+  EXPECT_GE(on_site_s("wait_after_burst"), 1.5);
+  EXPECT_LE(on_site_s("wait_after_burst"), 2.1);
+}
+
 TEST_F(HardWaits, CpuQuotaOfTheControlGroup) {
   FATHOM_NEEDS_BPF();
   std::string why;

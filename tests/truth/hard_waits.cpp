@@ -228,6 +228,41 @@ int use_ring() {
   return 0;
 }
 
+// --- many short waits, and then one that does not end ---
+void pass(int event) {
+  const std::uint64_t one = 1;
+  if (write(event, &one, sizeof(one)) != sizeof(one)) abort();
+}
+void take(int event) {
+  std::uint64_t value = 0;
+  if (read(event, &value, sizeof(value)) != sizeof(value)) abort();
+}
+SITE wait_in_burst(int event) {
+  take(event);
+  STAY;
+}
+SITE wait_after_burst(int event) {
+  take(event);
+  STAY;
+}
+
+int burst() {
+  const int there = eventfd(0, 0), back = eventfd(0, 0);
+  std::thread([there, back] {
+    for (;;) {
+      take(there);
+      pass(back);
+    }
+  }).detach();
+  constexpr double kBurst_s = 0.08;
+  for (const double end_s = wall_s() + kBurst_s; wall_s() < end_s;) {
+    pass(there);
+    wait_in_burst(back);
+  }
+  wait_after_burst(back);  // the recording ends before
+  return 0;
+}
+
 SITE wait_for_child(pid_t pid) {
   int status = 0;
   if (waitpid(pid, &status, 0) != pid) abort();
@@ -297,6 +332,7 @@ int main(int argc, char** argv) {
       {"preempted", [&] { return preempted(atof(argv[2])); }},
       {"throttled", throttled},
       {"ring", use_ring},
+      {"burst", burst},
       {"children", children},
       {"epoll", event_loop}};
   const auto found = kinds.find(kind);

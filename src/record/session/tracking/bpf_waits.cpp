@@ -155,19 +155,23 @@ void BpfWaits::sum(std::uint64_t now_ns, std::vector<sources::Event>& out) const
   });
 }
 
-// Waits whose stack would have been walked when they are over: the long ones are walked from outside, the longest first.
+// Waits whose stack would have been walked when they are over, or was not walked when they began (older kernels): the long
+// ones are walked from outside, the longest first. So each of these is known, and represents no other.
 void BpfWaits::walk_open(std::uint64_t end_ns, std::vector<Open>& threads,
                          std::vector<sources::Event>& out) const {
   constexpr std::uint64_t kLongNs = 10'000'000, kBudgetNs = 300'000'000;
   std::vector<Open*> open;
   for (Open& thread : threads) {
-    if (!is_open(thread.account)) continue;
     const bool lasts = thread.account.held_out_ns == 0 && thread.account.state != 0 &&
                        thread.account.out_ns != 0 && thread.account.out_ns + kLongNs <= end_ns;
     if (lasts) {
-      open.push_back(&thread);
+      if (is_walked(thread.account))
+        thread.account.weight = 1;
+      else
+        open.push_back(&thread);
       continue;
     }
+    if (!is_open(thread.account)) continue;
     thread.account.stack_id = 0;
     if (thread.account.held_out_ns == 0) continue;
     thread.account.held_out_ns = 0;  // it was over, and its thread not yet resumed
