@@ -59,6 +59,64 @@ double WaitSum::waits_error() const {
   return 1.959964 * std::sqrt(count_variance_);
 }
 
+namespace {
+
+// A thread's part in a window: its life, what the scheduler or a wait on record explains, and what those waits represent.
+struct WindowOfThread {
+  double life = 0, ran = 0, own = 0, others = 0;  // ns
+};
+
+// Has the scheduler told all of its life? Rows that many short-lived threads share have more.
+bool is_booked(const model::Thread& thread, double life_ns) {
+  const auto booked = static_cast<double>(thread.ran_ns + thread.waited_ns + thread.queued_ns);
+  constexpr double kNear = 0.05;
+  return std::abs(booked - life_ns) <= kNear * life_ns;
+}
+
+// The sums of a thread are known for the whole recording only. In a part of it, what it neither ran nor spent in waits on record is
+// the most that is left for the waits that these represent; so a thread never waits for longer than the part lasts.
+void fit_to_window(const model::Profile& profile, const Selection& selection,
+                   std::vector<SelectedWait>& rows) {
+  const double period = sample_period_ns(profile);
+  if (period == 0 || profile.meta.end_ns <= profile.meta.start_ns) return;
+  const std::uint64_t start = profile.meta.start_ns;
+  const std::uint64_t from = start + selection.from_ns.value_or(0);
+  const std::uint64_t to = selection.to_ns ? start + *selection.to_ns : profile.meta.end_ns;
+  const Filter filter(profile, selection);
+  std::vector<WindowOfThread> windows(profile.threads.size());
+  for (const SelectedWait& row : rows) {
+    WindowOfThread& window = windows[profile.all_waits()[row.row].thread.value];
+    window.own += static_cast<double>(row.waited_ns + row.queued_ns);
+    window.others +=
+        (row.weight - 1.0) * (static_cast<double>(row.waited_ns) * static_cast<double>(row.scale) +
+                              static_cast<double>(row.queued_ns) * static_cast<double>(row.queue_scale));
+  }
+  for (const model::Sample& sample : profile.all_samples())
+    if (sample.metric == model::Metric::kCpu && filter.takes_time(sample.time_ns))
+      windows[sample.thread.value].ran += static_cast<double>(sample.value) * period;
+  const auto length = [](std::uint64_t first, std::uint64_t end) {
+    return end > first ? static_cast<double>(end - first) : 0;
+  };
+  for (std::size_t i = 0; i < windows.size(); ++i) {
+    const model::Thread& thread = profile.threads[i];
+    const std::uint64_t born = std::max(start, thread.start_ns);
+    const std::uint64_t dead =
+        thread.end_ns == 0 ? profile.meta.end_ns : std::min(thread.end_ns, profile.meta.end_ns);
+    if (is_booked(thread, length(born, dead)))
+      windows[i].life = length(std::max(from, born), std::min(to, dead));
+  }
+  for (SelectedWait& row : rows) {
+    const WindowOfThread& window = windows[profile.all_waits()[row.row].thread.value];
+    if (row.weight == 1 || window.life <= 0 || window.others <= 0) continue;
+    const double left = std::max(0.0, window.life - window.ran - window.own);
+    const auto scale = static_cast<float>(std::min(1.0, left / window.others));
+    row.scale *= scale;
+    row.queue_scale *= scale;
+  }
+}
+
+}  // namespace
+
 Waits::Waits(const model::Profile& profile, const Selection& selection)
     : profile_(profile), causes_(profile), idle_(profile, built_in_idle_rules()) {
   const Filter filter(profile, selection);
@@ -83,13 +141,15 @@ Waits::Waits(const model::Profile& profile, const Selection& selection)
     rows_.push_back(row);
   }
   scale_to_known_sums(whole);
+  if (!whole && std::ranges::any_of(rows_, [](const SelectedWait& row) { return row.weight > 1; }))
+    fit_to_window(profile_, selection, rows_);
   keep_crowds();
   find_rest();
   keep_chosen(selection);
 }
 
 // The scheduler knows how long each thread waited and stood in the queue inside of the recording. A part of the recording is scaled
-// as the whole.
+// as the whole, before it is fitted to its length.
 void Waits::scale_to_known_sums(bool whole) {
   if (std::ranges::none_of(rows_, [](const SelectedWait& row) { return row.weight > 1; })) return;
   struct Sums {

@@ -46,6 +46,29 @@ struct OneLock : HandMade {
   model::WaitObjectId futex;
 };
 
+// Ten waits of a second represent a hundred, which would be two seconds: in that second there is room for one.
+TEST(Waits, OfAWindowAreNoLongerThanTheWindow) {
+  OneLock hand;
+  const auto stack = hand.stack({hand.main, hand.lock});
+  for (int i = 0; i < 10; ++i) hand.wait(hand.thread, stack, "futex", 0.1 * i, 20, 0, hand.futex).weight = 10;
+  hand.wait(hand.thread, stack, "futex", 1, 8000, 0, hand.futex);
+  for (int i = 0; i < 10; ++i)
+    hand.wait(hand.thread, stack, "futex", 9 + 0.1 * i, 1, 0, hand.futex).weight = 10;
+  model::Thread& thread = hand.profile.threads[hand.thread.value];
+  thread.waited_ns = 10'100'000'000;  // what the weights say
+  thread.waits = 201;
+  thread.unwalked_waits = 180;
+  for (const auto& [from_s, to_s] : {std::pair(0, 1), {0, 2}, {5, 6}, {0, 9}}) {
+    const Waits waits(hand.profile, {.metric = Metric::kOffCpu,
+                                     .from_ns = static_cast<std::uint64_t>(from_s) * 1'000'000'000,
+                                     .to_ns = static_cast<std::uint64_t>(to_s) * 1'000'000'000});
+    WaitSum sum;
+    for (const SelectedWait& row : waits.rows()) sum.add(row.waited_ns, waits.weight(row));
+    EXPECT_LE(static_cast<double>(sum.total_ns()), (to_s - from_s) * 1e9 + 100) << from_s;
+    EXPECT_GE(static_cast<double>(sum.total_ns()), (to_s - from_s) * 0.9e9) << from_s;
+  }
+}
+
 TEST(OffCpuTree, HasTheCauseAboveTheLeafAndTheRunQueueApart) {
   OneLock hand;
   hand.wait(hand.thread, hand.stack({hand.main, hand.lock}), "futex", 1, 3, 0.5, hand.futex);
