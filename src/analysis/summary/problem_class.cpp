@@ -43,7 +43,9 @@ double share_of_lock_waits(const WaitReport& waits, double able_ns) {
   return able_ns + locks > 0 ? locks / (able_ns + locks) : 0;
 }
 
-ProblemKind kind_of(const ProblemClass& problem) {
+// `able`: the part of the busy time in which at least one thread ran or could have. A program that hardly ever wants a CPU
+// is not short of one, however long it waits for it.
+ProblemKind kind_of(const ProblemClass& problem, double able) {
   const ProblemThresholds& from = kProblemThresholds;
   struct Candidate {
     double share;
@@ -56,7 +58,7 @@ ProblemKind kind_of(const ProblemClass& problem) {
         Candidate{problem.slept, ProblemKind::kSleep}})
     if (each.share >= from.waited && each.share > most.share) most = each;
   // Not of one that waits for something else most of the time.
-  if (most.share < 0.5 && problem.queued >= from.queued)
+  if (most.share < 0.5 && problem.queued >= from.queued && able >= from.waited)
     return problem.ran >= from.queued ? ProblemKind::kCpuAndRunQueue : ProblemKind::kRunQueue;
   if (problem.contended >= from.contended && problem.ran + problem.locks >= from.ran)
     return ProblemKind::kLocks;
@@ -152,7 +154,7 @@ static ProblemClass classify_by_time(const Report& report) {
   problem.queued = ran + queued > 0 ? queued / (ran + queued) : 0;
   problem.throttled = ran + queued > 0 ? report.waits->throttled_ns / (ran + queued) : 0;
   problem.contended = share_of_lock_waits(*report.waits, ran + queued);
-  problem.kind = kind_of(problem);
+  problem.kind = kind_of(problem, (wall.ran_ns + wall.queued_ns) / busy_ns);
   return problem;
 }
 

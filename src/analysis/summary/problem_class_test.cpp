@@ -57,6 +57,11 @@ TEST(ProblemClass, IsWhatTakesTheActiveTime) {
   EXPECT_EQ(judge({.ran_s = 5, .queued_s = 4, .call = "futex"}).kind, ProblemKind::kCpuAndRunQueue);
 }
 
+TEST(ProblemClass, IsNoLackOfCpusWhereThreadsHardlyWantOne) {
+  EXPECT_EQ(judge({.ran_s = 0.02, .queued_s = 0.2, .call = "wait4"}).kind, ProblemKind::kMixed);
+  EXPECT_EQ(judge({.ran_s = 0.8, .queued_s = 8, .call = "wait4"}).kind, ProblemKind::kRunQueue);
+}
+
 // Two children: an unreadable one burns CPU, and the shell waits for it.
 TEST(ProblemClass, OfProgramsWithoutSamplesAndWaitsComesFromTheClock) {
   HandMade hand;
