@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <charconv>
 
+#include "analysis/core/waits.h"
+#include "analysis/core/words.h"
 #include "model/recorded_time.h"
 
 namespace fathom::analysis {
@@ -39,7 +41,13 @@ Error nothing_selected(const model::Profile& profile, const Selection& selection
     return {ErrorKind::kNotFound, "no sample has a stack that --focus and --ignore take",
             "report without them; of waits and the heap: --metric off-cpu, --metric heap-live"};
   return {ErrorKind::kNotFound, "the selection leaves no samples",
-          fmt::format("the recording has {} s; times count from its start", profile.duration_s())};
+          fmt::format("the recording has {}; times count from its start", seconds(profile.duration_s()))};
+}
+
+// Of CPU time, a part in which all threads wait has no samples: that is an answer too.
+bool holds_waits(const model::Profile& profile, const Selection& selection) {
+  return selection.metric == model::Metric::kCpu && !selection.stacks && !profile.all_waits().empty() &&
+         !Waits(profile, selection).rows().empty();
 }
 
 // Very many threads, each of next to nothing: chains of calls below each of them would show none.
@@ -152,7 +160,8 @@ Result<Report> make_report(const model::Profile& profile, const ReportOptions& o
   // A heap of which nothing is live, or nothing temporary, is an answer and no mistake.
   const bool of_heap = model::is_heap(options.selection.metric) && !profile.heap.empty();
   if (report.tree.samples == 0 && !of_heap &&
-      (!profile.all_samples().empty() || !profile.all_waits().empty())) {
+      (!profile.all_samples().empty() || !profile.all_waits().empty()) &&
+      !holds_waits(profile, options.selection)) {
     return tl::unexpected(nothing_selected(profile, options.selection));
   }
   if (options.selection.stacks) report.whole = total_without_choice(profile, options.selection);

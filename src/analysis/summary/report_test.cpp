@@ -90,6 +90,20 @@ TEST(Selection, ThatLeavesNothingIsAnErrorThatSaysWhy) {
               HasSubstr("leaves no samples"));
 }
 
+TEST(Selection, OfATimeInWhichAllThreadsWaitIsAReportOfTheirWaits) {
+  HandMade hand;
+  const auto thread = hand.thread(hand.process(1, "app"), 1, "app");
+  const auto stack = hand.stack({hand.frame(hand.module("app"), {"nap"})});
+  hand.sample(thread, stack, 10);
+  hand.wait(thread, stack, "nanosleep", 1, 8000);
+  const ReportOptions options{.selection = {.from_ns = 2'000'000'000, .to_ns = 3'000'000'000}};
+  const auto report = make_report(hand.profile, options);
+  ASSERT_TRUE(report) << report.error().message;
+  EXPECT_EQ(report->tree.samples, 0u);
+  ASSERT_TRUE(report->waits);
+  EXPECT_EQ(report->waits->waited.total_ns(), 1'000'000'000);
+}
+
 TEST(Quality, OfAGoodRecordingHasNoFindings) {
   HandMade hand;
   const auto thread = hand.thread(hand.process(1, "app"), 1, "app");

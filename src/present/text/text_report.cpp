@@ -97,7 +97,10 @@ class TextReport {
     if (report_.memory && prints(Section::kMemory))
       out_ += memory_text(*report_.memory, options_, !all || !report_.heap);
     if (prints(Section::kSeries) && !report_.series.empty()) write_series();
-    if (tree_.samples == 0) return;
+    if (tree_.samples == 0) {  // of CPU time; all threads waited
+      if (report_.waits) write_waits(tree_.waits != 0 || prints(Section::kWaits));
+      return;
+    }
     if (report_.groups) out_ += groups_text(report_, options_);
     if (prints(Section::kTree)) out_ += call_tree_text(report_, options_);
     const bool asked_for_one = !report_.callers.empty() || !report_.callees.empty();
