@@ -127,8 +127,14 @@ void judge_names(const model::Profile& profile, const CallTree& tree, const std:
     if (row.unnamed_frames > (worst == nullptr ? 0 : worst->unnamed_frames)) worst = &row;
   }
   view.unnamed_share = frames <= 0 ? 0 : unnamed / frames;
-  if (view.unnamed_share <= kUnnamedFrom || worst == nullptr) return;
+  if (worst == nullptr) return;
   TreeModule module = tree.modules[worst->module];
+  // One function of generated code may be all that a program runs, below many frames with names.
+  constexpr double kMuchOfTime = 0.15;
+  const bool runs_generated =
+      module.kind == model::ModuleKind::kAnonymous &&
+      static_cast<double>(worst->self) >= kMuchOfTime * static_cast<double>(tree.total);
+  if (view.unnamed_share <= kUnnamedFrom && !runs_generated) return;
   // Nothing names what a file of another tool has without an address.
   if (profile.meta.engine == "import" && std::ranges::none_of(profile.frames, [&](const model::Frame& frame) {
         const model::Module& row = profile.modules[frame.module.value];
@@ -215,7 +221,7 @@ bool is_certain(const Finding& finding, const model::Quality& quality, const Cal
                 std::uint64_t early) {
   if (finding.kind == FindingKind::kCutStacks)
     return wilson_interval(finding.share, static_cast<double>(quality.complete + early)).low > kCutFrom;
-  if (finding.kind == FindingKind::kUnnamed)
+  if (finding.kind == FindingKind::kUnnamed && finding.module_kind != model::ModuleKind::kAnonymous)
     return wilson_interval(finding.share, tree.effective_samples).low > kUnnamedFrom;
   return true;
 }

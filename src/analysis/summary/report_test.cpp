@@ -164,6 +164,21 @@ TEST(Quality, NamesTheStrippedModuleAndTheWayToItsSymbols) {
           ": pass its unstripped binary or debug file with --symbols DIR (to fathom report as well); the -dbgsym package and debuginfod-find have it"));
 }
 
+// One frame of thirty has no name, and it takes all the time.
+TEST(Quality, ShowsHowGeneratedCodeThatTakesTheTimeGetsNames) {
+  const auto findings_with = [](model::ModuleKind kind) {
+    HandMade hand;
+    const auto node = hand.module("node");
+    std::vector<model::FrameId> frames;
+    for (int i = 0; i < 30; ++i) frames.push_back(hand.frame(node, {"f" + std::to_string(i)}));
+    frames.push_back(hand.unnamed(hand.module("[jit]", kind), 0x10));
+    hand.sample(hand.thread(hand.process(1, "node"), 1, "node"), hand.stack(frames), 1000);
+    return findings_of(hand.profile);
+  };
+  EXPECT_THAT(findings_with(model::ModuleKind::kAnonymous), HasSubstr("/tmp/perf-PID.map"));
+  EXPECT_EQ(findings_with(model::ModuleKind::kFile), "");
+}
+
 TEST(Quality, SaysWhereAndWhyStacksAreCut) {
   EXPECT_THAT(findings_of(small_server()), HasSubstr("code without an unwind rule or frame pointer"));
 }
