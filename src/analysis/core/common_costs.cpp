@@ -1,10 +1,14 @@
 #include "analysis/core/common_costs.h"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <array>
 #include <utility>
 #include <vector>
 
 #include "analysis/core/idle.h"
+#include "analysis/core/prose_name.h"
 #include "analysis/core/words.h"
 
 namespace fathom::analysis {
@@ -42,9 +46,16 @@ std::optional<std::string> common_cost(std::string_view function) {
   if (const std::size_t open = function.find('(');
       open != function.npos && open != 0 && function.back() == ')' && function.find_first_of(" <:") > open)
     function = function.substr(0, open);
-  for (const Cost& cost : kCosts)
-    if (matches_glob(cost.glob, function)) return std::string(cost.words);
-  return std::nullopt;
+  const auto find = [](std::string_view name) -> std::optional<std::string> {
+    for (const Cost& cost : kCosts)
+      if (matches_glob(cost.glob, name)) return std::string(cost.words);
+    return std::nullopt;
+  };
+  auto words = find(function);
+  // "int v8::internal::Scavenger::Visit<T>(T)": an instance of a template begins with the type that it returns.
+  if (!words && function.find(' ') != function.npos && function.find("::") != function.npos)
+    words = find(fmt::format("{}", fmt::join(name_parts(function), "::")));
+  return words;
 }
 
 std::string spoken_kernel_work(std::string_view function) {

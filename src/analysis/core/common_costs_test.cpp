@@ -14,6 +14,11 @@ TEST(CommonCosts, AreInWords) {
        {Case{"gc_collect_main", "garbage collection"},
         Case{"runtime.gcBgMarkWorker.func2", "garbage collection"},
         Case{"v8::internal::Scavenger::Process(v8::JobDelegate*)", "garbage collection"},
+        Case{"heap::base::SlotCallbackResult v8::internal::Scavenger::ScavengeObject<v8::internal::Slot>"
+             "(v8::internal::Slot, v8::internal::HeapObject)",
+             "garbage collection"},
+        Case{"void std::__cxx11::basic_regex<char>::assign<char const*>(char const*, char const*)",
+             "regular expressions"},
         Case{"_Unwind_Find_FDE", "throwing exceptions"}, Case{"__strcoll_l", "locale and collation"},
         Case{"lzma_mf_bt4_find", "compression"}, Case{"operator new(unsigned long)", "allocation"},
         Case{"__memmove_avx_unaligned_erms", "copying memory"}, Case{"c_parse_file()", "parsing"},
@@ -22,8 +27,8 @@ TEST(CommonCosts, AreInWords) {
 }
 
 TEST(CommonCosts, AreNotGuessedForOtherNames) {
-  for (const std::string_view name :
-       {"main", "Shop::serve", "state::build_root", "freeze", "mallocator::run", ""})
+  for (const std::string_view name : {"main", "void Shop::serve<v8::internal::Heap::Kind>(int)",
+                                      "Shop::serve", "state::build_root", "freeze", "mallocator::run", ""})
     EXPECT_EQ(common_cost(name), std::nullopt) << name;
 }
 

@@ -44,12 +44,29 @@ TEST(RuntimeRules, KnowWhatRunsEverythingElse) {
        {"main", "toplev::main", "cc1_main(llvm::ArrayRef<char const*>, char const*, void*)",
         "clang::ExecuteCompilerInvocation(clang::CompilerInstance*)", "clang::FrontendAction::Execute()",
         "clang::ASTFrontendAction::ExecuteAction()", "zend_eval_stringl", "event_base_loop", "aeMain",
-        "PostgresMain", "uv_run"})
+        "PostgresMain", "uv_run", "TclNRRunCallbacks",
+        "clang::tooling::ClangTool::run(clang::tooling::ToolAction*)",
+        "node::LibuvStreamWrap::OnUvRead(long, uv_buf_t const*)"})
     EXPECT_TRUE(rules.starts(name)) << name;
   for (const char* name :
        {"clang::Sema::ActOnFunctionDeclarator", "clang::ParseAST(clang::Sema&, bool, bool)", "event_add",
         "exec_simple_query", "zif_md5", "mainloop", "domain"})
     EXPECT_FALSE(rules.starts(name)) << name;
+}
+
+// Two marks of Rust's library around what backtraces show, and the calls of boxed closures.
+TEST(RuntimeRules, KnowHowThreadsAndClosuresBegin) {
+  const RuntimeRules& rules = built_in_runtime_rules();
+  for (const char* name :
+       {"start_thread", "<std::sys::thread::unix::Thread>::new::thread_start",
+        "std::sys::backtrace::__rust_begin_short_backtrace::<app::run, ()>",
+        "rustc_query_impl::query_impl::typeck::invoke_provider_fn::__rust_begin_short_backtrace",
+        "app::queries::execute::__rust_end_short_backtrace",
+        "<std::thread::lifecycle::spawn_unchecked<app::run, ()>::{closure#1} as "
+        "core::ops::function::FnOnce<()>>::call_once::{shim:vtable#0}"})
+    EXPECT_TRUE(rules.begins(name)) << name;
+  for (const char* name : {"app::run::{closure#1}", "app::vtable::call_once", "main", "app::backtrace::walk"})
+    EXPECT_FALSE(rules.begins(name)) << name;
 }
 
 TEST(RuntimeRules, KnowLibrariesAndWhereTheirSourcesLie) {

@@ -208,7 +208,9 @@ class Finder {
     const TreeNode& at = tree_.nodes[node];
     if (is_of(subject, at)) return;
     const std::string& name = tree_.name(at);
-    const bool passes = at.kind == NodeKind::kKernel ? passes_to_kernel_work(name) : is_unnamed(name);
+    const bool passes = at.kind == NodeKind::kKernel
+                            ? passes_to_kernel_work(name)
+                            : is_unnamed(name) || built_in_runtime_rules().begins(name);
     if (!passes || at.first_child == kNoNode) {
       sums[name] += at.total - below(subject, node);
       return;
