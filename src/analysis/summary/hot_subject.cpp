@@ -21,7 +21,8 @@ constexpr double kHalf = 0.5;         // of that code's samples end in the leaf
 constexpr double kExplained =
     0.75;  // of a caller: by its largest callees together, which then stand in its place
 constexpr double kOwnPreferred = 1.5;  // own code counts for so much more than other code
-constexpr double kMuchMore = 2;        // than a named function: code without names of a library is the answer
+constexpr double kMuchMore =
+    2;  // than the named subjects together: code without names of a library is the answer
 
 // The three kinds of code of which a subject is searched apart from the others.
 enum class CodeClass : std::uint8_t { kOwn, kStart, kOther };
@@ -110,6 +111,11 @@ class SubjectFinder {
       exclude(row_of(*subject));
     }
     order(subjects);
+    if (!subjects.empty()) {
+      double named = 0;
+      for (const HotSubject& subject : subjects) named += static_cast<double>(subject.total);
+      if (const auto nameless = nameless_subject(kMuchMore * named)) return {*nameless, subjects.front()};
+    }
     if (subjects.size() < most)
       if (const auto itself = caller_itself()) subjects.push_back(*itself);
     return subjects;
@@ -122,13 +128,19 @@ class SubjectFinder {
     return kNoFunction;
   }
 
-  // The largest first: a search that goes down may have found the second largest before. Own code stays before other code.
+  // Code that the program generates is the user's, too.
+  static bool is_of_program(const HotSubject& subject) {
+    return subject.rank == CodeRank::kOwn || (subject.grouped && subject.rank == CodeRank::kLibrary);
+  }
+
+  // The largest first: a search that goes down may have found the second largest before. The program's code stays before other
+  // code.
   void order(std::vector<HotSubject>& subjects) {
     if (subjects.size() < 2) return;
     calls_.include_all();
     whole_ = calls_.below(kNoFunction).total;
     std::ranges::stable_sort(subjects, [&](const HotSubject& a, const HotSubject& b) {
-      if ((a.rank == CodeRank::kOwn) != (b.rank == CodeRank::kOwn)) return false;
+      if (is_of_program(a) != is_of_program(b)) return false;
       return whole_[row_of(a)] > whole_[row_of(b)];
     });
     for (HotSubject& subject : subjects) {
@@ -282,10 +294,7 @@ class SubjectFinder {
         is_dead_end_[found] = 1;
         continue;
       }
-      const HotSubject subject = subject_of(found);
-      if (!is_first) return subject;
-      const auto nameless = nameless_subject(kMuchMore * static_cast<double>(subject.total));
-      return nameless ? *nameless : subject;
+      return subject_of(found);
     }
     if (!is_first) return std::nullopt;
     if (const auto nameless = nameless_subject(static_cast<double>(least))) return nameless;

@@ -108,9 +108,18 @@ TEST(HotSubject, IsTheEntryOfWhatDoesOneThing) {
 TEST(HotSubject, IsALibraryWithoutNamesIfNoNamedFunctionPasses) {
   EXPECT_THAT(subjects_of("m_eval;n1;n2;p_new 12 m_eval;n1;n3;p_set 11 m_eval;n1;n2 67 m_eval 10"),
               ElementsAre("(generated) 90"));
-  EXPECT_THAT(subjects_of("m_eval;n1;n2;o_new 16 m_eval;n1;n3 67 m_eval 17"), ElementsAre("(generated) 83"));
+  EXPECT_THAT(subjects_of("m_eval;n1;n2;o_new 16 m_eval;n1;n3 67 m_eval 17"),
+              ElementsAre("(generated) 83", "o_new 16"));
   EXPECT_THAT(subjects_of("m_eval;l_step;n1;n2;p_new 12 m_eval;l_step;n1;n2 68 m_eval 20"),
               ElementsAre("l_step 80"));
+}
+
+// A stripped library with exported names: signing and verifying have half of its time each.
+TEST(HotSubject, AreTheNamedFunctionsThatTogetherExplainCodeWithoutNames) {
+  EXPECT_THAT(subjects_of("u_main;n1;n2;l_sign;n3 45 u_main;n1;n4;l_verify;n5 49 u_main;n1 6"),
+              ElementsAre("l_verify 49", "l_sign 45"));
+  EXPECT_THAT(subjects_of("u_main;n1;n2;l_sign;n3 18 u_main;n1;n4;l_verify;n5 20 u_main;n1 62"),
+              ElementsAre("(generated) 100", "l_verify 20"));
 }
 
 // As in an interpreter, whose loop has nearly all: what it runs is the answer.
@@ -164,6 +173,8 @@ TEST(HotSubject, IsTheNamedCallerOfCodeWithoutNames) {
 TEST(HotSubject, IsAllGeneratedCodeTogether) {
   EXPECT_THAT(subjects_of("m_node;g1 30 m_node;g2 30 m_node;g3;p_memcpy 5 m_node;l_collect 35"),
               ElementsAre("(generated) 65", "l_collect 35"));
+  EXPECT_THAT(subjects_of("m_node;g1 44 m_node;o_collect 39 m_node 17"),
+              ElementsAre("(generated) 44", "o_collect 39"));
 }
 
 TEST(HotSubject, IsMainOnlyIfItTakesTheTimeItself) {
