@@ -127,13 +127,29 @@ std::map<Reason, ReasonSum> with_small_ones_joined(const std::map<Reason, Reason
   return joined;
 }
 
+constexpr std::size_t kMostIdle = 2;
+
+// One wait each, from the beginning to the end.
+bool never_woke(const IdleRow& row) {
+  return row.threads > 1 && row.sum.walked() <= row.threads;
+}
+
 std::string idle_words(const WaitReport& waits) {
   std::string text;
-  constexpr std::size_t kMost = 2;
-  for (std::size_t i = 0; i < std::min(kMost, waits.idle.size()); ++i)
-    text += fmt::format("{}{}, {}", i == 0 ? "" : "; ", printable(waits.idle[i].name),
-                        counted(waits.idle[i].threads, "thread"));
+  for (std::size_t i = 0; i < std::min(kMostIdle, waits.idle.size()); ++i) {
+    const IdleRow& row = waits.idle[i];
+    text += fmt::format("{}{}, {}{}", i == 0 ? "" : "; ", printable(row.name), counted(row.threads, "thread"),
+                        never_woke(row) ? " that nothing woke" : "");
+  }
   return text;
+}
+
+// A pool without work looks the same as threads whose notifier has died: only the reader knows which it is.
+std::string doubt_of_idleness(const WaitReport& waits) {
+  for (std::size_t i = 0; i < std::min(kMostIdle, waits.idle.size()); ++i)
+    if (waits.idle[i].name == "pool at one condition variable" && never_woke(waits.idle[i]))
+      return " Such a pool has no work, or the thread that should notify it is gone.";
+  return "";
 }
 
 }  // namespace
@@ -146,9 +162,9 @@ std::string sentence_of_waiting(const Report& report) {
   std::string idle;
   // The idle workers of a pool are not news if others work.
   if (classify(report).kind == ProblemKind::kIdle && times.idle > 0 && !report.waits->idle.empty()) {
-    idle =
-        fmt::format("Its threads were idle for {} of the time (idle: {}).",
-                    rounded_percent(std::min(0.9999, times.idle / times.wall())), idle_words(*report.waits));
+    idle = fmt::format("Its threads were idle for {} of the time (idle: {}).{}",
+                       rounded_percent(std::min(0.9999, times.idle / times.wall())),
+                       idle_words(*report.waits), doubt_of_idleness(*report.waits));
     if (waited < 0.01 * times.wall()) return idle;
     idle += " ";
   }
