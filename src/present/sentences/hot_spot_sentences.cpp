@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <map>
+#include <set>
 #include <string>
 #include <unordered_map>
 #include <utility>
@@ -18,6 +20,7 @@
 #include "analysis/core/words.h"
 #include "model/exact_count.h"
 #include "model/idle_samples.h"
+#include "model/nameless_function.h"
 #include "model/steps.h"
 #include "present/sentences/activity_words.h"
 #include "present/sentences/amount_words.h"
@@ -47,33 +50,70 @@ std::string target_of(const model::Meta& meta) {
   return target;
 }
 
-// ", almost all of it building std::basic_regex"
-std::string inside_of(const HotSpot& spot) {
-  const auto words = [&](const HotPart& part) {
-    return part.name.empty() ? std::string("in its own instructions") : activity_of(part.name);
-  };
-  if (spot.parts.empty() || spot.total <= 0) return "";
-  // Different functions may do the same in words: malloc and operator new allocate memory. The parts are disjoint, so they add up.
-  std::vector<std::pair<std::string, double>> parts;
+struct SubjectPart {
+  std::string words;
+  double share = 0;  // of the subject
+};
+
+// The largest first. Different functions may do the same in words: malloc and operator new allocate memory. The parts are
+// disjoint, so they add up.
+std::vector<SubjectPart> parts_in_words(const HotSpot& spot) {
+  std::vector<SubjectPart> parts;
+  if (spot.total <= 0) return parts;
   std::unordered_map<std::string, std::size_t> rows;
   for (const HotPart& part : spot.parts) {
-    const double share = static_cast<double>(part.value) / static_cast<double>(spot.total);
-    const auto [row, is_new] = rows.try_emplace(words(part), parts.size());
-    if (is_new)
-      parts.emplace_back(row->first, share);
-    else
-      parts[row->second].second += share;
+    const std::string words =
+        part.name.empty() ? std::string("in its own instructions") : activity_of(part.name);
+    const auto [row, is_new] = rows.try_emplace(words, parts.size());
+    if (is_new) parts.push_back({words, 0});
+    parts[row->second].share += static_cast<double>(part.value) / static_cast<double>(spot.total);
   }
-  std::ranges::stable_sort(parts, std::ranges::greater(), &std::pair<std::string, double>::second);
-  if (parts[0].second >= 0.9) return ", almost all of it " + parts[0].first;
-  if (parts[0].second >= 0.66) return ", most of it " + parts[0].first;
+  std::ranges::stable_sort(parts, std::ranges::greater(), &SubjectPart::share);
+  return parts;
+}
+
+constexpr double kAlmostAll = 0.9, kMostOfIt = 0.66;
+
+// ", almost all of it building std::basic_regex"
+std::string inside_of(const HotSpot& spot) {
+  const std::vector<SubjectPart> parts = parts_in_words(spot);
+  if (parts.empty()) return "";
+  if (parts[0].share >= kAlmostAll) return ", almost all of it " + parts[0].words;
+  if (parts[0].share >= kMostOfIt) return ", most of it " + parts[0].words;
   std::string text;
   constexpr std::size_t kNamed = 3;
   for (std::size_t i = 0; i < std::min(kNamed, parts.size()); ++i)
     if (const auto& [what, share] = parts[i]; share >= 0.1)
       text += fmt::format("{}{}{} {}", text.empty() ? ": " : ", ", rounded_percent(share),
                           text.empty() ? " of it" : "", what);
+  constexpr double kWorthSaying = 0.03;
+  if (text.empty() && parts[0].share >= kWorthSaying)
+    text = fmt::format(", spread over many calls; the largest part is {} {}", rounded_percent(parts[0].share),
+                       parts[0].words);
   return text;
+}
+
+// Where the names are that the sentence about the subject lacks; empty if it lacks none worth a word.
+std::string remedy_for_names(const HotSpot& spot) {
+  if (spot.grouped && spot.rank != CodeRank::kNone) return "";  // generated code has no file
+  std::string file;
+  if (spot.grouped) {
+    file = short_module(spot.module);
+  } else {
+    std::map<std::string, std::int64_t> nameless;  // by file
+    for (const HotPart& part : spot.parts)
+      if (const auto function = model::nameless_function(part.name))
+        nameless[short_module(function->module)] += part.value;
+    const auto most = std::ranges::max_element(
+        nameless, {}, [](const auto& file_and_value) { return file_and_value.second; });
+    constexpr double kWorthSaying = 0.25;
+    if (most == nameless.end() ||
+        static_cast<double>(most->second) < kWorthSaying * static_cast<double>(spot.total))
+      return "";
+    file = most->first;
+  }
+  return file.empty() ? ""
+                      : fmt::format(" {} is stripped: its debug file has the names (--symbols DIR).", file);
 }
 
 constexpr std::size_t kMostOthers = 2;
@@ -170,9 +210,11 @@ WidestModule widest_module(const Report& report) {
 std::string sentence_of_module(const Report& report, const WidestModule& most) {
   if (most.module == nullptr) return "No sample has a stack.";
   const bool nameless = most.module->kind == model::ModuleKind::kFile && most.unnamed * 2 > most.self;
-  std::string text = fmt::format("{} of {} is in {}{}.", rounded_percent(share(report.tree, most.self)),
-                                 cost_in_words(report), module_in_words(*most.module),
-                                 nameless ? ", which is stripped: its functions have no names" : "");
+  std::string text = fmt::format(
+      "{} of {} is in {}{}.", rounded_percent(share(report.tree, most.self)), cost_in_words(report),
+      module_in_words(*most.module),
+      nameless ? ", which is stripped: without its debug file (--symbols DIR) its functions have no names"
+               : "");
   if (most.widest != nullptr && share(report.tree, most.widest->self) >= kSubjectShare)
     text += fmt::format(" {} is in {}.", rounded_percent(share(report.tree, most.widest->self)),
                         spoken_name(report.tree.names[most.widest->name]));
@@ -204,6 +246,12 @@ std::string headline_of(const Report& report) {
             ? seconds(activity.duration_s)
             : fmt::format("{:.0f} {}s, times unknown", activity.duration_s, printable(steps->second)));
   std::string busy = activity.watched ? threads_in_words(report) : "";
+  // A process has a row for each program that it executed. The name of an attached target has its children.
+  std::set<std::int32_t> pids;
+  for (const ProcessRow& row : report.processes) pids.insert(row.pid);
+  if (!busy.empty() && pids.size() > 1 &&
+      report.profile->meta.target.find(" child process") == std::string::npos)
+    busy += " in " + counted(pids.size(), "process", "processes");
   if (const auto used = activity.cpus_used())
     busy += fmt::format("{}{:.2f}{} CPUs", busy.empty() ? "" : ", ", *used,
                         activity.cpus == 0 ? "" : fmt::format(" of {}", activity.cpus));
@@ -260,9 +308,17 @@ std::string sentence_of_hot_spot(const Report& report) {
                        capitalized(cost_in_words(report)), where, how_much);
   // "Page faults account for", "The system call read accounts for".
   const bool is_plural = spot->rank == CodeRank::kKernel && where.starts_with("page faults");
-  return fmt::format("{} {} for {} of {}{}{}.", is_words ? capitalized(where) : where,
-                     is_plural ? "account" : "accounts", how_much, cost_in_words(report), inside_of(*spot),
-                     others_of(report));
+  const std::string text =
+      fmt::format("{} {} for {} of {}{}", is_words ? capitalized(where) : where,
+                  is_plural ? "account" : "accounts", how_much, cost_in_words(report), inside_of(*spot));
+  // Functions with names call it and are called by it, so their time is no further part.
+  if (spot->grouped && spot->rank == CodeRank::kNone && !report.hot_path.others.empty()) {
+    const HotOther& other = report.hot_path.others.front();
+    return text + fmt::format(".{} The largest function with a name is {} with {}.", remedy_for_names(*spot),
+                              subject_name(report, other.name, other.module, other.rank, other.grouped, ""),
+                              rounded_percent(share(tree, other.value)));
+  }
+  return text + others_of(report) + "." + remedy_for_names(*spot);
 }
 
 std::vector<std::string> subjects_of_hot_spot(const Report& report) {
@@ -492,12 +548,16 @@ std::string quality_sentence(const Report& report) {
   if (view.unnamed_share > 0.005) parts.push_back(percent(view.unnamed_share) + " of frames without a name");
   if (report.heap) {
     const std::string missing = text_of(report.heap->losses);
-    if (!report.heap->is_blind())
+    // Files of other tools do not count events.
+    const bool counts_events = report.heap->counters.events != 0 || report.profile->meta.engine != "import";
+    if (!report.heap->is_blind() && (counts_events || !missing.empty()))
       parts.push_back(missing.empty()
                           ? counted(report.heap->counters.events, "event") + " of the heap, 0 lost"
                           : "of the heap " + missing);
   }
-  std::string text = parts.empty() ? "nothing was sampled" : fmt::format("{}", fmt::join(parts, ", "));
+  std::string text = !parts.empty() ? fmt::format("{}", fmt::join(parts, ", "))
+                     : report.heap  ? "the file does not count events"
+                                    : "nothing was sampled";
   if (const std::string tracer = tracer_share_text(report.tree); !tracer.empty())
     text += "; the heap tracer used " + tracer + ", left out";
   if (const std::string cost = own_cost_sentence(*report.profile); !cost.empty()) text += "; " + cost;

@@ -491,6 +491,48 @@ TEST(FirstScreen, NamesOtherCodeWhereThatTakesMost) {
   EXPECT_THAT(screen, HasSubstr("; next is feed with 18 %.")) << screen;
 }
 
+TEST(FirstScreen, ShowsWhereTheNamesOfAStrippedLibraryAre) {
+  const auto screen_with = [](int nameless) {
+    analysis::HandMade hand;
+    const auto thread = hand.thread(hand.process(1, "x"), 1, "x");
+    const auto lib = hand.module("liblzma.so.5");
+    hand.profile.modules[lib.value].path = hand.builder.string("/usr/lib/liblzma.so.5");
+    const auto entry = hand.frame(lib, {"lzma_code"});
+    hand.sample(thread, hand.stack({entry, hand.frame(lib, {"liblzma.so.5@0x100"})}), nameless / 2);
+    hand.sample(thread, hand.stack({entry, hand.frame(lib, {"liblzma.so.5@0x200"})}), nameless / 2);
+    hand.sample(thread, hand.stack({entry}), 100 - nameless);
+    return screen_of(hand.profile, 0);
+  };
+  EXPECT_THAT(screen_with(30),
+              HasSubstr(". liblzma is stripped: its debug file has the names (--symbols DIR)."));
+  EXPECT_THAT(screen_with(20), testing::Not(HasSubstr("is stripped")));
+}
+
+TEST(FirstScreen, NamesTheLargestOfManySmallParts) {
+  analysis::HandMade hand;
+  const auto thread = hand.thread(hand.process(1, "x"), 1, "x");
+  const auto app = hand.module("x");
+  const auto parse = hand.frame(app, {"parse_all"});
+  for (int i = 0; i < 20; ++i)
+    hand.sample(thread, hand.stack({parse, hand.frame(app, {"part_" + std::to_string(i)})}),
+                i == 7 ? 80 : 50);
+  EXPECT_THAT(screen_of(hand.profile, 0),
+              HasSubstr(", spread over many calls; the largest part is 7.8 % in part_7."));
+}
+
+TEST(FirstScreen, CountsTheProcessesThatTheThreadsAreIn) {
+  analysis::HandMade hand;
+  const auto stack = hand.stack({hand.frame(hand.module("x"), {"work"})});
+  const auto first = hand.process(1, "x");
+  hand.sample(hand.thread(first, 1, "x"), stack, 100);
+  EXPECT_THAT(screen_of(hand.profile, 0), HasSubstr(" 1 thread, "));
+  hand.sample(hand.thread(first, 2, "x"), stack, 100);
+  hand.sample(hand.thread(hand.process(3, "x"), 3, "x"), stack, 100);
+  EXPECT_THAT(screen_of(hand.profile, 0), HasSubstr(" 3 threads in 2 processes, "));
+  hand.profile.meta.target = "x (pid 1) and 1 child process";
+  EXPECT_THAT(screen_of(hand.profile, 0), HasSubstr(" 3 threads, "));
+}
+
 // The module is all that is known.
 TEST(FirstScreen, NamesTheFileWhereNoFunctionHasAName) {
   analysis::HandMade hand;
@@ -498,8 +540,7 @@ TEST(FirstScreen, NamesTheFileWhereNoFunctionHasAName) {
   const auto app = hand.module("x", model::ModuleKind::kFile, model::SymbolSource::kNone);
   hand.sample(thread, hand.stack({hand.unnamed(app, 0x100), hand.unnamed(app, 0x200)}), 500);
   const std::string screen = screen_of(hand.profile, 0);
-  EXPECT_THAT(screen,
-              HasSubstr("\n100 % of CPU time is in x, which is stripped: its functions have no names."))
+  EXPECT_THAT(screen, HasSubstr("\n100 % of CPU time is in x, which is stripped: without its debug file"))
       << screen;
   // sha256sum: the little that it reads has a name.
   const auto read = hand.frame(hand.module("libc.so.6"), {"fread_unlocked"});
