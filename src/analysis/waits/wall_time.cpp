@@ -2,12 +2,14 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <cmath>
 #include <tuple>
 #include <utility>
 #include <vector>
 
 #include "analysis/waits/other_locks.h"
+#include "model/block_reads.h"
 #include "model/system_call.h"
 
 namespace fathom::analysis {
@@ -35,7 +37,7 @@ bool is_semaphore(const model::Wait& wait) {
 class PauseOfWaits {
  public:
   PauseOfWaits(const Waits& waits, const RuledWaits& reasons, const WaitSites& sites)
-      : waits_(waits), reasons_(reasons), sites_(sites) {}
+      : waits_(waits), reasons_(reasons), sites_(sites), reads_blocks_(readers_of_blocks(waits)) {}
 
   Pause of(const SelectedWait& row, const model::Wait& wait) const {
     if (row.idle) return Pause::kIdle;
@@ -67,7 +69,8 @@ class PauseOfWaits {
         return waits_.causes().is_ended_by_timer(wait) ? Pause::kTimer : Pause::kPeer;
       // Its ring holds timers, sockets and events as well as files; a wait for it does not say which.
       case Cause::kIoUring:
-        return Pause::kPeer;
+        return reads_blocks_[waits_.profile().threads[wait.thread.value].process.value] != 0 ? Pause::kDisk
+                                                                                             : Pause::kPeer;
       case Cause::kSleep:
         return Pause::kTimer;
       default:
@@ -90,9 +93,32 @@ class PauseOfWaits {
     return wait.waker == model::kNoThread ? Pause::kTimer : Pause::kOther;
   }
 
+  // By process: it read at least a sector of a block device for each wait for a ring.
+  static std::vector<char> readers_of_blocks(const Waits& waits) {
+    const model::Profile& profile = waits.profile();
+    std::vector<double> rings(profile.processes.size());
+    for (const SelectedWait& row : waits.rows())
+      if (row.cause == Cause::kIoUring)
+        rings[profile.threads[waits.wait(row).thread.value].process.value] += row.weight;
+    constexpr double kSector = 512;
+    std::vector<char> readers(rings.size());
+    for (std::size_t i = 0; i < rings.size(); ++i) {
+      if (rings[i] == 0) continue;
+      const auto fact = profile.meta.facts.find(model::block_reads_fact(profile.processes[i].pid));
+      std::uint64_t bytes = 0;
+      if (fact == profile.meta.facts.end() ||
+          std::from_chars(fact->second.data(), fact->second.data() + fact->second.size(), bytes).ec !=
+              std::errc())
+        continue;
+      readers[i] = static_cast<char>(static_cast<double>(bytes) >= kSector * rings[i]);
+    }
+    return readers;
+  }
+
   const Waits& waits_;
   const RuledWaits& reasons_;
   const WaitSites& sites_;
+  std::vector<char> reads_blocks_;
 };
 
 // A moment at which a thread begins or ends to live, or to pause.

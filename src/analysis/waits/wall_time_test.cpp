@@ -6,6 +6,7 @@
 
 #include "analysis/core/hand_made_profile.h"
 #include "analysis/waits/wait_report.h"
+#include "model/block_reads.h"
 
 namespace fathom::analysis {
 namespace {
@@ -52,6 +53,24 @@ TEST(WallTime, OfOneThreadIsItsOwn) {
   EXPECT_NEAR(wall.queued_ns, 0.5 * kSecond, kNear);
   EXPECT_NEAR(wall.slept_ns, 2.5 * kSecond, kNear);
   EXPECT_NEAR(wall.ran_ns, 4 * kSecond, kNear);
+}
+
+// Its ring does not show what is in it; the I/O counters of the process do.
+TEST(WallTime, OfARingIsTheDiskIfTheProcessReadsFromOne) {
+  Program program;
+  const auto main = program.thread("app", 1);
+  for (int i = 0; i < 9; ++i) program.waits(main, "wait_for_ring", "io_uring_enter", i, i + 1).weight = 10;
+  const auto disk_share = [&](const char* bytes) {
+    program.hand.profile.meta.facts[model::block_reads_fact(10)] = bytes;
+    const WallTime wall = wall_of(program.hand.profile);
+    EXPECT_NEAR(wall.disk_ns + wall.peers_ns + wall.ran_ns, 10 * kSecond, kNear);
+    return wall.disk_ns / (wall.disk_ns + wall.peers_ns);
+  };
+  EXPECT_EQ(disk_share("368640"), 1) << "4 KiB for each of 90 waits";
+  EXPECT_EQ(disk_share("4096"), 0) << "its start";
+  EXPECT_EQ(disk_share(""), 0);
+  program.hand.profile.meta.facts.clear();
+  EXPECT_EQ(wall_of(program.hand.profile).disk_ns, 0);
 }
 
 TEST(WallTime, IsRunningWhileOneOfManyRuns) {

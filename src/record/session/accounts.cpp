@@ -5,21 +5,55 @@
 #include <time.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <charconv>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "base/clock.h"
+#include "base/files.h"
 #include "base/mapped_files.h"
+#include "model/block_reads.h"
 #include "model/unsampled.h"
 
 namespace fathom::session {
+namespace {
+
+// nullopt: not ours to read, or gone.
+std::optional<std::uint64_t> bytes_from_blocks(std::int32_t pid) {
+  constexpr std::size_t kLongest = 4096;
+  const auto text = read_file(fmt::format("/proc/{}/io", pid), kLongest);
+  constexpr std::string_view kName = "\nread_bytes: ";
+  const std::size_t at = text ? text->find(kName) : std::string::npos;
+  if (at == std::string::npos) return std::nullopt;
+  std::uint64_t bytes = 0;
+  const char* first = text->data() + at + kName.size();
+  if (std::from_chars(first, text->data() + text->size(), bytes).ec != std::errc()) return std::nullopt;
+  return bytes;
+}
+
+}  // namespace
 
 void Accounts::update(bool last) {
   count_losses(last);
   account_samples();
   account_own_cost();
   account_machine();
+  account_block_reads();
+}
+
+// A process that has ended keeps what was read last.
+void Accounts::account_block_reads() {
+  constexpr std::size_t kMost = 64;  // processes: their files are read once a second
+  for (const std::int32_t pid : engine_.processes().pids()) {
+    if (read_before_.size() >= kMost && !read_before_.contains(pid)) continue;
+    const auto read = bytes_from_blocks(pid);
+    if (!read) continue;
+    const std::uint64_t before = read_before_.try_emplace(pid, *read).first->second;
+    profile_.meta.facts[model::block_reads_fact(pid)] = std::to_string(*read - std::min(*read, before));
+  }
 }
 
 void Accounts::count_losses(bool last) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 
 #include "linux/process/machine_time.h"
 #include "model/profile.h"
@@ -21,7 +22,10 @@ class Accounts {
 
   // What fathom used up to begun() is its start, and after ended() the completion of the file.
   void starts() { machine_before_ = process::read_machine_time(); }
-  void begun() { own_cost_.begun(own_cpu()); }
+  void begun() {
+    own_cost_.begun(own_cpu());
+    account_block_reads();
+  }
   void ended() { own_cost_.ended(own_cpu()); }
 
   // Before each save; `last`: the recording ends.
@@ -34,6 +38,7 @@ class Accounts {
   void account_samples();
   void account_own_cost();
   void account_machine();
+  void account_block_reads();
 
   const RecordOptions& options_;
   model::Profile& profile_;
@@ -42,7 +47,8 @@ class Accounts {
   OwnCost own_cost_;
   Result<process::MachineTime> machine_before_ = process::MachineTime{};
   ChangingNote shared_rows_note_;
-  std::uint64_t shared_rows_noted_ = 0;  // processes and threads, when it was written
+  std::map<std::int32_t, std::uint64_t> read_before_;  // by pid: bytes, when it was first seen
+  std::uint64_t shared_rows_noted_ = 0;                // processes and threads, when it was written
 };
 
 }  // namespace fathom::session

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "model/block_reads.h"
 #include "model/unsampled.h"
 #include "record/session/tracking/testing_source.h"
 
@@ -44,6 +45,16 @@ TEST_F(AccountsTest, SamplesAreExpectedOfTheCpuTimeThatIsSampled) {
   EXPECT_GT(all, 30) << "of 50 ms at 999 Hz";
   EXPECT_DOUBLE_EQ(profile.quality.expected_samples, all);
   EXPECT_FALSE(has_fact(model::kNotSampledFact));
+}
+
+TEST_F(AccountsTest, ReadsFromBlockDevicesCountSinceTheBeginning) {
+  record();
+  accounts.update(false);
+  const std::string fact = model::block_reads_fact(::getpid());
+  ASSERT_TRUE(has_fact(fact.c_str()));
+  EXPECT_LT(std::stoull(profile.meta.facts[fact]), 1'000'000'000u);
+  accounts.update(true);
+  EXPECT_TRUE(has_fact(fact.c_str()));
 }
 
 TEST_F(AccountsTest, WhatMayNotBeSampledPromisesNoSamples) {
