@@ -59,6 +59,9 @@ std::string_view wrong_row(const Profile&, const Wait& row, std::size_t) {
 std::string_view wrong_row(const Profile&, const Fault& row, std::size_t) {
   return row.weight == 0 ? "stands for no fault" : "";
 }
+std::string_view wrong_row(const Profile&, const Span& row, std::size_t) {
+  return row.end_ns < row.start_ns ? "ends before it starts" : "";
+}
 std::string_view wrong_row(const Profile&, const HeapOutage& row, std::size_t) {
   return row.end_ns < row.start_ns ? "ends before it starts" : "";
 }

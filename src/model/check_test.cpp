@@ -19,6 +19,7 @@ Profile small_profile() {
   profile.samples.emplace_back().stack = {1};
   profile.objects.push_back({ObjectKind::kFile, builder.string("/data/log"), 0, 0});
   profile.waits.emplace_back().object = {1};
+  profile.spans.push_back({10, 20, builder.string("commit"), {0}, SpanSource::kMark, 0, 0});
   profile.series.push_back({builder.string("memory.rss_anon"), builder.string("bytes"), 0, {{1, 2}}});
   profile.quality.early_ends.push_back({3, {0}, 1});
   return profile;
@@ -73,6 +74,8 @@ TEST(Check, NamesTheRowThatPointsOutsideOfItsTable) {
   EXPECT_EQ(complaint([](Profile& p) { p.waits[0].stack = {2}; }), "wait 0: no such stack");
   EXPECT_EQ(complaint([](Profile& p) { p.waits[0].waker_stack = {2}; }), "wait 0: no such stack");
   EXPECT_EQ(complaint([](Profile& p) { p.waits[0].object = {2}; }), "wait 0: no such object");
+  EXPECT_EQ(complaint([](Profile& p) { p.spans[0].name = {99}; }), "span 0: no such string");
+  EXPECT_EQ(complaint([](Profile& p) { p.spans[0].thread = {1}; }), "span 0: no such thread");
   EXPECT_EQ(complaint([](Profile& p) { p.series[0].unit = {99}; }), "series 0: no such string");
   EXPECT_EQ(complaint([](Profile& p) { p.quality.early_ends[0].module = {1}; }),
             "early end 0: no such module");
@@ -125,6 +128,12 @@ TEST(Check, EndOfAWaitFitsIntoItsType) {
   EXPECT_EQ(ending(0, UINT64_MAX, UINT64_MAX), beyond);
 }
 
+TEST(Check, SpanEndsAfterItsStartAndMayHaveNoThread) {
+  EXPECT_EQ(complaint([](Profile& p) { p.spans[0].thread = kNoThread; }), "");
+  EXPECT_EQ(complaint([](Profile& p) { p.spans[0].end_ns = 10; }), "");
+  EXPECT_EQ(complaint([](Profile& p) { p.spans[0].end_ns = 9; }), "span 0: ends before it starts");
+}
+
 TEST(Check, UnknownEnumeratorsAreRefused) {
   EXPECT_EQ(complaint([](Profile& p) { p.modules[0].symbols = static_cast<SymbolSource>(50); }),
             "module 0: unknown symbols");
@@ -134,6 +143,8 @@ TEST(Check, UnknownEnumeratorsAreRefused) {
             "object 1: unknown kind");
   EXPECT_EQ(complaint([](Profile& p) { p.waits[0].state = static_cast<WaitState>(50); }),
             "wait 0: unknown state");
+  EXPECT_EQ(complaint([](Profile& p) { p.spans[0].source = static_cast<SpanSource>(50); }),
+            "span 0: unknown source");
 }
 
 }  // namespace

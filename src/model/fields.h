@@ -32,6 +32,7 @@ constexpr void tables_of(Visitor&& table, P&... profile) {
   table(Table{"waits", "wait", "a wait of a thread"}, profile.waits...);
   table(Table{"faults", "fault", "a page fault"}, profile.faults...);
   table(Table{"calls", "calls", "the counts of a probed function from one stack"}, profile.calls...);
+  table(Table{"spans", "span", "a named piece of work"}, profile.spans...);
   table(Table{"heaps", "heap", "a process whose heap was traced"}, profile.heap.heaps...);
   table(Table{"heap_allocators", "allocator", "an allocator"}, profile.heap.allocators...);
   table(Table{"heap_hooks", "hook", "a hooked function of an allocator"}, profile.heap.hooks...);

@@ -27,6 +27,7 @@ class Merger {
     append(into_.waits, from_.waits);
     append(into_.faults, from_.faults);
     append(into_.calls, from_.calls);
+    append(into_.spans, from_.spans);
     merge_heap();
     append(into_.memory_ranges, from_.memory_ranges);
     merge_series();

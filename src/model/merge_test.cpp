@@ -42,6 +42,12 @@ std::string content(const Profile& profile, const Wait& wait) {
          std::string(profile.strings[object.name]) + " " + std::to_string(object.address) + " of " +
          std::to_string(object.pid);
 }
+std::string content(const Profile& profile, const Span& span) {
+  return (span.thread == kNoThread ? "no thread" : content(profile, span.thread)) + " " +
+         std::string(profile.strings[span.name]) + " " + std::to_string(span.start_ns) + " " +
+         std::to_string(span.end_ns) + " " + std::to_string(static_cast<int>(span.source)) + " " +
+         std::to_string(span.id) + " " + std::to_string(span.parent);
+}
 // What a wait says of itself, without what it refers to.
 Wait alone(Wait wait) {
   wait.thread = {};
@@ -73,6 +79,9 @@ TEST(Merge, IntoAnEmptyProfileKeepsEverySampleWithItsContent) {
       ASSERT_EQ(alone(into.waits[i]), alone(profile.waits[i]));
     }
     EXPECT_EQ(into.objects.size(), profile.objects.size());
+    ASSERT_EQ(into.spans.size(), profile.spans.size());
+    for (std::size_t i = 0; i < profile.spans.size(); ++i)
+      ASSERT_EQ(content(into, into.spans[i]), content(profile, profile.spans[i]));
     EXPECT_EQ(into.meta, profile.meta);
     EXPECT_EQ(into.stacks.size(), profile.stacks.size());
     EXPECT_EQ(into.series.size(), profile.series.size());

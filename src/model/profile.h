@@ -13,6 +13,7 @@
 //   objects, waits   what threads waited for, and each wait
 //   faults    pages that were touched and not there
 //   calls     how often functions that were asked for were called, and how long that took: calls.h
+//   spans     pieces of work that the program or the user named: spans.h
 //   heap      what was allocated and freed where and when: heap.h
 //   memory_ranges   what the memory of processes was made of at some moments: memory.h
 //   series    numbers over time
@@ -39,6 +40,7 @@
 #include "model/memory.h"
 #include "model/metric.h"
 #include "model/packed_rows.h"
+#include "model/spans.h"
 
 namespace fathom::model {
 
@@ -332,6 +334,7 @@ struct Profile {
   PackedRows<Wait> packed_waits;
   std::vector<Fault> faults;
   std::vector<Calls> calls;  // a recorder clears them once they are written, like samples
+  std::vector<Span> spans;   // a recorder clears them once they are written, like samples
   HeapTables heap;
   std::vector<MemoryRange> memory_ranges;  // a recorder clears them once they are written, like samples
   std::vector<Series> series;

@@ -54,6 +54,7 @@ class Generator {
     if (!options_.only_text) make_memory();
     if (!profile_.waits.empty()) make_faults();
     if (!options_.only_text) make_calls();
+    if (!options_.only_text) make_spans();
     return std::move(profile_);
   }
 
@@ -324,6 +325,20 @@ class Generator {
       if (random_.one_in(2)) row.sized = random_.number(), row.bytes = random_.number();
       row.end = static_cast<WalkEnd>(random_.one_in(5) ? random_.below(12) : 1);
       profile_.calls.push_back(row);
+    }
+  }
+
+  void make_spans() {
+    const std::size_t count = random_.below(20);
+    for (std::size_t i = 0; i < count; ++i) {
+      Span row;
+      row.start_ns = random_.one_in(10) ? random_.number() : start_ns_ + random_.number(40);
+      row.end_ns = row.start_ns + std::min(random_.number(), UINT64_MAX - row.start_ns);
+      row.name = builder_.string(text());
+      if (!random_.one_in(4)) row.thread = {random_.row(profile_.threads.size())};
+      row.source = random_.of(kLastSpanSource);
+      if (random_.one_in(2)) row.id = random_.number(), row.parent = random_.number();
+      profile_.spans.push_back(row);
     }
   }
 

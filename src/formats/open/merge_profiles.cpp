@@ -155,6 +155,7 @@ class Shift {
     }
     for (model::Fault& row : profile.faults) at(row.time_ns);
     for (model::Calls& row : profile.calls) at(row.time_ns);
+    for (model::Span& row : profile.spans) at(row.start_ns), at(row.end_ns);
     model::HeapTables& heap = profile.heap;
     for (model::Heap& row : heap.heaps) at(row.start_ns), at(row.end_ns), at(row.peak_ns);
     for (model::HeapOutage& row : heap.outages) at(row.start_ns), at(row.end_ns);
@@ -258,6 +259,7 @@ void sort_by_time(Profile& profile) {
   std::ranges::stable_sort(profile.waits, {}, &model::Wait::start_ns);
   std::ranges::stable_sort(profile.faults, {}, &model::Fault::time_ns);
   std::ranges::stable_sort(profile.calls, {}, &model::Calls::time_ns);
+  std::ranges::stable_sort(profile.spans, {}, &model::Span::start_ns);
   std::ranges::stable_sort(profile.memory_ranges, {}, &model::MemoryRange::time_ns);
   for (model::Series& series : profile.series)
     std::ranges::stable_sort(series.points, {}, &model::Point::time_ns);

@@ -87,6 +87,21 @@ constexpr void fields_of(Visitor&& field, Row&... row) {
   field({"end", "how the walk of the stack ended"}, row.end...);
 }
 
+template <class Visitor, RowOf<Span>... Row>
+constexpr void fields_of(Visitor&& field, Row&... row) {
+  field({"start_ns", "", kDifference}, row.start_ns...);
+  field({"end_ns", "", {.stored = Stored::kLength}}, row.end_ns...);
+  field({"name", "of its kind", kDifference}, row.name...);
+  field({"thread", "none if it ran on no thread, on several, or on one that was not recorded", kDifference},
+        or_none(row.thread, kNoThread)...);
+  field({"source", ""}, row.source...);
+  field({"id",
+         "rows with the same one, name and source are one span that was entered several times; 0: a span of its own",
+         kDifference},
+        row.id...);
+  field({"parent", "`id` of the span that it belongs to; 0: unknown", kDifference}, row.parent...);
+}
+
 template <class Visitor, RowOf<MemoryRange>... Row>
 constexpr void fields_of(Visitor&& field, Row&... row) {
   field({"time_ns", "rows of one time and process are one composition", kDifference}, row.time_ns...);

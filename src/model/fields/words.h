@@ -39,6 +39,11 @@ struct Words<WaitState> {
                                                         "stopped",   "traced",        "other"};
 };
 template <>
+struct Words<SpanSource> {
+  static constexpr std::array<std::string_view, 8> kAll{
+      "unknown", "marker file", "chrome trace", "function", "mark", "firefox", "otlp", "jaeger"};
+};
+template <>
 struct Words<HeapMode> {
   static constexpr std::array<std::string_view, 2> kAll{"sampled", "exact"};
 };

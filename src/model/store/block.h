@@ -22,7 +22,7 @@ namespace fathom::store {
 // As in PNG: not text, and a copy in text mode breaks it visibly.
 inline constexpr std::array<std::uint8_t, 8> kMagic = {0x89, 'F', 'T', 'H', 'M', '\r', '\n', 0x1a};
 inline constexpr std::uint16_t kMajor = 1;
-inline constexpr std::uint16_t kMinor = 9;
+inline constexpr std::uint16_t kMinor = 10;
 inline constexpr std::size_t kFileHeaderSize = 24;
 inline constexpr std::size_t kBlockHeaderSize = 40;
 
@@ -49,6 +49,7 @@ inline constexpr std::uint32_t kWaits = block_type("WAIT");   // since 1.1
 inline constexpr std::uint32_t kHeap = block_type("HEAP");    // since 1.3
 inline constexpr std::uint32_t kFaults = block_type("FALT");  // since 1.4
 inline constexpr std::uint32_t kCalls = block_type("CALL");   // since 1.8
+inline constexpr std::uint32_t kSpans = block_type("SPAN");   // since 1.10
 inline constexpr std::uint32_t kLives = block_type("HBLK");   // since 1.5: lifetimes of heap blocks
 inline constexpr std::uint32_t kMemory = block_type("MEMR");  // since 1.5
 inline constexpr std::uint32_t kPoints = block_type("PNTS");  // of series

@@ -20,7 +20,8 @@ constexpr const char* kVersion15 = "testdata/version_1_5.fathom";
 constexpr const char* kVersion16 = "testdata/version_1_6.fathom";
 constexpr const char* kVersion17 = "testdata/version_1_7.fathom";
 constexpr const char* kVersion18 = "testdata/version_1_8.fathom";
-constexpr const char* kNewest = "testdata/version_1_9.fathom";
+constexpr const char* kVersion19 = "testdata/version_1_9.fathom";
+constexpr const char* kNewest = "testdata/version_1_10.fathom";
 
 // A value in every table and every field of version 1.0; spelled out, because it must never change.
 Profile profile_of_version_1_0() {
@@ -323,6 +324,23 @@ Profile profile_of_version_1_9() {
   return profile;
 }
 
+// Adds version 1.10: spans.
+Profile profile_of_version_1_10() {
+  Profile profile = profile_of_version_1_9();
+  const StringId kinds[] = {profile.strings.intern("newPayload"), profile.strings.intern("commit")};
+  for (std::uint32_t i = 0; i < 12; ++i) {
+    Span row;
+    row.start_ns = profile.meta.start_ns + i * std::uint64_t{1'000'000};
+    row.end_ns = row.start_ns + i * std::uint64_t{i} * 1000;
+    row.name = kinds[i % 2];
+    if (i % 3 != 0) row.thread = {i % 2};
+    row.source = static_cast<SpanSource>(i % 8);
+    if (i >= 6) row.id = std::uint64_t{1} << (i * 5), row.parent = i;
+    profile.spans.push_back(row);
+  }
+  return profile;
+}
+
 TEST(Golden, RecordingOfVersion10IsStillRead) {
   auto read_back = read(kVersion10);
   ASSERT_TRUE(read_back) << read_back.error().message;
@@ -378,7 +396,13 @@ TEST(Golden, RecordingOfVersion18IsStillRead) {
 }
 
 TEST(Golden, RecordingOfVersion19IsStillRead) {
-  const Profile expected = profile_of_version_1_9();
+  auto read_back = read(kVersion19);
+  ASSERT_TRUE(read_back) << read_back.error().message;
+  EXPECT_EQ(*read_back, profile_of_version_1_9());
+}
+
+TEST(Golden, RecordingOfVersion110IsStillRead) {
+  const Profile expected = profile_of_version_1_10();
   if (const char* bless = std::getenv("BLESS"); bless != nullptr && std::string_view(bless) == "1")
     write_sliced(kNewest, expected, 4);
   auto read_back = read(kNewest);
@@ -405,7 +429,8 @@ std::vector<std::pair<std::string, Bytes>> payloads_of(const std::string& conten
 // Not only is what was written read back: it is written in the same way, so that older versions read what this one writes.
 TEST(Golden, TheSameRecordingHasTheSameBytesAsWhenItsVersionWasNew) {
   const std::pair<const char*, Profile> versions[] = {{kVersion18, profile_of_version_1_8()},
-                                                      {kNewest, profile_of_version_1_9()}};
+                                                      {kVersion19, profile_of_version_1_9()},
+                                                      {kNewest, profile_of_version_1_10()}};
   for (const auto& [path, profile] : versions) {
     TemporaryFile file;
     write_sliced(file.path(), profile, 4);

@@ -50,6 +50,11 @@ struct Loading {
     return (!options.from_ns || time_ns >= *options.from_ns) && (!options.to_ns || time_ns < *options.to_ns);
   }
 
+  // A part of [start, end] is in the window.
+  bool overlaps_window(std::uint64_t start_ns, std::uint64_t end_ns) const {
+    return (!options.from_ns || end_ns >= *options.from_ns) && (!options.to_ns || start_ns < *options.to_ns);
+  }
+
   ReadOptions options;
   std::uint64_t file_bytes;
   model::Profile profile;
@@ -187,6 +192,12 @@ Result<> decode_faults(Cursor in, std::uint32_t rows, Loading& loading);
 Bytes encode_calls(std::span<const model::Calls> calls);  // at most kMaxRows
 // Keeps those in the window of `loading`.
 Result<> decode_calls(Cursor in, std::uint32_t rows, Loading& loading);
+
+// --- spans ---
+// At most kMaxRows, with ends that are not before their starts.
+Bytes encode_spans(std::span<const model::Span> spans);
+// Keeps those that overlap the window of `loading`, whole.
+Result<> decode_spans(Cursor in, std::uint32_t rows, Loading& loading);
 
 // --- composition of memory ---
 Bytes encode_memory(std::span<const model::MemoryRange> ranges);  // at most kMaxRows

@@ -157,8 +157,9 @@ class Reader {
     if (skipped_by_index(offset, header)) return {};
     const bool known = header.type == kTables || header.type == kState || header.type == kSamples ||
                        header.type == kWaits || header.type == kHeap || header.type == kLives ||
-                       header.type == kFaults || header.type == kCalls || header.type == kMemory ||
-                       header.type == kPoints || header.type == kIndex || header.type == kEnd;
+                       header.type == kFaults || header.type == kCalls || header.type == kSpans ||
+                       header.type == kMemory || header.type == kPoints || header.type == kIndex ||
+                       header.type == kEnd;
     if ((!known && (header.flags & kFlagRequired) != 0) || (header.flags & ~kKnownFlags) != 0)
       return fail(ErrorKind::kUnsupported,
                   fmt::format("{}: block {} at byte {} is not known to this fathom", name_,
@@ -201,6 +202,8 @@ class Reader {
         return decode_faults(payload, header.rows, loading_);
       case kCalls:
         return decode_calls(payload, header.rows, loading_);
+      case kSpans:
+        return decode_spans(payload, header.rows, loading_);
       case kMemory:
         return decode_memory(payload, header.rows, loading_);
       case kPoints:

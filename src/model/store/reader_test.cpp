@@ -272,6 +272,19 @@ TEST(Reader, WindowShowsThePartsOfItsWaitsAndCountsTheOthers) {
   });
 }
 
+TEST(Reader, WindowShowsTheSpansThatOverlapItWhole) {
+  Profile profile = one_thread_profile();
+  for (const auto& [start, end] : {std::pair(100, 200), {100, 500}, {600, 700}, {900, 2000}, {100, 2000}}) {
+    model::Span& span = profile.spans.emplace_back();
+    span.start_ns = static_cast<std::uint64_t>(start);
+    span.end_ns = static_cast<std::uint64_t>(end);
+  }
+  auto shown = read_text(recorded(profile), {.from_ns = 500, .to_ns = 900});
+  ASSERT_TRUE(shown);
+  const std::vector<model::Span> expected = {profile.spans[1], profile.spans[2], profile.spans[4]};
+  EXPECT_EQ(shown->spans, expected);
+}
+
 TEST(Reader, AdjacentWindowsShareTheTimeOfAllWaits) {
   const Profile profile = random_profile(2, {.samples = 500});
   ASSERT_FALSE(profile.waits.empty());

@@ -1,4 +1,4 @@
-// FALT, CALL and MEMR: blocks that are one table, a column for each field of model/fields/events.h. Faults and calls come in runs of
+// FALT, CALL, SPAN and MEMR: blocks that are one table, a column for each field of model/fields/events.h. Faults and calls come in runs of
 // one thread or function and place, and the compositions of a process have nearly the same rows in the same order, so most ids and
 // times are differences from the previous row.
 #include <fmt/format.h>
@@ -59,6 +59,27 @@ Bytes encode_calls(std::span<const Calls> calls) {
 Result<> decode_calls(Cursor in, std::uint32_t rows, Loading& loading) {
   return decode_table(in, rows, "calls", loading, loading.profile.calls,
                       [&](const Calls& row) { return loading.in_window(row.time_ns); });
+}
+
+Bytes encode_spans(std::span<const Span> spans) {
+  return encode_table(spans);
+}
+Result<> decode_spans(Cursor in, std::uint32_t rows, Loading& loading) {
+  auto& spans = loading.profile.spans;
+  const std::size_t there = spans.size();
+  bool endless = false;
+  auto whole = decode_table(in, rows, "spans", loading, spans, [&](const Span& row) {
+    endless = endless || row.end_ns < row.start_ns;
+    return loading.overlaps_window(row.start_ns, row.end_ns);
+  });
+  if (whole && endless) {
+    spans.resize(there);
+    return fail(ErrorKind::kMalformed, "a span that ends beyond the end of time");
+  }
+  // A source that a later version added is one that this version does not know.
+  for (std::size_t i = there; i < spans.size(); ++i)
+    if (spans[i].source > kLastSpanSource) spans[i].source = SpanSource::kUnknown;
+  return whole;
 }
 
 Bytes encode_memory(std::span<const MemoryRange> ranges) {

@@ -76,6 +76,7 @@ class Slices {
     add_waits(last);
     add_faults(last);
     add_calls(last);
+    add_spans(last);
     add_points(last);
     add_heap(last);
     add_memory(last);
@@ -230,6 +231,16 @@ class Slices {
     }
   }
 
+  void add_spans(bool last) {
+    now_.spans.clear();
+    for (; span_ < whole_.spans.size() && (last || random_() % 20 != 0); ++span_) {
+      now_.spans.push_back(whole_.spans[span_]);
+      if (check(now_)) continue;
+      now_.spans.pop_back();
+      break;
+    }
+  }
+
   void add_memory(bool last) {
     now_.memory_ranges.clear();
     for (; memory_range_ < whole_.memory_ranges.size() && (last || random_() % 20 != 0); ++memory_range_) {
@@ -258,7 +269,7 @@ class Slices {
   std::size_t strings_ = 0, modules_ = 0, functions_ = 0, lines_ = 0, frames_ = 0, stacks_ = 0,
               processes_ = 0, threads_ = 0, objects_ = 0, series_ = 0;
   std::vector<bool> named_;  // per frame
-  std::size_t sample_ = 0, wait_ = 0, fault_ = 0, call_ = 0, heap_row_ = 0, memory_range_ = 0;
+  std::size_t sample_ = 0, wait_ = 0, fault_ = 0, call_ = 0, span_ = 0, heap_row_ = 0, memory_range_ = 0;
   std::vector<std::size_t> points_;  // per series
 };
 

@@ -49,6 +49,10 @@ Result<> check_rows(const Profile& profile) {
     if (row.function.value >= profile.functions.size() || row.process.value >= profile.processes.size() ||
         row.stack.value >= stacks)
       return fail(ErrorKind::kMalformed, "calls of a function, process or stack that is not there");
+  for (const model::Span& span : profile.spans)
+    if (span.name.value >= profile.strings.size() || span.end_ns < span.start_ns ||
+        (span.thread != model::kNoThread && span.thread.value >= threads))
+      return fail(ErrorKind::kMalformed, "a span of a name or thread that is not there, or without end");
   for (const MemoryRange& range : profile.memory_ranges)
     if (range.process.value >= profile.processes.size() || range.name.value >= profile.strings.size() ||
         range.allocator.value >= profile.heap.allocators.size())
@@ -148,6 +152,11 @@ Result<> Writer::encode_append(const Profile& profile, const std::vector<std::ui
     const auto part = left.first(std::min<std::size_t>(left.size(), kMaxRows));
     left = left.subspan(part.size());
     put_block(kCalls, encode_calls(part), {part.size(), 0, 0});
+  }
+  for (std::span<const model::Span> left(profile.spans); !left.empty();) {
+    const auto part = left.first(std::min<std::size_t>(left.size(), kMaxRows));
+    left = left.subspan(part.size());
+    put_block(kSpans, encode_spans(part), {part.size(), 0, 0});
   }
   for (std::span<const MemoryRange> left(profile.memory_ranges); !left.empty();) {
     const auto part = left.first(std::min<std::size_t>(left.size(), kMaxRows));

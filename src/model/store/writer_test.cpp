@@ -106,6 +106,7 @@ TEST(Writer, AppendOfNothingNewWritesNothing) {
   profile.waits.clear();
   profile.faults.clear();
   profile.calls.clear();
+  profile.spans.clear();
   profile.memory_ranges.clear();
   for (auto& series : profile.series) series.points.clear();
   const std::uint64_t before = writer->bytes_written();
@@ -364,6 +365,7 @@ TEST(Writer, FullDiskIsAnErrorAndALaterAppendWritesEverything) {
   first.stacks.resize(std::min<std::size_t>(first.stacks.size(), 4));
   first.waits.clear();
   first.calls.clear();
+  first.spans.clear();
   first.memory_ranges.clear();
   for (auto& sample : first.samples) sample.stack = {0};
   for (auto& series : first.series) series.points.clear();

@@ -14,6 +14,7 @@ void clear_rows(model::Profile& profile) {
   profile.heap.blocks.clear();
   profile.faults.clear();
   profile.calls.clear();
+  profile.spans.clear();
   profile.memory_ranges.clear();
   for (auto& series : profile.series) series.points = {};  // gives the room back, too
 }
