@@ -1,0 +1,180 @@
+#include "formats/spans/add_spans.h"
+
+#include <algorithm>
+#include <optional>
+#include <unordered_map>
+
+namespace fathom::formats {
+namespace {
+
+using namespace model;
+
+// From a file's clock to the recording's.
+struct ClockShift {
+  SpanPlacement placement = SpanPlacement::kByClock;
+  bool back = false;
+  std::uint64_t by_ns = 0;
+  std::uint64_t operator()(std::uint64_t time) const {
+    if (back) return time - std::min(time, by_ns);
+    return time > UINT64_MAX - by_ns ? UINT64_MAX : time + by_ns;
+  }
+};
+
+std::size_t overlaps(const Profile& profile, const SpanFile& file, const ClockShift& shift) {
+  return static_cast<std::size_t>(std::ranges::count_if(file.spans, [&](const FileSpan& span) {
+    return shift(span.end_ns) >= profile.meta.start_ns && shift(span.start_ns) < profile.meta.end_ns;
+  }));
+}
+
+ClockShift from_unix(const Meta& meta) {
+  const bool back = meta.start_unix_ns >= meta.start_ns;
+  return {SpanPlacement::kByClock, back,
+          back ? meta.start_unix_ns - meta.start_ns : meta.start_ns - meta.start_unix_ns};
+}
+
+// Times that count from an unnamed start are tried against the clocks that programs use. The recording's window is minutes of
+// years, so what falls into it did so on purpose.
+ClockShift shift_of(const Profile& profile, const SpanFile& file) {
+  const ClockShift none, wall = from_unix(profile.meta);
+  if (file.clock == SpanClock::kMonotonic || file.spans.empty()) return none;
+  if (file.clock == SpanClock::kUnix && profile.meta.start_unix_ns != 0) return wall;
+  if (file.clock == SpanClock::kUnknown) {
+    if (overlaps(profile, file, none) != 0) return none;
+    if (profile.meta.start_unix_ns != 0 && overlaps(profile, file, wall) != 0) return wall;
+    const std::int32_t pid = file.spans.front().pid;
+    std::optional<std::uint64_t> start;
+    for (const Process& process : profile.processes)
+      if (process.start_ns != 0 && (process.pid == pid || profile.processes.size() == 1))
+        start = std::min(start.value_or(process.start_ns), process.start_ns);
+    if (start) {
+      const ClockShift shift{SpanPlacement::kProcessStart, false, *start};
+      if (overlaps(profile, file, shift) != 0) return shift;
+    }
+  }
+  return {SpanPlacement::kUnknown, false, profile.meta.start_ns};
+}
+
+class ThreadFinder {
+ public:
+  explicit ThreadFinder(const Profile& profile) : profile_(profile) {
+    for (std::uint32_t i = 0; i < profile.threads.size(); ++i)
+      if (profile.threads[i].tid != 0) by_tid_[profile.threads[i].tid].push_back({i});
+  }
+  // A number may be used again: the thread that lived then.
+  ThreadId find(std::int32_t pid, std::int32_t tid, std::uint64_t at_ns) const {
+    const auto found = by_tid_.find(tid);
+    if (found == by_tid_.end()) return kNoThread;
+    ThreadId best = kNoThread;
+    for (const ThreadId id : found->second) {
+      const Thread& thread = profile_.threads[id.value];
+      if (pid != 0 && profile_.processes[thread.process.value].pid != pid) continue;
+      if (thread.end_ns != 0 && thread.end_ns < at_ns) continue;
+      if (best == kNoThread || thread.start_ns <= at_ns) best = id;
+    }
+    return best;
+  }
+
+ private:
+  const Profile& profile_;
+  std::unordered_map<std::int32_t, std::vector<ThreadId>> by_tid_;
+};
+
+constexpr std::size_t kMostMoments = 4000;
+
+}  // namespace
+
+std::vector<AsleepTime> asleep_times(const Profile& profile) {
+  std::vector<AsleepTime> asleep;
+  for (const Wait& wait : profile.all_waits())
+    asleep.push_back({wait.thread, wait.start_ns, wait.start_ns + wait.waited_ns + wait.queued_ns});
+  return asleep;
+}
+
+ThreadId thread_awake_at(const Profile& profile, const std::vector<AsleepTime>& asleep,
+                         const std::vector<std::uint64_t>& moments, std::int32_t pid) {
+  if (moments.empty()) return kNoThread;
+  std::vector<std::vector<std::pair<std::uint64_t, std::uint64_t>>> by_thread(profile.threads.size());
+  for (const AsleepTime& time : asleep) by_thread[time.thread.value].emplace_back(time.from_ns, time.to_ns);
+  const std::size_t step = moments.size() / kMostMoments + 1;
+  constexpr double kNearlyAlways = 0.98, kClearlyLess = 0.9;
+  ThreadId best = kNoThread;
+  double most = 0, second = 0;
+  for (std::uint32_t i = 0; i < profile.threads.size(); ++i) {
+    const Thread& thread = profile.threads[i];
+    if (pid != 0 && profile.processes[thread.process.value].pid != pid) continue;
+    auto& waits = by_thread[i];
+    // A stranger that is known only because it woke a recorded thread: when it slept was not recorded.
+    if (waits.empty() && thread.ran_ns == 0 && thread.cpu_ns == 0) continue;
+    std::ranges::sort(waits);
+    std::size_t awake = 0, asked = 0;
+    for (std::size_t m = 0; m < moments.size(); m += step) {
+      ++asked;
+      const std::uint64_t at = moments[m];
+      if ((thread.start_ns != 0 && at < thread.start_ns) || (thread.end_ns != 0 && at > thread.end_ns))
+        continue;
+      const auto after = std::ranges::upper_bound(waits, std::pair(at, UINT64_MAX));
+      // The clock is read some hundred nanoseconds before or after the switch that the scheduler stamps.
+      constexpr std::uint64_t kSlackNs = 2000;
+      if (after == waits.begin() || std::prev(after)->second <= at + kSlackNs ||
+          std::prev(after)->first + kSlackNs >= at)
+        ++awake;
+    }
+    const double share = static_cast<double>(awake) / static_cast<double>(asked);
+    if (share > most) {
+      second = most;
+      most = share;
+      best = {i};
+    } else {
+      second = std::max(second, share);
+    }
+  }
+  return most >= kNearlyAlways && second <= kClearlyLess ? best : kNoThread;
+}
+
+AddedSpans add_spans(Profile& profile, const SpanFile& file, const std::vector<AsleepTime>& asleep) {
+  AddedSpans added;
+  const ClockShift shift = shift_of(profile, file);
+  added.placement = shift.placement;
+  const bool placed = shift.placement != SpanPlacement::kUnknown;
+  std::vector<StringId> names;
+  for (const std::string& name : file.names) names.push_back(profile.strings.intern(name));
+  const ThreadFinder threads(profile);
+  std::vector<Span> rows;
+  std::vector<std::size_t> nameless;  // rows whose file does not name the thread
+  for (const FileSpan& from : file.spans) {
+    Span row;
+    row.start_ns = shift(from.start_ns);
+    row.end_ns = shift(from.end_ns);
+    if (placed && (row.end_ns < profile.meta.start_ns || row.start_ns >= profile.meta.end_ns)) {
+      ++added.outside;
+      continue;
+    }
+    row.name = names[from.name];
+    row.source = file.source;
+    row.id = from.id;
+    row.parent = from.parent;
+    if (placed && !from.async) {
+      if (from.tid != 0)
+        row.thread = threads.find(from.pid, from.tid, row.start_ns);
+      else
+        nameless.push_back(rows.size());
+      if (from.tid != 0 && row.thread == kNoThread) ++added.without_thread;
+    }
+    rows.push_back(row);
+  }
+  if (!nameless.empty()) {
+    std::vector<std::uint64_t> moments;
+    for (const std::size_t i : nameless) {
+      for (const std::uint64_t at : {rows[i].start_ns, rows[i].end_ns})
+        if (at >= profile.meta.start_ns && at < profile.meta.end_ns) moments.push_back(at);
+    }
+    const ThreadId thread = thread_awake_at(profile, asleep, moments, file.spans.front().pid);
+    for (const std::size_t i : nameless) rows[i].thread = thread;
+    if (thread == kNoThread) added.without_thread += nameless.size();
+  }
+  added.added = rows.size();
+  profile.spans.insert(profile.spans.end(), rows.begin(), rows.end());
+  return added;
+}
+
+}  // namespace fathom::formats

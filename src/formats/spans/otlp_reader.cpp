@@ -1,0 +1,83 @@
+// OpenTelemetry's traces in JSON (OTLP): resourceSpans, scopeSpans, spans, with times in nanoseconds since 1970. A span belongs
+// to a request and not to a thread, unless it names one in the attribute thread.id.
+#include <charconv>
+
+#include "formats/json/json.h"
+#include "formats/spans/name_rows.h"
+#include "formats/spans/span_file.h"
+
+namespace fathom::formats {
+namespace {
+
+// 64-bit numbers stand as text in this JSON, and as numbers in that of some exporters.
+std::uint64_t otlp_number(const Json& value) {
+  if (value.is_number_unsigned()) return value.get<std::uint64_t>();
+  const std::string text = text_of(value);
+  std::uint64_t number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  return error == std::errc{} && end == text.data() + text.size() ? number : 0;
+}
+
+// 16 hexadecimal digits.
+std::uint64_t otlp_id(const Json& value) {
+  const std::string text = text_of(value);
+  std::uint64_t number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number, 16);
+  return error == std::errc{} && end == text.data() + text.size() ? number : 0;
+}
+
+std::int32_t otlp_attribute(const Json& holder, std::string_view key) {
+  const Json& attributes = member(holder, "attributes");
+  if (!attributes.is_array()) return 0;
+  for (const Json& attribute : attributes) {
+    if (text_of(member(attribute, "key")) != key) continue;
+    const std::uint64_t value = otlp_number(member(member(attribute, "value"), "intValue"));
+    return value < 2'000'000'000 ? static_cast<std::int32_t>(value) : 0;
+  }
+  return 0;
+}
+
+}  // namespace
+
+bool is_otlp_json(std::string_view text) {
+  return is_json_with(text, "resourceSpans");
+}
+
+Result<SpanFile> read_otlp_traces(std::string_view text, const std::string& path) {
+  SpanFile file;
+  file.path = path;
+  file.source = model::SpanSource::kOtlp;
+  file.clock = SpanClock::kUnix;
+  const Result<Json> json = parse_json(text, path);
+  if (!json) return tl::unexpected(json.error());
+  NameRows names(file.names);
+  const auto each = [](const Json& holder, const char* key, const auto& take) {
+    const Json& rows = member(holder, key);
+    if (!rows.is_array()) return;
+    for (const Json& row : rows) take(row);
+  };
+  each(*json, "resourceSpans", [&](const Json& resource) {
+    const std::int32_t pid = otlp_attribute(member(resource, "resource"), "process.pid");
+    each(resource, "scopeSpans", [&](const Json& scope) {
+      each(scope, "spans", [&](const Json& span) {
+        FileSpan row;
+        row.start_ns = otlp_number(member(span, "startTimeUnixNano"));
+        row.end_ns = otlp_number(member(span, "endTimeUnixNano"));
+        row.pid = pid;
+        row.tid = otlp_attribute(span, "thread.id");
+        row.id = otlp_id(member(span, "spanId"));
+        row.parent = otlp_id(member(span, "parentSpanId"));
+        row.async = row.tid == 0;
+        if (row.start_ns == 0 || row.end_ns < row.start_ns || file.spans.size() == kMostSpans) {
+          ++file.left_out;
+          return;
+        }
+        row.name = names.row(text_of(member(span, "name")));
+        file.spans.push_back(row);
+      });
+    });
+  });
+  return file;
+}
+
+}  // namespace fathom::formats
