@@ -10,6 +10,7 @@
 #include "analysis/core/container_frames.h"
 #include "analysis/core/heap.h"
 #include "analysis/core/tracer_frames.h"
+#include "analysis/heap/allocator_stacks.h"
 
 namespace fathom::analysis {
 namespace {
@@ -218,6 +219,19 @@ AllocatorCpu named(const Profile& profile, Draft draft) {
 }
 
 }  // namespace
+
+struct AllocatorStacks::Known {
+  explicit Known(const Profile& profile) : classes(profile) {}
+  Classes classes;
+};
+
+AllocatorStacks::AllocatorStacks(const Profile& profile) : known_(std::make_unique<Known>(profile)) {}
+AllocatorStacks::~AllocatorStacks() = default;
+
+AllocatorWork AllocatorStacks::of(StackId stack) {
+  const LeafKind& leaf = known_->classes.of(stack);
+  return {leaf.allocator, leaf.page_fault};
+}
 
 std::optional<AllocatorCpu> allocator_cpu(const Profile& profile, const Selection& selection) {
   auto drafts = add_up(profile, selection, false);
