@@ -1,0 +1,175 @@
+#include "analysis/spans/keep_spans.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <vector>
+
+#include "analysis/core/words.h"
+#include "analysis/spans/span_set.h"
+
+namespace fathom::analysis {
+namespace {
+
+struct KeptTime {
+  std::uint64_t from_ns = 0, to_ns = 0;
+};
+
+// Times of one thread, ascending and apart.
+class KeptTimes {
+ public:
+  void add(std::uint64_t from, std::uint64_t to) {
+    if (to > from) times_.push_back({from, to});
+  }
+  void join() {
+    std::ranges::sort(times_, {}, &KeptTime::from_ns);
+    std::vector<KeptTime> apart;
+    for (const KeptTime& time : times_) {
+      if (!apart.empty() && time.from_ns <= apart.back().to_ns)
+        apart.back().to_ns = std::max(apart.back().to_ns, time.to_ns);
+      else
+        apart.push_back(time);
+    }
+    times_ = std::move(apart);
+  }
+  bool holds(std::uint64_t at) const {
+    const auto after = std::ranges::upper_bound(times_, at, {}, &KeptTime::from_ns);
+    return after != times_.begin() && at < std::prev(after)->to_ns;
+  }
+  // visit(from, to) for each part of [from, to) inside.
+  template <class Visit>
+  void visit(std::uint64_t from, std::uint64_t to, Visit visit) const {
+    auto at = std::ranges::upper_bound(times_, from, {}, &KeptTime::from_ns);
+    if (at != times_.begin()) --at;
+    for (; at != times_.end() && at->from_ns < to; ++at) {
+      const std::uint64_t begin = std::max(from, at->from_ns), end = std::min(to, at->to_ns);
+      if (end > begin) visit(begin, end);
+    }
+  }
+  double length() const {
+    double ns = 0;
+    for (const KeptTime& time : times_) ns += static_cast<double>(time.to_ns - time.from_ns);
+    return ns;
+  }
+
+ private:
+  std::vector<KeptTime> times_;
+};
+
+Result<const SpansOfKind*> kind_of(const std::vector<SpansOfKind>& kinds, const std::string& name) {
+  const SpansOfKind* part = nullptr;
+  std::size_t parts = 0;
+  std::string known;
+  for (const SpansOfKind& kind : kinds) {
+    if (kind.name == name) return &kind;
+    if (kind.name.find(name) != std::string::npos) part = &kind, ++parts;
+    if (known.size() < 200) known += (known.empty() ? "" : ", ") + printable(kind.name);
+  }
+  if (parts == 1) return part;
+  if (parts > 1)
+    return fail(ErrorKind::kUsage, fmt::format("--span: '{}' is a part of several names", printable(name)),
+                "one of " + known);
+  return fail(ErrorKind::kNotFound, fmt::format("--span: there is no span '{}'", printable(name)),
+              known.empty() ? "fathom report --spans FILE reads spans" : "one of " + known);
+}
+
+void cut_waits(model::Profile& profile, const std::vector<KeptTimes>& kept) {
+  std::vector<model::Wait> rows;
+  for (const model::Wait& wait : profile.all_waits()) {
+    const std::uint64_t woken = wait.start_ns + wait.waited_ns, end = woken + wait.queued_ns;
+    bool any = false;
+    const KeptTimes& times = kept[wait.thread.value];
+    if (end == wait.start_ns && times.holds(wait.start_ns)) {
+      rows.push_back(wait);
+      continue;
+    }
+    times.visit(wait.start_ns, end, [&](std::uint64_t from, std::uint64_t to) {
+      model::Wait part = wait;
+      part.start_ns = from;
+      part.waited_ns = from < woken ? std::min(to, woken) - from : 0;
+      part.queued_ns = to - from - part.waited_ns;
+      part.began_before = wait.began_before || from > wait.start_ns;
+      part.unfinished = wait.unfinished || to < end;
+      rows.push_back(part);
+      any = true;
+    });
+    if (!any) ++profile.quality.filtered_waits;
+  }
+  profile.packed_waits = {};
+  profile.waits = std::move(rows);
+  profile.quality.waits = profile.waits.size() + profile.quality.filtered_waits;
+}
+
+void sum_threads(model::Profile& profile, const std::vector<KeptTimes>& kept, bool has_waits) {
+  for (std::uint32_t i = 0; i < profile.threads.size(); ++i) {
+    model::Thread& thread = profile.threads[i];
+    thread.waits = thread.preemptions = thread.waited_ns = thread.queued_ns = 0;
+    thread.unwalked_waits = thread.unwalked_ns = 0;
+    // Without waits it is not known when the thread ran.
+    thread.ran_ns = has_waits ? static_cast<std::uint64_t>(kept[i].length()) : 0;
+  }
+  for (const model::Wait& wait : profile.waits) {
+    model::Thread& thread = profile.threads[wait.thread.value];
+    ++(wait.waited_ns > 0 ? thread.waits : thread.preemptions);
+    thread.waited_ns += wait.waited_ns;
+    thread.queued_ns += wait.queued_ns;
+    thread.ran_ns -= std::min(thread.ran_ns, wait.waited_ns + wait.queued_ns);
+  }
+  for (model::Thread& thread : profile.threads) thread.cpu_ns = thread.ran_ns;
+}
+
+}  // namespace
+
+Result<KeptSpans> keep_spans(model::Profile& profile, const SpanChoice& choice) {
+  const std::vector<SpansOfKind> kinds = find_spans(profile, {});
+  const auto kind = kind_of(kinds, choice.name);
+  if (!kind) return tl::unexpected(kind.error());
+  KeptSpans result;
+  result.name = (*kind)->name;
+  std::vector<KeptTimes> kept(profile.threads.size());
+  for (const WholeSpan& span : (*kind)->spans) {
+    ++result.of;
+    if (span.length_ns() < choice.slower_than_ns ||
+        (choice.faster_than_ns && span.length_ns() >= *choice.faster_than_ns))
+      continue;
+    ++result.spans;
+    result.time_ns += static_cast<double>(span.length_ns());
+    for (const SpanPart& part : span.parts) {
+      if (part.thread != model::kNoThread) {
+        kept[part.thread.value].add(part.from_ns, part.to_ns);
+      } else {
+        for (std::size_t i = 0; i < kept.size(); ++i) {
+          const model::Thread& thread = profile.threads[i];
+          kept[i].add(std::max(part.from_ns, thread.start_ns),
+                      thread.end_ns == 0 ? part.to_ns : std::min(part.to_ns, thread.end_ns));
+        }
+      }
+    }
+  }
+  if (result.spans == 0)
+    return fail(ErrorKind::kNotFound,
+                fmt::format("--span: none of the {} is that {}", counted(result.of, "span"),
+                            choice.slower_than_ns != 0 ? "slow" : "fast"),
+                "fathom report --spans prints how long they take");
+  for (KeptTimes& times : kept) times.join();
+
+  std::vector<model::Sample> samples;
+  for (const model::Sample& sample : profile.all_samples())
+    if (kept[sample.thread.value].holds(sample.time_ns)) samples.push_back(sample);
+  const std::uint64_t before = profile.all_samples().size();
+  profile.quality.filtered += before - samples.size();
+  profile.packed_samples = {};
+  profile.samples = std::move(samples);
+  // What should have arrived in the spans is not known, and the share of the whole recording says nothing about it.
+  profile.quality.expected_samples = 0;
+  const bool has_waits = !profile.all_waits().empty();
+  cut_waits(profile, kept);
+  std::erase_if(profile.faults,
+                [&](const model::Fault& row) { return !kept[row.thread.value].holds(row.time_ns); });
+  sum_threads(profile, kept, has_waits);
+  profile.meta.facts["spans_kept"] =
+      fmt::format("{} of {} spans of {}", result.spans, result.of, printable(result.name));
+  return result;
+}
+
+}  // namespace fathom::analysis

@@ -1,0 +1,100 @@
+#include "analysis/spans/slow_spans.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "analysis/core/quantiles.h"
+#include "analysis/diff/estimate.h"
+
+namespace fathom::analysis {
+namespace {
+
+// Thresholds of a finding. The slowest of equal spans differ from the faster half by less than half of its mean, whatever the noise
+// of a clock, a cache or a short preemption.
+constexpr double kMuchSlower = 1.5;
+constexpr double kLeastExcessNs = 50'000;
+constexpr double kLeastPart = 0.2;       // of the excess
+constexpr std::size_t kLeastWithIt = 3;  // slow spans that have more of it than the fast ones
+
+struct GroupSum {
+  double sum = 0, squares = 0;
+  std::size_t count = 0;
+  double mean() const { return count == 0 ? 0 : sum / static_cast<double>(count); }
+  double variance_of_mean() const {
+    if (count < 2) return 0;
+    const auto n = static_cast<double>(count);
+    return std::max(0.0, squares - sum * sum / n) / (n - 1) / n;
+  }
+};
+
+struct RowGroups {
+  GroupSum slow, fast;
+  std::size_t with_it = 0;
+};
+
+}  // namespace
+
+SlowSpans compare_slow(const std::vector<SpanRows>& spans, const SpanPlaces& places) {
+  std::vector<std::size_t> order(spans.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::ranges::stable_sort(order, std::greater<>(), [&](std::size_t i) { return spans[i].length_ns; });
+  const auto slow_count = std::max<std::size_t>(
+      5, static_cast<std::size_t>(std::lround(kSlowShare * static_cast<double>(spans.size()))));
+  const std::size_t fast_count = spans.size() / 2;
+
+  SlowSpans result;
+  result.count = slow_count;
+  result.fast_count = fast_count;
+  result.members.assign(order.begin(), order.begin() + static_cast<std::ptrdiff_t>(slow_count));
+  result.least_ns = spans[result.members.back()].length_ns;
+
+  std::vector<RowGroups> rows(places.size());
+  const auto add = [&](GroupSum RowGroups::*group, std::size_t from, std::size_t to, double& mean) {
+    double length = 0;
+    for (std::size_t i = from; i < to; ++i) {
+      const SpanRows& span = spans[order[i]];
+      length += static_cast<double>(span.length_ns);
+      for (const auto& [row, ns] : span.ns) {
+        (rows[row].*group).sum += ns;
+        (rows[row].*group).squares += ns * ns;
+      }
+    }
+    mean = length / static_cast<double>(to - from);
+    for (RowGroups& row : rows) (row.*group).count = to - from;
+  };
+  add(&RowGroups::slow, 0, slow_count, result.slow_mean_ns);
+  add(&RowGroups::fast, spans.size() - fast_count, spans.size(), result.fast_mean_ns);
+  for (const std::size_t i : result.members)
+    for (const auto& [row, ns] : spans[i].ns)
+      if (ns > 2 * rows[row].fast.mean()) ++rows[row].with_it;
+
+  const double excess = result.slow_mean_ns - result.fast_mean_ns;
+  std::vector<double> chances;
+  for (std::uint32_t i = 0; i < rows.size(); ++i) {
+    const double difference = rows[i].slow.mean() - rows[i].fast.mean();
+    if (difference <= 0.01 * excess) continue;
+    SlowCause cause;
+    cause.row = i;
+    cause.place = places[i];
+    cause.slow_ns = rows[i].slow.mean();
+    cause.fast_ns = rows[i].fast.mean();
+    const double slow_part = rows[i].slow.variance_of_mean(), fast_part = rows[i].fast.variance_of_mean();
+    const double deviation = std::sqrt(slow_part + fast_part);
+    const auto freedom = static_cast<double>(slow_count - 1);  // of the smaller group: on the safe side
+    cause.error_ns = deviation * students_t_upper_quantile(0.025, freedom);
+    chances.push_back(deviation > 0 ? students_t_tail(difference / deviation, freedom) : 0);
+    result.causes.push_back(cause);
+  }
+  const double level = holm_level(chances);
+  const bool much = result.slow_mean_ns >= kMuchSlower * result.fast_mean_ns && excess >= kLeastExcessNs;
+  for (std::size_t i = 0; i < result.causes.size(); ++i) {
+    SlowCause& cause = result.causes[i];
+    cause.is_certain = much && chances[i] < level && cause.more_ns() >= kLeastPart * excess &&
+                       rows[cause.row].with_it >= kLeastWithIt;
+  }
+  std::ranges::stable_sort(result.causes, std::greater<>(), &SlowCause::more_ns);
+  return result;
+}
+
+}  // namespace fathom::analysis
