@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <map>
 #include <optional>
 #include <vector>
 
@@ -34,7 +35,9 @@ class Reader {
       import_.note(fmt::format("{} places of the file are addresses without a name: it was not symbolicated.",
                                nameless_));
     if (bytes_ != 0) import_.note(fmt::format("{} threads that count bytes are left out.", bytes_));
-    if (others_) import_.note("The file has markers, counters or allocations, which are left out.");
+    if (lost_spans_ != 0)
+      import_.note(fmt::format("{} markers without a start or an end are left out.", lost_spans_));
+    if (others_) import_.note("The file has counters or allocations, which are left out.");
     import_.profile.meta.end_ns = std::max(import_.profile.meta.start_ns, end_ns_);
     return import_.finish(name_);
   }
@@ -154,8 +157,7 @@ class Reader {
   }
 
   Result<> read_samples(const Json& thread) {
-    others_ = others_ || length_of(member(member(thread, "markers"), "data")) != 0 ||
-              member(thread, "nativeAllocations").is_object();
+    others_ = others_ || member(thread, "nativeAllocations").is_object();
     const Json& samples = member(thread, "samples");
     const Json &rows = member(samples, "stack"), &weights = member(samples, "weight");
     const std::string kind = text_of(member(samples, "weightType"));
@@ -170,6 +172,7 @@ class Reader {
     const model::ThreadId id =
         import_.thread(import_.process(id_of(member(thread, "pid")), text_of(member(thread, "processName"))),
                        id_of(member(thread, "tid")), text_of(member(thread, "name")));
+    if (const Result<> markers = read_spans(thread, id); !markers) return markers;
     WholeParts parts(in_ms ? 1e6 : 1);
     const Json &times = member(samples, "time"), &deltas = member(samples, "timeDeltas");
     double now_ms = 0;
@@ -191,11 +194,60 @@ class Reader {
     return {};
   }
 
+  // Markers that last are spans: intervals, and a start and an end of the same name. What fathom wrote about waits is none.
+  Result<> read_spans(const Json& thread, model::ThreadId id) {
+    constexpr std::uint64_t kInterval = 1, kStart = 2, kEnd = 3;
+    const Json& markers = member(thread, "markers");
+    const Json& strings =
+        table(thread, "stringArray").is_array() ? table(thread, "stringArray") : table(thread, "stringTable");
+    std::map<std::string, std::vector<std::uint64_t>> open;
+    const auto time = [](const Json& value) -> std::optional<std::uint64_t> {
+      const double ms = number_of(value, -1);
+      if (!(ms >= 0) || ms > 1e12) return std::nullopt;
+      return kImportStart + static_cast<std::uint64_t>(std::llround(ms * 1e6));
+    };
+    for (std::size_t i = 0; i < length_of(member(markers, "name")); ++i) {
+      const Json& data = element(member(markers, "data"), i);
+      if (text_of(member(data, "type")) == "Wait") continue;
+      const std::uint64_t row = row_of(element(member(markers, "name"), i));
+      std::string name =
+          row == UINT64_MAX ? std::string() : text_of(element(strings, static_cast<std::size_t>(row)));
+      // The marker's own name says what it is; of markers that a program makes up, only the kind.
+      if (const std::string own = text_of(member(data, "name")); !own.empty()) name = own;
+      const std::uint64_t phase = row_of(element(member(markers, "phase"), i));
+      const auto start = time(element(member(markers, "startTime"), i)),
+                 end = time(element(member(markers, "endTime"), i));
+      if (phase == kInterval && start && end && *end >= *start) {
+        add_span(name, *start, *end, id);
+      } else if (phase == kStart && start) {
+        open[name].push_back(*start);
+      } else if (auto& begun = open[name]; phase == kEnd && end && !begun.empty() && *end >= begun.back()) {
+        add_span(name, begun.back(), *end, id);
+        begun.pop_back();
+      } else if (phase == kInterval || phase == kEnd) {
+        ++lost_spans_;
+      }
+    }
+    for (const auto& [name, begun] : open) lost_spans_ += begun.size();
+    return {};
+  }
+
+  void add_span(const std::string& name, std::uint64_t start_ns, std::uint64_t end_ns,
+                model::ThreadId thread) {
+    model::Span& span = import_.profile.spans.emplace_back();
+    span.start_ns = start_ns;
+    span.end_ns = end_ns;
+    span.name = import_.builder.string(name);
+    span.thread = thread;
+    span.source = model::SpanSource::kFirefox;
+    end_ns_ = std::max(end_ns_, end_ns);
+  }
+
   const Json& json_;
   const std::string& name_;
   Import import_{"firefox"};
   std::vector<model::StackId> stacks_;
-  std::uint64_t end_ns_ = 0, bytes_ = 0, nameless_ = 0;
+  std::uint64_t end_ns_ = 0, bytes_ = 0, nameless_ = 0, lost_spans_ = 0;
   bool in_ns_ = false, in_samples_ = false, others_ = false, has_shared_ = false;
 };
 

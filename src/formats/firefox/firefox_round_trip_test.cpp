@@ -142,6 +142,47 @@ TEST(FirefoxRoundTrip, InlinedCallsAreFramesWithTheirDepth) {
   EXPECT_EQ(json["libs"][0]["codeId"], "0123456789abcdef0123456789abcdef01234567");
 }
 
+TEST(FirefoxRoundTrip, SpansAreMarkersOfTheirThread) {
+  model::Profile profile = analysis::small_server();
+  const std::uint64_t start = profile.meta.start_ns;
+  const model::StringId name = profile.strings.intern("new payload");
+  profile.spans.push_back(
+      {start + 1'000'000, start + 3'500'000, name, {1}, model::SpanSource::kMarkerFile, 0, 0});
+  profile.spans.push_back(
+      {start + 9'000'000, start + 9'000'000, name, {0}, model::SpanSource::kMarkerFile, 7, 0});
+  const std::string text = present::write_firefox(profile, {}).value();
+  const Json json = parse_json(text, "x").value();
+  expect_sound(json);
+  EXPECT_EQ(json["threads"][1]["markers"]["startTime"], Json({1}));
+  EXPECT_EQ(json["threads"][1]["markers"]["data"][0]["name"], "new payload");
+  const model::Profile read = read_firefox(text, "x").value();
+  ASSERT_EQ(read.spans.size(), 2u);
+  EXPECT_EQ(read.strings[read.spans[1].name], "new payload");
+  EXPECT_EQ(read.spans[1].end_ns - read.spans[1].start_ns, 2'500'000u);
+  EXPECT_EQ(read.threads[read.spans[1].thread.value].tid, 11);
+  EXPECT_EQ(read.spans[0].source, model::SpanSource::kFirefox);
+}
+
+// What Firefox and other tools write: intervals, and starts and ends in markers of their own.
+TEST(FirefoxRoundTrip, MarkersWithALengthAreReadAsSpans) {
+  Json json = parse_json(present::write_firefox(analysis::small_server(), {}).value(), "x").value();
+  Json& strings = json["shared"]["stringArray"];
+  const std::size_t reflow = strings.size();
+  strings.push_back("Reflow");
+  json["threads"][0]["markers"] = {{"length", 5},
+                                   {"data", {nullptr, nullptr, nullptr, {{"type", "Wait"}}, nullptr}},
+                                   {"name", {reflow, reflow, reflow, reflow, reflow}},
+                                   {"startTime", {1, 5, nullptr, 6, 8}},
+                                   {"endTime", {2, nullptr, 7, 8, nullptr}},
+                                   {"phase", {1, 2, 3, 1, 0}},
+                                   {"category", {0, 0, 0, 0, 0}}};
+  const model::Profile read = read_firefox(json.dump(), "x").value();
+  ASSERT_EQ(read.spans.size(), 2u) << "neither a wait nor an instant";
+  EXPECT_EQ(read.strings[read.spans[0].name], "Reflow");
+  EXPECT_EQ(read.spans[0].end_ns - read.spans[0].start_ns, 1'000'000u);
+  EXPECT_EQ(read.spans[1].end_ns - read.spans[1].start_ns, 2'000'000u);
+}
+
 TEST(FirefoxRoundTrip, ACounterBeginsAtItsWholeValue) {
   const Json json = parse_json(present::write_firefox(analysis::small_server(), {}).value(), "x").value();
   const Json& counter = json["counters"][0];

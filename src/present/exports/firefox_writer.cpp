@@ -52,7 +52,7 @@ class FirefoxWriter {
   Result<std::string> write() {
     const std::vector<Metric> known = analysis::metrics_in(profile_);
     const auto has = [&](Metric metric) { return std::ranges::find(known, metric) != known.end(); };
-    if (has(Metric::kCpu)) add_cpu();
+    if (has(Metric::kCpu) || !profile_.spans.empty()) add_cpu();
     if (has(Metric::kOffCpu)) add_waits();
     if (has(Metric::kHeapLive)) add_heap(Metric::kHeapLive, "live heap");
     if (has(Metric::kHeapAllocated) && !profile_.heap.empty()) add_heap(Metric::kHeapAllocated, "allocated");
@@ -89,7 +89,43 @@ class FirefoxWriter {
         rows[sample.thread.value].push_back(
             {from_start(sample.time_ns), tables_.stack(sample.stack, 0, ""), budget.take(sample.value)});
     for (std::uint32_t i = 0; i < rows.size(); ++i)
-      add_thread({i}, "", "", rows[i], in_ns ? "tracing-ms" : "samples", {});
+      add_thread({i}, "", "", rows[i], in_ns ? "tracing-ms" : "samples", spans_json({i}));
+  }
+
+  // Spans of the thread; those of no thread are on the first one.
+  std::string spans_json(model::ThreadId thread) {
+    std::vector<const model::Span*> spans;
+    for (const model::Span& span : profile_.spans) {
+      const bool here = span.thread == thread || (span.thread == model::kNoThread && thread.value == 0);
+      if (here && span.start_ns >= start_ns_) spans.push_back(&span);
+    }
+    std::ranges::stable_sort(spans, {}, [](const model::Span* span) { return span->start_ns; });
+    std::string data, names, starts, ends, phases, categories;
+    const auto next = [](std::string& column) -> std::string& {
+      if (!column.empty()) column += ',';
+      return column;
+    };
+    for (const model::Span* span : spans) {
+      next(data) += R"({"type":"Span","name":)";
+      append_json_text(data, profile_.strings[span->name]);
+      if (span->id != 0) data += fmt::format(R"(,"id":"{:x}")", span->id);
+      data += '}';
+      append_number(next(names), tables_.text("Span"));
+      append_ms(next(starts), from_start(span->start_ns));
+      append_ms(next(ends), from_start(span->end_ns));
+      next(phases) += '1';  // an interval
+      append_number(next(categories), std::uint32_t{FirefoxTables::kOther});
+    }
+    return markers_text(spans.size(), data, names, starts, ends, phases, categories);
+  }
+
+  static std::string markers_text(std::size_t count, const std::string& data, const std::string& names,
+                                  const std::string& starts, const std::string& ends,
+                                  const std::string& phases, const std::string& categories) {
+    if (count == 0) return {};
+    return fmt::format(
+        R"({{"length":{},"data":[{}],"name":[{}],"startTime":[{}],"endTime":[{}],"phase":[{}],"category":[{}]}})",
+        count, data, names, starts, ends, phases, categories);
   }
 
   void add_waits() {
@@ -163,9 +199,7 @@ class FirefoxWriter {
       next(phases) += '1';  // an interval
       append_number(next(categories), std::uint32_t{FirefoxTables::kWaiting});
     }
-    return fmt::format(
-        R"({{"length":{},"data":[{}],"name":[{}],"startTime":[{}],"endTime":[{}],"phase":[{}],"category":[{}]}})",
-        markers.size(), data, names, starts, ends, phases, categories);
+    return markers_text(markers.size(), data, names, starts, ends, phases, categories);
   }
 
   // By process, as blocks belong to it; amounts of one moment stand at its time.
@@ -202,7 +236,7 @@ class FirefoxWriter {
 
   void add_rows(const std::string& name, const model::Process& process, const std::string& tid, bool is_main,
                 std::vector<Row>& rows, std::string_view weight, const std::string& markers) {
-    if (rows.empty()) return;
+    if (rows.empty() && markers.empty()) return;
     std::ranges::stable_sort(rows, {}, &Row::time_ns);
     main_threads_.try_emplace(process.pid, thread_count_);
     ++thread_count_;
@@ -299,7 +333,10 @@ class FirefoxWriter {
         R"("display":["marker-chart","marker-table","timeline-overview"],"tooltipLabel":"{marker.data.reason}",)"
         R"("tableLabel":"{marker.data.reason}","chartLabel":"{marker.data.reason}","fields":[)"
         R"({"key":"reason","label":"Reason","format":"string"},{"key":"waker","label":"Woken by","format":"string"},)"
-        R"({"key":"stands_for","label":"Stands for so many waits","format":"integer"}]}],"categories":)";
+        R"({"key":"stands_for","label":"Stands for so many waits","format":"integer"}]},{"name":"Span",)"
+        R"("display":["marker-chart","marker-table","timeline-overview"],"tooltipLabel":"{marker.data.name}",)"
+        R"("tableLabel":"{marker.data.name}","chartLabel":"{marker.data.name}","fields":[)"
+        R"({"key":"name","label":"Span","format":"string"},{"key":"id","label":"Id","format":"string"}]}],"categories":)";
     return out + tables_.categories_json() + "}";
   }
 

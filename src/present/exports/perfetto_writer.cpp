@@ -46,6 +46,7 @@ class PerfettoWriter {
     write_head();
     write_samples();
     write_waits();
+    write_spans();
     write_live_heap();
     write_series();
     if (events_ == 0)
@@ -182,6 +183,64 @@ class PerfettoWriter {
         free_from = ran;
       }
     }
+  }
+
+  // Spans of a thread on tracks below it. Slices of a track are nested; a span that overlaps another in part has another track.
+  void write_spans() {
+    std::map<std::uint32_t, std::vector<const model::Span*>> threads;
+    for (const model::Span& span : profile_.spans) {
+      const bool wanted = span.thread == model::kNoThread || !options_.selection.pid ||
+                          profile_.processes[profile_.threads[span.thread.value].process.value].pid ==
+                              *options_.selection.pid;
+      if (wanted && takes(span.start_ns)) threads[span.thread.value].push_back(&span);
+    }
+    for (auto& [thread, spans] : threads) {
+      std::ranges::stable_sort(spans, [](const model::Span* a, const model::Span* b) {
+        return std::pair(a->start_ns, UINT64_MAX - a->end_ns) <
+               std::pair(b->start_ns, UINT64_MAX - b->end_ns);
+      });
+      struct Lane {
+        std::uint64_t track;
+        std::vector<std::uint64_t> open;  // ends, the innermost last
+      };
+      std::vector<Lane> lanes;
+      const auto close = [&](Lane& lane, std::uint64_t until) {
+        for (; !lane.open.empty() && lane.open.back() <= until; lane.open.pop_back())
+          emit(lane.open.back(), WireWriter().number(9, kEnd).number(11, lane.track));
+      };
+      constexpr std::size_t kMostLanes = 64;
+      for (const model::Span* span : spans) {
+        Lane* fitting = nullptr;
+        for (Lane& lane : lanes) {
+          close(lane, span->start_ns);
+          if (fitting == nullptr && (lane.open.empty() || lane.open.back() >= span->end_ns)) fitting = &lane;
+        }
+        if (fitting == nullptr && lanes.size() == kMostLanes) continue;
+        if (fitting == nullptr) {
+          const bool of_thread = thread != model::kNoThread.value;
+          lanes.push_back({span_track(of_thread ? thread_track({thread}) : 0), {}});
+          fitting = &lanes.back();
+        }
+        WireWriter event;
+        event.number(9, kBegin).number(11, fitting->track);
+        event.number(10, pieces_.event_name(analysis::printable(profile_.strings[span->name])));
+        event.bytes(22, "span");
+        emit(span->start_ns, event);
+        fitting->open.push_back(span->end_ns);
+      }
+      for (Lane& lane : lanes) close(lane, UINT64_MAX);
+    }
+  }
+
+  std::uint64_t span_track(std::uint64_t parent) {
+    const std::uint64_t track = ++last_track_;
+    WireWriter descriptor;
+    descriptor.number(1, track).bytes(2, "spans");
+    if (parent != 0) descriptor.number(5, parent);
+    WireWriter body;
+    body.message(kTrackDescriptor, descriptor);
+    packet(body);
+    return track;
   }
 
   void slice(std::uint64_t track, std::uint64_t start, std::uint64_t end, std::string_view name,

@@ -126,7 +126,7 @@ struct Trace {
       names_[track.number(1)] = track.message(4).text(5);
       threads_[track.message(4).number(2)] = track.message(4).text(5);
     }
-    if (track.has(8)) names_[track.number(1)] = track.text(2);
+    if (track.has(2)) names_[track.number(1)] = track.text(2);  // of counters and spans
   }
 
   void event(std::uint64_t time, const Message& event) {
@@ -226,6 +226,28 @@ TEST(PerfettoWriter, WaitsAreSlicesWithTheirReasonAndAnArrowFromWhoEndedThem) {
   EXPECT_THAT(trace.wakes, ElementsAre("waker waiter 10"));
   EXPECT_EQ(trace.flows_begun, trace.flows_ended);
   EXPECT_EQ(trace.flows_begun.size(), 1U);
+}
+
+TEST(PerfettoWriter, SpansAreNestedSlicesAndWhatOverlapsHasAnotherTrack) {
+  analysis::HandMade hand;
+  const auto thread = hand.thread(hand.process(10, "app"), 10, "app");
+  hand.sample(thread, hand.stack({hand.frame(hand.module("app"), {"main"})}), 1);
+  const std::uint64_t start = hand.profile.meta.start_ns;
+  const auto span = [&](const char* name, std::uint64_t from, std::uint64_t to, model::ThreadId of) {
+    hand.profile.spans.push_back(
+        {start + from, start + to, hand.builder.string(name), of, model::SpanSource::kMarkerFile, 0, 0});
+  };
+  span("inner", 20, 30, thread);
+  span("outer", 10, 50, thread);
+  span("across", 40, 60, thread);
+  span("of no thread", 5, 15, model::kNoThread);
+  const Trace trace = trace_of(hand.profile);
+  std::vector<std::string> slices;
+  for (const Trace::Slice& slice : trace.slices)
+    slices.push_back(slice.name + " " + std::to_string(slice.start - start) + "-" +
+                     std::to_string(slice.end - start));
+  EXPECT_THAT(slices, testing::UnorderedElementsAre("inner 20-30", "outer 10-50", "across 40-60",
+                                                    "of no thread 5-15"));
 }
 
 TEST(PerfettoWriter, AWindowCutsWhatCrossesItsEdges) {
