@@ -7,6 +7,7 @@
 #define MAX_PROBES 64
 #define PROBE_ACCOUNTS 32768
 #define PROBE_CALLS 65536            /* in progress, and those that were left without an end */
+#define PROBE_SPAN_RING (1 << 22)    /* bytes: two seconds of calls at the usual limit */
 #define PROBE_WINDOW_NS 100000000ull /* the limit is kept in each of these */
 
 enum probe_size {
@@ -45,7 +46,7 @@ struct probe_wanted {
   u32 size;     /* enum probe_size */
   u32 argument; /* from 0 */
   u32 timed;    /* its ends are watched */
-  u32 unused;
+  u32 span;     /* each timed call is sent, as a probe_span */
 };
 
 struct probe_key {
@@ -71,6 +72,17 @@ struct probe_call_key {
 struct probe_call {
   u64 start_ns;
   u64 stack_id;
+  u32 tid;
+  u32 unused;
+};
+
+/* A call that ended: of probes that want spans. */
+struct probe_span {
+  u64 start_ns, end_ns;
+  u32 pid;
+  u32 tid; /* 0: it began on another thread than it ended on */
+  u32 probe;
+  u32 unused;
 };
 
 /* Of one CPU. */
@@ -79,6 +91,7 @@ struct probe_counters {
   u64 run_ns;      /* in calls that were walked, and their ends */
   u64 calls_lost;  /* no account was free */
   u64 stacks_lost; /* not walked, or the ring was full */
+  u64 spans_lost;  /* the ring of spans was full */
 };
 
 /* What a breakpoint knows about itself. */

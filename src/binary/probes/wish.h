@@ -25,6 +25,7 @@ struct Wish {
   SizeFrom size = SizeFrom::kNothing;
   unsigned argument = 0;  // from 1
   std::int64_t offset = 0;
+  std::string span = {};  // each call is a span of this name; empty: none is
   bool operator==(const Wish&) const = default;
 };
 

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <cerrno>
+#include <cstring>
 #include <utility>
 
 #include "base/files.h"
@@ -29,16 +30,28 @@ void BpfFunctionProbes::configure(fathom_bpf& skeleton) {
   bpf_program__set_autoload(skeleton.progs.probe_left, true);
   bpf_map__set_max_entries(skeleton.maps.probe_accounts, PROBE_ACCOUNTS);
   bpf_map__set_max_entries(skeleton.maps.probe_calls, PROBE_CALLS);
+  bpf_map__set_max_entries(skeleton.maps.probe_span_ring, PROBE_SPAN_RING);
 }
 
 std::uint64_t BpfFunctionProbes::kernel_memory_bytes() const {
   return PROBE_ACCOUNTS * (sizeof(probe_key) + sizeof(probe_account)) +
-         PROBE_CALLS * (sizeof(probe_call_key) + sizeof(probe_call));
+         PROBE_CALLS * (sizeof(probe_call_key) + sizeof(probe_call)) + PROBE_SPAN_RING;
 }
 
 Result<> BpfFunctionProbes::add(const probe_wanted& wanted, const std::vector<ProbePoint>& points) {
   if (count_ == MAX_PROBES)
     return fail(ErrorKind::kUsage, fmt::format("bpf: more than {} probes", MAX_PROBES), "fewer at a time");
+  if (wanted.span != 0 && !spans_) {
+    const auto keep = [](void* probes, void* data, std::size_t size) {
+      probe_span span{};
+      if (size < sizeof span) return 0;
+      std::memcpy(&span, data, sizeof span);
+      static_cast<BpfFunctionProbes*>(probes)->ended_.push_back(span);
+      return 0;
+    };
+    spans_.reset(ring_buffer__new(bpf_map__fd(skeleton_->maps.probe_span_ring), keep, this, nullptr));
+    if (!spans_) return system_error("bpf: the ring of spans", errno);
+  }
   const std::uint32_t number = count_++;
   if (bpf_map_update_elem(bpf_map__fd(skeleton_->maps.probes_wanted), &number, &wanted, BPF_ANY) != 0)
     return system_error("bpf: a probe", errno);
@@ -88,8 +101,18 @@ probe_counters BpfFunctionProbes::sums() const {
     sum.run_ns += value.run_ns;
     sum.calls_lost += value.calls_lost;
     sum.stacks_lost += value.stacks_lost;
+    sum.spans_lost += value.spans_lost;
   }
   return sum;
+}
+
+std::vector<probe_span> BpfFunctionProbes::take_spans() {
+  if (spans_) (void)ring_buffer__consume(spans_.get());
+  return std::exchange(ended_, {});
+}
+
+void BpfFunctionProbes::FreeRing::operator()(ring_buffer* ring) const {
+  ring_buffer__free(ring);
 }
 
 }  // namespace fathom::sources

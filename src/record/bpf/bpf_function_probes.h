@@ -2,11 +2,14 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include "record/bpf/breakpoints.h"
 #include "record/bpf/function_probes.h"
 #include "record/bpf/part.h"
+
+struct ring_buffer;
 
 namespace fathom::sources {
 
@@ -21,12 +24,18 @@ class BpfFunctionProbes final : public BpfPart, public FunctionProbes {
   Result<> add(const probe_wanted& wanted, const std::vector<ProbePoint>& points) override;
   std::vector<ProbeReading> read() const override;
   probe_counters sums() const override;
+  std::vector<probe_span> take_spans() override;
 
  private:
   Breakpoints& breakpoints_;
   fathom_bpf* skeleton_ = nullptr;
   std::uint32_t count_ = 0;
   std::vector<BpfLink> links_;
+  struct FreeRing {
+    void operator()(ring_buffer* ring) const;
+  };
+  std::unique_ptr<ring_buffer, FreeRing> spans_;  // from the first probe on that wants them
+  std::vector<probe_span> ended_;
 };
 
 }  // namespace fathom::sources

@@ -38,6 +38,8 @@ class FunctionProbes {
   // All accounts, of what has been since the start.
   virtual std::vector<ProbeReading> read() const = 0;
   virtual probe_counters sums() const = 0;
+  // Calls that ended since the last time, of probes that want spans.
+  virtual std::vector<probe_span> take_spans() = 0;
 };
 
 }  // namespace fathom::sources

@@ -48,6 +48,12 @@ struct {
   __type(value, struct probe_counters);
 } probe_counters SEC(".maps");
 
+/* Calls of probes that want spans, one record each: the one thing of a call that is sent. */
+struct {
+  __uint(type, BPF_MAP_TYPE_RINGBUF);
+  __uint(max_entries, 4096); /* set before loading */
+} probe_span_ring SEC(".maps");
+
 /* Calls that are walked and timed in a tenth of a second, on all CPUs together. */
 const volatile u32 probe_budget = 2000;
 u64 probe_window_ns = 0, probes_in_window = 0;
@@ -134,6 +140,15 @@ static __always_inline u64 walk_at_probe(u32 pid, u64 now, struct probe_counters
   return stack_id;
 }
 
+static __always_inline void send_span(const struct probe_call* call, u64 end_ns, u32 pid, u32 probe,
+                                      struct probe_counters* counters) {
+  u32 tid = (u32)bpf_get_current_pid_tgid();
+  struct probe_span span = {.start_ns = call->start_ns, .end_ns = end_ns, .pid = pid, .probe = probe};
+  span.tid = call->tid == tid ? tid : 0;
+  if (bpf_ringbuf_output(&probe_span_ring, &span, sizeof(span), 0))
+    __sync_fetch_and_add(&counters->spans_lost, 1);
+}
+
 SEC("uprobe")
 int probe_entered(struct pt_regs* regs) {
   u64 now = bpf_ktime_get_ns();
@@ -162,6 +177,7 @@ int probe_entered(struct pt_regs* regs) {
   }
   __sync_fetch_and_add(&account->calls, 1);
   add_argument(account, wanted, cookie >> PROBE_COOKIE_VALUE);
+  call.tid = (u32)bpf_get_current_pid_tgid();
   call.start_ns = bpf_ktime_get_ns(); /* the walk is no part of the call */
   __sync_fetch_and_add(&counters->run_ns, call.start_ns - now);
   if (!wanted->timed) return 0;
@@ -193,6 +209,7 @@ int probe_left(struct pt_regs* regs) {
   if (!call) return 0; /* it began before the recording, or was counted only */
   at.stack_id = call->stack_id;
   took = now - call->start_ns;
+  if (wanted->span) send_span(call, now, pid, probe, counters);
   bpf_map_delete_elem(&probe_calls, &key);
   account = bpf_map_lookup_elem(&probe_accounts, &at);
   if (!account) return 0;

@@ -15,6 +15,7 @@ namespace {
 probe_wanted wanted_of(const probes::Wish& wish, const probes::Found& found) {
   probe_wanted wanted{};
   wanted.timed = found.untimed.empty() ? 1 : 0;
+  wanted.span = wish.span.empty() ? 0 : 1;
   wanted.offset = wish.offset;
   switch (wish.size) {
     case probes::SizeFrom::kNothing:
@@ -122,6 +123,11 @@ Result<> CallProbes::add(const probes::Wish& wish, const std::vector<File>& file
   if (!wish.provider.empty()) return add_usdt(wish, files, modules);
   const auto found = probes::find_function(modules, wish);
   if (!found) return tl::unexpected<Error>(found.error());
+  if (!wish.span.empty() && !found->untimed.empty())
+    return fail(ErrorKind::kUnsupported,
+                fmt::format("--span {}: the ends of {} cannot be watched: {}", wish.span, found->name,
+                            found->untimed),
+                "another function");
   const File& file = files[found->module];
   const std::string path = fmt::format("/proc/self/fd/{}", file.module->fd.get());
   std::vector<sources::ProbePoint> points;
@@ -137,7 +143,7 @@ Result<> CallProbes::add(const probes::Wish& wish, const std::vector<File>& file
   }
   if (auto added = probes_->add(wanted_of(wish, *found), points); !added)
     return within("--probe " + wish.function, added.error());
-  book(found->name, *file.module, found->untimed.empty());
+  book(wish, found->name, *file.module, found->untimed.empty());
   if (!found->untimed.empty())
     note_once(profile_.quality,
               fmt::format("calls of {} are counted and not timed: {}", found->name, found->untimed));
@@ -165,7 +171,7 @@ Result<> CallProbes::add_usdt(const probes::Wish& wish, const std::vector<File>&
   probe_wanted wanted{};
   wanted.size = wish.size == probes::SizeFrom::kNothing ? PROBE_SIZE_NONE : PROBE_SIZE_VALUE;
   if (auto added = probes_->add(wanted, points); !added) return within("--probe " + name, added.error());
-  book(name, *file.module, false);
+  book(wish, name, *file.module, false);
   for (const std::string& problem : found->probe.problems)
     note_once(profile_.quality, fmt::format("--probe {}: one of its places is left out: {}", name, problem));
   if (options_.follow_children)
@@ -174,7 +180,9 @@ Result<> CallProbes::add_usdt(const probes::Wish& wish, const std::vector<File>&
   return {};
 }
 
-void CallProbes::book(const std::string& name, const CodeModule& module, bool timed) {
+void CallProbes::book(const probes::Wish& wish, const std::string& name, const CodeModule& module,
+                      bool timed) {
+  span_names_.push_back(builder_.string(wish.span));
   book_.add({builder_.function(name, module.id), timed});
   std::string& facts = profile_.meta.facts["probes"];
   facts += fmt::format("{}{}", facts.empty() ? "" : ", ", name);
@@ -186,6 +194,21 @@ void CallProbes::take(std::uint64_t now_ns, bool last) {
       [this](std::uint64_t id) { return sink_.stack_of(id); },
       [this](std::int32_t pid) { return profile_.threads[processes_.thread_row(pid, pid).value].process; }};
   book_.take(probes_->read(), now_ns, lookups, last, profile_.calls);
+  take_spans();
+}
+
+void CallProbes::take_spans() {
+  for (const probe_span& call : probes_->take_spans()) {
+    if (call.probe >= span_names_.size() || call.end_ns < call.start_ns) continue;
+    model::Span& row = profile_.spans.emplace_back();
+    row.start_ns = call.start_ns;
+    row.end_ns = call.end_ns;
+    row.name = span_names_[call.probe];
+    row.source = model::SpanSource::kFunction;
+    if (call.tid != 0)
+      row.thread =
+          processes_.thread_row(static_cast<std::int32_t>(call.pid), static_cast<std::int32_t>(call.tid));
+  }
 }
 
 void CallProbes::account() {
@@ -198,6 +221,10 @@ void CallProbes::account() {
     note_once(
         profile_.quality,
         "more processes and functions were probed than there are accounts for: some calls are not counted");
+  if (sums.spans_lost != 0)
+    note_once(profile_.quality,
+              fmt::format("{} spans are missing: their ring was full. A smaller --probe-limit helps",
+                          sums.spans_lost));
   if (sums.stacks_lost != 0)
     note_once(profile_.quality,
               "the stacks of some calls of probed functions were not walked: they stand without a caller");

@@ -48,7 +48,8 @@ class CallProbes {
   Result<> add(const probes::Wish& wish, const std::vector<File>& files);
   Result<> add_usdt(const probes::Wish& wish, const std::vector<File>& files,
                     std::span<const probes::Module> modules);
-  void book(const std::string& name, const CodeModule& module, bool timed);
+  void book(const probes::Wish& wish, const std::string& name, const CodeModule& module, bool timed);
+  void take_spans();
 
   const RecordOptions& options_;
   model::Profile& profile_;
@@ -57,6 +58,7 @@ class CallProbes {
   sources::FunctionProbes* probes_ = nullptr;  // from begin() on
   EventSink& sink_;
   CallBook book_;
+  std::vector<model::StringId> span_names_;  // by probe; empty text: its calls are no spans
 };
 
 }  // namespace fathom::session
