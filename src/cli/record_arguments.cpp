@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <utility>
 
+#include "analysis/core/words.h"
 #include "cli/named_target.h"
 #include "cli/notices.h"
 #include "cli/option_groups.h"
@@ -175,11 +176,30 @@ Result<> fits_flight(const RecordArguments& arguments) {
   return {};
 }
 
+// NAME=FUNCTION, or a function whose spans have its name.
+Result<probes::Wish> span_wish(const std::string& text) {
+  const std::size_t equals = text.find('=');
+  const std::string function = equals == std::string::npos ? text : text.substr(equals + 1);
+  auto wish = probes::parse_wish(function);
+  if (!wish) return within("--span", wish.error());
+  wish->span = equals == std::string::npos ? wish->function : text.substr(0, equals);
+  if (wish->span.empty() || !wish->provider.empty() || wish->size != probes::SizeFrom::kNothing)
+    return fail(ErrorKind::kUsage,
+                fmt::format("--span '{}': a span is the call of a function", analysis::printable(text)),
+                "--span NAME=FUNCTION[@MODULE]");
+  return wish;
+}
+
 // Functions whose calls are counted.
 Result<> choose_probes(RecordArguments& arguments) {
   session::RecordOptions& options = arguments.options;
   for (const std::string& text : arguments.probes) {
     auto wish = probes::parse_wish(text);
+    if (!wish) return tl::unexpected<Error>(wish.error());
+    options.probes.push_back(std::move(*wish));
+  }
+  for (const std::string& text : arguments.span_functions) {
+    auto wish = span_wish(text);
     if (!wish) return tl::unexpected<Error>(wish.error());
     options.probes.push_back(std::move(*wish));
   }
@@ -303,6 +323,11 @@ void add_sources(CLI::App& app, RecordArguments& arguments) {
       ->type_name("FUNCTION")
       ->expected(1)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  app.add_option("--span", arguments.span_functions,
+                 "each call of FUNCTION is a span of this name, for fathom report --spans")
+      ->type_name("NAME=FUNCTION")
+      ->expected(1)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
   app.add_flag("--flight", arguments.flight, "run for weeks with a bounded file (docs/flight.md)");
 }
 
@@ -422,6 +447,12 @@ void add_rare(CLI::App& app, RecordArguments& arguments) {
          "--work", arguments.work,
          "with --baseline and --scrape: counter that measures work (default: calls that read and write)")
       ->type_name("NAME");
+  app.add_option(
+         "--spans", arguments.spans,
+         "store the spans that the program wrote: marker files of samply, a folder of them, Chrome traces; for fathom report --spans")
+      ->type_name("FILE")
+      ->expected(1)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
   app.add_option("--marks", arguments.marks,
                  "file to follow; each line that is written to it becomes a mark for fathom diff --base MARK")
       ->type_name("FILE");

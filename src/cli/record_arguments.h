@@ -31,6 +31,8 @@ struct RecordArguments {
   session::RecordOptions options;
   MetricsArguments metrics;
   std::string marks;
+  std::vector<std::string> span_functions;  // NAME=FUNCTION
+  std::vector<std::string> spans;           // files and folders
   std::vector<std::int32_t> pids;
   std::string name;
   std::string engine = "auto";

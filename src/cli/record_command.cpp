@@ -28,6 +28,7 @@
 #include "cli/progress.h"
 #include "cli/record_arguments.h"
 #include "cli/repeat_runs.h"
+#include "cli/span_companion.h"
 #include "cli/stale_tracers.h"
 #include "cli/stop_requests.h"
 #include "cli/until_stable.h"
@@ -299,6 +300,8 @@ Result<int> run_record(RecordArguments& arguments) {
     if (!marks) return tl::unexpected<Error>(marks.error());
     options.companions.push_back(&marking.emplace(std::move(*marks)));
   }
+  std::optional<SpanCompanion> spans;
+  if (!arguments.spans.empty()) options.companions.push_back(&spans.emplace(arguments.spans));
   std::optional<StableCompanion> stable;
   if (arguments.stable_points > 0)
     options.companions.push_back(&stable.emplace(arguments.stable_points / 100));

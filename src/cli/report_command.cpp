@@ -6,6 +6,7 @@
 
 #include "analysis/annotate/annotation.h"
 #include "analysis/core/printable_json.h"
+#include "analysis/spans/span_report.h"
 #include "analysis/summary/call_table.h"
 #include "analysis/summary/report.h"
 #include "attach/allocators/statistics/statistics.h"
@@ -24,11 +25,13 @@
 #include "present/code/annotation_text.h"
 #include "present/json/call_table_json.h"
 #include "present/json/json.h"
+#include "present/json/spans_json.h"
 #include "present/sentences/recorded_component_sentences.h"
 #include "present/statistics/statistics_report.h"
 #include "present/text/text_call_table.h"
 #include "present/text/text_first_screen.h"
 #include "present/text/text_report.h"
+#include "present/text/text_spans.h"
 #include "present/text/text_table.h"
 #include "present/text/text_timeline.h"
 #include "tools/flight/death_text.h"
@@ -104,6 +107,22 @@ Result<int> report_calls(const model::Profile& profile, const analysis::Selectio
   const std::string text = arguments.json ? present::to_json(*table, profile.meta.target,
                                                              profile.duration_s(), arguments.top.value_or(0))
                                           : present::call_table_text(*table, style);
+  const Result<> written = write_output(text, arguments.output);
+  if (!written) return tl::unexpected(written.error());
+  return kDone;
+}
+
+Result<int> report_spans(const model::Profile& profile, const analysis::Selection& selection,
+                         const ReportArguments& arguments) {
+  const analysis::SpanReport report = analysis::make_span_report(profile, selection);
+  if (report.kinds.empty() && profile.spans.empty())
+    return fail(ErrorKind::kNotFound, arguments.file + ": no spans were recorded",
+                "fathom report --spans FILE reads them from marker files or traces");
+  present::TextOptions style = style_of(arguments);
+  style.top = arguments.top.value_or(style.top);
+  const std::string text = arguments.json
+                               ? present::to_json(report, profile.meta.target, arguments.top.value_or(0))
+                               : present::spans_text(report, style);
   const Result<> written = write_output(text, arguments.output);
   if (!written) return tl::unexpected(written.error());
   return kDone;
@@ -208,6 +227,7 @@ Result<int> run_report(const ReportArguments& given) {
   if (auto chosen = choose_sections(arguments.sections); !chosen) return tl::unexpected(chosen.error());
   arguments.sections.sections.add(Section::kTree, !arguments.tree.empty());
   if (arguments.has(Section::kTree) && arguments.tree.empty()) arguments.tree = "callees";
+  take_recording(arguments.selection.spans, arguments.file);
   if (auto chosen = choose_input(arguments.file); !chosen) return tl::unexpected(chosen.error());
   constexpr std::size_t kMostBlocks = 1'000'000;
   const std::size_t top_blocks = arguments.top.value_or(20);
@@ -231,6 +251,8 @@ Result<int> run_report(const ReportArguments& given) {
   if (arguments.has(Section::kTimeline) && !arguments.selection.from.given())
     options.selection.from_ns.reset();
   if (!arguments.annotate.empty()) return report_annotation(*profile, options.selection, arguments);
+  if (arguments.selection.spans.asked && arguments.selection.spans.name.empty())
+    return report_spans(*profile, options.selection, arguments);
   if (arguments.has(Section::kCalls)) return report_calls(*profile, options.selection, arguments);
   if (arguments.has(Section::kTimeline)) return report_timeline(*profile, options.selection, arguments);
   options.selection.fold_idle = !arguments.show_idle;

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <filesystem>
 
+#include "analysis/spans/latency.h"
 #include "analysis/summary/report.h"
 #include "base/huge_pages.h"
 #include "cli/notices.h"
@@ -15,11 +16,14 @@
 namespace fathom::cli {
 namespace {
 
+// CPU time by 1 over the number of threads that ran: the samples are weighed when the recording is opened.
+constexpr const char* kLatency = "latency";
+
 std::string known_metrics() {
   std::string names;
   for (int i = 0; i <= static_cast<int>(model::kLastMetric); ++i)
     names += (names.empty() ? "" : ", ") + std::string(model::to_string(static_cast<model::Metric>(i)));
-  return names;
+  return names + ", " + kLatency;
 }
 
 bool takes_any_sample(const model::Profile& profile, const analysis::Selection& selection) {
@@ -94,7 +98,7 @@ void add_containers_option(CLI::App& app, std::optional<bool>& containers, bool&
 
 void add_selection_options(CLI::App& app, SelectionOptions& options) {
   begin_group(app, kSelectionGroup);
-  app.add_option("--metric", options.metric, "cpu, off-cpu, wall, heap-live and others");
+  app.add_option("--metric", options.metric, "cpu, latency, off-cpu, wall, heap-live and others");
   app.add_option("--thread", options.thread, "threads with this name or number");
   app.add_option("--pid", options.pid, "one process")->type_name("PID");
   add_time_option(app, "--from", options.from, "from this time after the start, or from this mark");
@@ -107,6 +111,7 @@ void add_selection_options(CLI::App& app, SelectionOptions& options) {
       ->type_name("PATTERN")
       ->expected(1)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  add_span_options(app, options.spans);
   begin_group(app, kRareGroup);
   app.add_flag("--tracer", options.tracer, "include the CPU time of fathom's own heap tracer");
   // What is live at a time is what is live at the end of a window up to then.
@@ -196,9 +201,15 @@ Result<model::Profile> open_selected(const std::string& path, const SelectionOpt
   Result<store::ReadOptions> read = read_options_from(options.blocks, keep_blocks);
   if (!read) return tl::unexpected(read.error());
   if (read->blocks && read->blocks->selects_all()) read->blocks->if_recorded = if_recorded;
-  read->packed = options.packed;
-  return open_with_names(path, *read, options.symbols, options.dumps, options.pid, options.long_names,
-                         options.statistics);
+  read->packed = options.packed && !options.spans.changes_rows() && options.metric != kLatency;
+  Result<model::Profile> profile = open_with_names(path, *read, options.symbols, options.dumps, options.pid,
+                                                   options.long_names, options.statistics);
+  if (profile)
+    if (const Result<> applied = apply_spans(*profile, options.spans); !applied)
+      return tl::unexpected(applied.error());
+  if (profile && options.metric == kLatency && !analysis::weigh_by_parallelism(*profile))
+    return fail(ErrorKind::kNotFound, path + ": no CPU samples of a known length", "--metric cpu");
+  return profile;
 }
 
 Result<SelectionOptions> with_times(const SelectionOptions& options, const model::Profile& profile) {
@@ -220,7 +231,9 @@ Result<analysis::Selection> selection_from(const SelectionOptions& given, const 
   const SelectionOptions& options = *timed;
   analysis::Selection selection;
   selection.metric = analysis::default_metric(profile);
-  if (!options.metric.empty()) {
+  if (options.metric == kLatency) {
+    selection.metric = model::Metric::kCpu;
+  } else if (!options.metric.empty()) {
     const std::optional<model::Metric> metric = model::metric_from(options.metric);
     if (!metric)
       return fail(ErrorKind::kUsage, fmt::format("there is no metric '{}'", options.metric), known_metrics());

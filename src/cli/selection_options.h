@@ -10,6 +10,7 @@
 #include "analysis/core/selection.h"
 #include "base/result.h"
 #include "cli/block_options.h"
+#include "cli/span_options.h"
 #include "cli/time_option.h"
 #include "formats/open/open_profile.h"
 #include "model/profile.h"
@@ -45,6 +46,7 @@ struct SelectionOptions {
   std::string heap_unit;   // bytes, blocks; empty: as the metric
   std::string asked_size;  // MIN:MAX; empty: all
   BlockOptions blocks;
+  SpanOptions spans;
   DumpInputs dumps;
   bool long_names = false;            // open::NameOptions::long_names
   std::string* statistics = nullptr;  // open::NameOptions::statistics
