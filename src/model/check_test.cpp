@@ -49,8 +49,8 @@ TEST(Check, RefusesEveryBrokenValueOfEveryTable) {
       EXPECT_EQ(checked.error().message.substr(0, name.find('.')), name.substr(0, name.find('.'))) << name;
     });
   });
-  // 25 tables; a new one, or a new field with a rule, makes this larger.
-  EXPECT_EQ(spoiler.broken().size(), 94u) << ::testing::PrintToString(spoiler.broken());
+  // 26 tables; a new one, or a new field with a rule, makes this larger.
+  EXPECT_EQ(spoiler.broken().size(), 96u) << ::testing::PrintToString(spoiler.broken());
 }
 
 TEST(Check, NamesTheRowThatPointsOutsideOfItsTable) {
