@@ -323,11 +323,6 @@ void add_sources(CLI::App& app, RecordArguments& arguments) {
       ->type_name("FUNCTION")
       ->expected(1)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
-  app.add_option("--span", arguments.span_functions,
-                 "each call of FUNCTION is a span of this name, for fathom report --spans")
-      ->type_name("NAME=FUNCTION")
-      ->expected(1)
-      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
   app.add_flag("--flight", arguments.flight, "run for weeks with a bounded file (docs/flight.md)");
 }
 
@@ -447,6 +442,11 @@ void add_rare(CLI::App& app, RecordArguments& arguments) {
          "--work", arguments.work,
          "with --baseline and --scrape: counter that measures work (default: calls that read and write)")
       ->type_name("NAME");
+  app.add_option("--span", arguments.span_functions,
+                 "each call of FUNCTION is a span of this name, for fathom report --spans")
+      ->type_name("NAME=FUNCTION")
+      ->expected(1)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
   app.add_option(
          "--spans", arguments.spans,
          "store the spans that the program wrote: marker files of samply, a folder of them, Chrome traces; for fathom report --spans")

@@ -111,8 +111,8 @@ void add_selection_options(CLI::App& app, SelectionOptions& options) {
       ->type_name("PATTERN")
       ->expected(1)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
-  add_span_options(app, options.spans);
   begin_group(app, kRareGroup);
+  add_span_options(app, options.spans);
   app.add_flag("--tracer", options.tracer, "include the CPU time of fathom's own heap tracer");
   // What is live at a time is what is live at the end of a window up to then.
   add_time_option(app, "--at", options.until, "")->group("");
