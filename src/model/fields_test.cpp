@@ -4,10 +4,12 @@
 
 #include <cstdlib>
 #include <fstream>
+#include <optional>
 #include <set>
 #include <sstream>
 #include <string>
 
+#include "model/facts.h"
 #include "model/fields/references.h"
 #include "model/fields/words.h"
 #include "model/random_profile.h"
@@ -137,6 +139,12 @@ struct TypeWords {
   static std::string of(const std::vector<Point>&) { return "list"; }
   static std::string of(const std::vector<EarlyEnd>&) { return "list"; }
   static std::string of(const std::vector<std::string>&) { return "list of texts"; }
+  template <class T>
+  std::string of(const std::optional<T>& value) const {
+    return of(value.value_or(T{}));
+  }
+  static std::string of(const std::string&) { return "text"; }
+  static std::string of(Flag flag) { return "`" + std::string(flag.text) + "`"; }
   static std::string of(bool) { return "true or false"; }
   static std::string of(double) { return "number"; }
   template <class Enum>
@@ -178,6 +186,16 @@ std::string documentation() {
   tables_of(add, profile);
   describe(out, "quality", "What arrived, what was lost, and what could not be seen.", Quality{});
   describe(out, "quality.early_ends", "A row is a reason and a module.", EarlyEnd{});
+  out << "\n## `meta.facts`\n\nKeys and texts, all of them optional. [format.md](format.md#facts) lists those of single processes.\n\n"
+         "| key | text | |\n|---|---|---|\n";
+  each_kind_of_fact([&](auto row) {
+    fields_of(
+        [&](const Field& field, auto&& value) {
+          out << "| `" << field.name << "` | " << TypeWords{profile}.of(value) << " | " << field.what
+              << " |\n";
+        },
+        row);
+  });
   return out.str();
 }
 
