@@ -4,6 +4,8 @@
 #include <limits>
 
 #include "analysis/core/tracer_frames.h"
+#include "analysis/core/uncounted.h"
+#include "model/facts.h"
 
 namespace fathom::analysis {
 namespace {
@@ -34,34 +36,6 @@ Filter::Filter(const model::Profile& profile, const Selection& selection)
   }
 }
 
-// Heap dumps of a program itself, and files of other tools, count less than a recording does.
-static bool tells_of(const model::Profile& profile, model::Metric metric) {
-  const bool of_live = metric == model::Metric::kHeapLive || metric == model::Metric::kHeapGrowth ||
-                       metric == model::Metric::kHeapPeak;
-  if (of_live && profile.meta.facts.contains("heap live")) return false;
-  const auto source = profile.meta.facts.find("heap source");
-  if (source == profile.meta.facts.end()) {
-    const auto lives = profile.meta.facts.find("heap lives");
-    if (metric == model::Metric::kHeapShortLived) return lives == profile.meta.facts.end();
-    if (metric == model::Metric::kHeapTemporary)
-      return lives == profile.meta.facts.end() || lives->second == "temporary only";
-    return (metric != model::Metric::kHeapAllocated && metric != model::Metric::kHeapAllocations) ||
-           !profile.meta.facts.contains("heap allocated");
-  }
-  switch (metric) {
-    case model::Metric::kHeapAllocated:
-    case model::Metric::kHeapAllocations:
-      return !profile.meta.facts.contains("heap allocated");
-    case model::Metric::kHeapPeak:
-      return source->second == "dumps";
-    case model::Metric::kHeapTemporary:
-    case model::Metric::kHeapShortLived:
-      return false;
-    default:
-      return true;
-  }
-}
-
 std::vector<model::Metric> metrics_in(const model::Profile& profile) {
   std::vector<model::Metric> metrics;
   for (const model::Sample& sample : profile.all_samples()) {
@@ -79,7 +53,8 @@ std::vector<model::Metric> metrics_in(const model::Profile& profile) {
   if (!profile.heap.empty())
     for (auto i = static_cast<int>(model::Metric::kHeapAllocated); i <= static_cast<int>(model::kLastMetric);
          ++i)
-      if (tells_of(profile, static_cast<model::Metric>(i))) metrics.push_back(static_cast<model::Metric>(i));
+      if (!uncounted(profile, static_cast<model::Metric>(i)))
+        metrics.push_back(static_cast<model::Metric>(i));
   std::sort(metrics.begin(), metrics.end());
   metrics.erase(std::unique(metrics.begin(), metrics.end()), metrics.end());
   return metrics;
@@ -92,8 +67,8 @@ double sample_period_ns(const model::Profile& profile) {
 }
 
 std::string unit_of(const model::Profile& profile, model::Metric metric) {
-  const auto unit = profile.meta.facts.find("unit");
-  if (metric == model::Metric::kCpu && unit != profile.meta.facts.end()) return unit->second;
+  if (metric == model::Metric::kCpu)
+    if (std::string unit = model::facts_of<model::ImportFacts>(profile.meta).unit; !unit.empty()) return unit;
   return std::string(model::unit_of(metric));
 }
 
