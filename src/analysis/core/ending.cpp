@@ -8,6 +8,8 @@
 #include <charconv>
 #include <string_view>
 
+#include "model/facts.h"
+
 namespace fathom::analysis {
 namespace {
 
@@ -18,12 +20,6 @@ std::optional<T> number(std::string_view text) {
   T value{};
   const auto [at, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   return error == std::errc{} && at == text.data() + text.size() ? std::optional(value) : std::nullopt;
-}
-
-template <class T>
-std::optional<T> number_in(const model::Profile& profile, const std::string& key) {
-  const auto fact = profile.meta.facts.find(key);
-  return fact == profile.meta.facts.end() ? std::nullopt : number<T>(fact->second);
 }
 
 int signal_or_none(std::optional<int> signal) {
@@ -77,15 +73,15 @@ bool Ending::crashed() const {
 }
 
 Ending ending_of(const model::Profile& profile) {
+  const auto facts = model::facts_of<model::EndingFacts>(profile.meta);
   Ending ending;
-  ending.signal = signal_or_none(number_in<int>(profile, "signal"));
-  ending.pid = number_in<std::int32_t>(profile, "ended_pid");
-  ending.not_known = ending.pid && ending.signal == 0 && !profile.meta.facts.contains("exit");
-  const auto cgroup = profile.meta.facts.find("oom_cgroup");
-  if (cgroup == profile.meta.facts.end()) return ending;
+  ending.signal = signal_or_none(facts.signal);
+  ending.pid = facts.ended_pid;
+  ending.not_known = ending.pid && ending.signal == 0 && !facts.exit;
+  if (facts.oom_cgroup.empty()) return ending;
   ending.out_of_memory = true;
-  ending.cgroup = cgroup->second;
-  ending.limit_bytes = number_in<std::uint64_t>(profile, "oom_limit_bytes");
+  ending.cgroup = facts.oom_cgroup;
+  ending.limit_bytes = facts.oom_limit_bytes;
   return ending;
 }
 

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "analysis/core/selection.h"
+#include "model/facts.h"
 #include "model/profile.h"
 #include "model/recorded_time.h"
 
@@ -41,9 +42,10 @@ inline DiffWindow window_of(const DiffRun& run) {
 
 // A program recorded from its start to its end.
 inline bool is_whole_run(const DiffRun& run) {
-  const auto& facts = run.profile->meta.facts;
-  return facts.contains("command") && (facts.contains("exit") || facts.contains("signal")) &&
-         !facts.contains("merged") && !run.selection.from_ns && !run.selection.to_ns;
+  const model::Meta& meta = run.profile->meta;
+  const auto ending = model::facts_of<model::EndingFacts>(meta);
+  return !model::facts_of<model::OriginFacts>(meta).command.empty() && (ending.exit || ending.signal) &&
+         !model::facts_of<model::ImportFacts>(meta).merged && !run.selection.from_ns && !run.selection.to_ns;
 }
 
 }  // namespace fathom::analysis

@@ -3,27 +3,18 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
-#include <cmath>
-#include <optional>
 
 #include "analysis/core/source_facts.h"
 #include "analysis/diff/stable_name.h"
 #include "base/text.h"
+#include "model/facts.h"
 #include "model/still_recorded.h"
 
 namespace fathom::analysis {
 namespace {
 
-std::string fact(const model::Profile& profile, const std::string& key) {
-  const auto found = profile.meta.facts.find(key);
-  return found == profile.meta.facts.end() ? "" : found->second;
-}
-
-double number_of(const std::string& text) {
-  double value = 0;
-  std::from_chars(text.data(), text.data() + text.size(), value);
-  return std::isfinite(value) ? value : 0;
+model::SamplingFacts sampling(const model::Profile& profile) {
+  return model::facts_of<model::SamplingFacts>(profile.meta);
 }
 
 std::string executable(const model::Profile& profile) {
@@ -40,9 +31,9 @@ double lost_share(const model::Profile& profile) {
 }
 
 std::string ending(const model::Profile& profile) {
-  if (const std::string signal = fact(profile, "signal"); !signal.empty()) return "signal " + signal;
-  const std::string status = fact(profile, "exit");
-  return status.empty() ? "" : "status " + status;
+  const auto facts = model::facts_of<model::EndingFacts>(profile.meta);
+  if (facts.signal) return fmt::format("signal {}", *facts.signal);
+  return facts.exit ? fmt::format("status {}", *facts.exit) : "";
 }
 
 std::string percent_text(double share) {
@@ -58,7 +49,7 @@ std::string completeness(const model::Profile& profile) {
 }  // namespace
 
 double cpu_wait_share(const model::Profile& profile) {
-  double waited_s = number_of(fact(profile, "cpu_wait_ms")) * 1e-3;
+  double waited_s = static_cast<double>(sampling(profile).cpu_wait_ms.value_or(0)) * 1e-3;
   double ran_s = profile.meta.frequency_hz == 0
                      ? 0
                      : profile.quality.expected_samples / static_cast<double>(profile.meta.frequency_hz);
@@ -74,11 +65,11 @@ double cpu_wait_share(const model::Profile& profile) {
 }
 
 double others_share(const model::Profile& profile) {
-  return std::clamp(number_of(fact(profile, "others_percent")) / 100, 0.0, 1.0);
+  return std::clamp(sampling(profile).others_percent.value_or(0) / 100, 0.0, 1.0);
 }
 
 static std::string busy_text(const model::Profile& profile, double share) {
-  return fact(profile, "cpu_wait_ms").empty() && !(share > 0) ? "an unknown part" : percent_text(share);
+  return !sampling(profile).cpu_wait_ms && !(share > 0) ? "an unknown part" : percent_text(share);
 }
 
 std::vector<Doubt> doubts_between(const model::Profile& base, const model::Profile& fresh) {
@@ -95,8 +86,10 @@ std::vector<Doubt> doubts_between(const model::Profile& base, const model::Profi
   differs(DoubtKind::kEngine, base.meta.engine, fresh.meta.engine);
   differs(DoubtKind::kEvent, base.meta.event, fresh.meta.event);
   const auto host = [](const model::Profile& profile) {
-    const std::string name = fact(profile, "host"), cpus = fact(profile, "cpus");
-    return cpus.empty() ? name : name + (name.empty() ? "" : ", ") + cpus + " CPUs";
+    const auto origin = model::facts_of<model::OriginFacts>(profile.meta);
+    return !origin.cpus
+               ? origin.host
+               : fmt::format("{}{}{} CPUs", origin.host, origin.host.empty() ? "" : ", ", *origin.cpus);
   };
   differs(DoubtKind::kHost, host(base), host(fresh));
 
@@ -104,8 +97,8 @@ std::vector<Doubt> doubts_between(const model::Profile& base, const model::Profi
   const double lost_base = lost_share(base), lost_fresh = lost_share(fresh);
   if (lost_base > kManyLost || lost_fresh > kManyLost)
     doubts.push_back({DoubtKind::kLosses, percent_text(lost_base), percent_text(lost_fresh)});
-  const double stolen_base = number_of(fact(base, "stolen_percent")) / 100;
-  const double stolen_fresh = number_of(fact(fresh, "stolen_percent")) / 100;
+  const double stolen_base = sampling(base).stolen_percent.value_or(0) / 100;
+  const double stolen_fresh = sampling(fresh).stolen_percent.value_or(0) / 100;
   if (stolen_base > kMuchStolen || stolen_fresh > kMuchStolen)
     doubts.push_back({DoubtKind::kStolen, percent_text(stolen_base), percent_text(stolen_fresh)});
   const double busy_base = cpu_wait_share(base), busy_fresh = cpu_wait_share(fresh);

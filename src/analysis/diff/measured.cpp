@@ -1,24 +1,14 @@
 #include "analysis/diff/measured.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
-#include <string>
 
 #include "analysis/diff/doubts.h"
 #include "analysis/diff/run_spread.h"
-#include "model/unsampled.h"
+#include "model/facts.h"
 
 namespace fathom::analysis {
 namespace {
-
-double number_of(const model::Profile& profile, const char* key) {
-  const auto found = profile.meta.facts.find(key);
-  if (found == profile.meta.facts.end()) return 0;
-  double value = 0;
-  std::from_chars(found->second.data(), found->second.data() + found->second.size(), value);
-  return std::isfinite(value) && value > 0 ? value : 0;
-}
 
 bool is_all_of_its_time(const Selection& selection) {
   return !selection.from_ns && !selection.to_ns;
@@ -43,7 +33,8 @@ std::optional<Measured> measured_cpu_ns(const DiffRun& run) {
       !(period > 0))
     return std::nullopt;
   // The time of threads that cannot be sampled cannot be divided among functions.
-  if (profile.meta.facts.contains(model::kNotSampledFact)) return std::nullopt;
+  const auto facts = model::facts_of<model::SamplingFacts>(profile.meta);
+  if (!facts.not_sampled.empty()) return std::nullopt;
   Selection selection = run.selection;
   selection.metric = model::Metric::kCpu;
   const Filter filter(profile, selection);
@@ -53,7 +44,8 @@ std::optional<Measured> measured_cpu_ns(const DiffRun& run) {
   if (!(exact > 0)) return std::nullopt;
   // When a thread ends, the kernel has not accounted for its time since the last tick.
   constexpr double kTick_ns = 4e6;
-  const double unbooked = kTick_ns / std::sqrt(12.0) * std::sqrt(number_of(profile, "ended_threads"));
+  const double unbooked =
+      kTick_ns / std::sqrt(12.0) * std::sqrt(static_cast<double>(facts.ended_threads.value_or(0)));
   const double sampled = sampled_ns(run);
   const double by_chance = 3 * std::sqrt(sampled * period);
   constexpr double kMuchMore = 1.25;

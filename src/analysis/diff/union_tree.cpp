@@ -17,6 +17,7 @@
 #include "analysis/diff/piece_sums.h"
 #include "analysis/diff/stable_name.h"
 #include "base/text.h"
+#include "model/facts.h"
 #include "model/nameless_function.h"
 
 namespace fathom::analysis {
@@ -80,9 +81,8 @@ class ModuleKeys {
   // The vdso is in no file and has no build id; each kernel has its own.
   static std::string build_of(const model::Profile& profile, const model::Module& module) {
     const std::string_view id = profile.strings[module.build_id];
-    const auto kernel = profile.meta.facts.find("kernel");
-    return id.empty() && module.kind == model::ModuleKind::kVdso && kernel != profile.meta.facts.end()
-               ? kernel->second
+    return id.empty() && module.kind == model::ModuleKind::kVdso
+               ? model::facts_of<model::OriginFacts>(profile.meta).kernel
                : std::string(id);
   }
 

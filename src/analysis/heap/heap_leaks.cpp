@@ -10,6 +10,7 @@
 #include "analysis/core/ending.h"
 #include "analysis/core/words.h"
 #include "analysis/heap/heap_pairing.h"
+#include "model/facts.h"
 #include "model/still_recorded.h"
 
 namespace fathom::analysis {
@@ -146,7 +147,7 @@ class Finder {
     report_.traced = traced_allocators(profile_);
     report_.unseen = unseen_allocators(profile_);
     report_.ended = report_.from_start = true;
-    report_.of_dump = profile_.meta.facts.contains("heap source");
+    report_.of_dump = !facts_of<ImportFacts>(profile_.meta).heap_source.empty();
     std::vector<char> used(profile_.heap.heaps.size(), 0);
     for (const HeapSite& site : profile_.heap.sites) used[site.heap.value] = 1;
     const std::vector<char> mapped = heaps_of_mappings(profile_);
@@ -189,10 +190,8 @@ class Finder {
     }
     report_.end_not_known = first.not_known;
     if (first.signal != 0) report_.ended_by_signal = first.signal;
-    const auto exit = profile_.meta.facts.find("exit");
-    if (first.by_itself() && exit != profile_.meta.facts.end() && exit->second.size() == 3 &&
-        exit->second >= "129" && exit->second <= "192")
-      report_.ended_by_signal = std::stoi(exit->second) - 128;
+    const int exit = facts_of<EndingFacts>(profile_.meta).exit.value_or(0);
+    if (first.by_itself() && exit >= 129 && exit <= 192) report_.ended_by_signal = exit - 128;
   }
 
   std::vector<LeakFrame> frames_of(StackId stack) {

@@ -7,6 +7,7 @@
 
 #include "analysis/core/heap.h"
 #include "analysis/heap/heap_curves.h"
+#include "model/facts.h"
 #include "model/marks.h"
 
 namespace fathom::analysis {
@@ -259,8 +260,8 @@ class Timeline {
       const double start = seconds_into(profile_, heap_.heaps[h].start_ns);
       out_.tracing_s = h == heaps_.front() ? start : std::min(out_.tracing_s, start);
       // A dump has what was live before it, too.
-      out_.from_start =
-          out_.from_start && (heap_.heaps[h].from_start || profile_.meta.facts.contains("heap source"));
+      out_.from_start = out_.from_start && (heap_.heaps[h].from_start ||
+                                            !facts_of<ImportFacts>(profile_.meta).heap_source.empty());
       out_.earlier_bytes = std::max(out_.earlier_bytes, heap_.heaps[h].earlier_rss_bytes);
     }
   }

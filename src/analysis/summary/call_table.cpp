@@ -1,9 +1,10 @@
 #include "analysis/summary/call_table.h"
 
 #include <algorithm>
-#include <charconv>
 #include <map>
 #include <utility>
+
+#include "model/facts.h"
 
 namespace fathom::analysis {
 namespace {
@@ -37,23 +38,14 @@ bool is_static_probe(std::string_view name) {
   return colon != name.npos && colon + 1 < name.size() && name[colon + 1] != ':';
 }
 
-std::optional<std::uint64_t> fact(const Profile& profile, const std::string& key) {
-  const auto found = profile.meta.facts.find(key);
-  if (found == profile.meta.facts.end()) return std::nullopt;
-  std::uint64_t value = 0;
-  const char* end = found->second.data() + found->second.size();
-  const auto [at, error] = std::from_chars(found->second.data(), end, value);
-  return error == std::errc{} && at == end ? std::optional(value) : std::nullopt;
-}
-
 class Making {
  public:
   Making(const Profile& profile, const Selection& selection)
       : profile_(profile), selection_(selection), filter_(profile, selection) {}
 
   std::optional<CallTable> run() {
-    const auto probed = profile_.meta.facts.find("probes");
-    if (profile_.calls.empty() && probed == profile_.meta.facts.end()) return std::nullopt;
+    const std::string probed = facts_of<OriginFacts>(profile_.meta).probes;
+    if (profile_.calls.empty() && probed.empty()) return std::nullopt;
     for (const Calls& row : profile_.calls)
       if (is_taken(row)) book(row);
     CallTable table;
@@ -67,8 +59,9 @@ class Making {
       table.functions.push_back(std::move(function.made));
     }
     std::ranges::stable_sort(table.functions, is_more, &CallsOfFunction::sums);
-    table.breakpoints = fact(profile_, "probe_hits");
-    table.own_ns = fact(profile_, "probe_ns");
+    const auto cost = facts_of<CostFacts>(profile_.meta);
+    table.breakpoints = cost.probe_hits;
+    table.own_ns = cost.probe_ns;
     for (const std::string& note : profile_.quality.notes)
       if (note.find("probed") != note.npos || names_one(note, table)) table.notes.push_back(note);
     return table;

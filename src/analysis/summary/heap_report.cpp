@@ -10,7 +10,7 @@
 #include "analysis/heap/heap_history.h"
 #include "analysis/heap/untraced_processes.h"
 #include "analysis/memory/rss_breakdown.h"
-#include "model/steps.h"
+#include "model/facts.h"
 
 namespace fathom::analysis {
 namespace {
@@ -191,18 +191,17 @@ std::optional<HeapReport> make_heap_report(const Profile& profile, const Selecti
     (heap.mode == HeapMode::kExact ? report.exact : report.sampled) = true;
     report.mean_bytes = std::max(report.mean_bytes, heap.mean_bytes);
   }
-  const auto& facts = profile.meta.facts;
-  const auto source = facts.find("heap source");
-  report.of_dump = source != facts.end();
+  const auto imported = facts_of<ImportFacts>(profile.meta);
+  report.of_dump = !imported.heap_source.empty();
   const auto& hooks = profile.heap.hooks;
   report.by_probes = !hooks.empty() && std::ranges::all_of(hooks, [](const HeapHook& hook) {
     return hook.kind == HookKind::kProbe;
   });
-  report.of_dumps = report.of_dump && source->second == "dumps";
-  report.allocated_known = !facts.contains("heap allocated");
-  report.live_known = !facts.contains("heap live");
-  report.blocks_known = !facts.contains("heap block counts");
-  if (const auto steps = facts.find(model::kStepsFact); steps != facts.end()) report.steps = steps->second;
+  report.of_dumps = imported.heap_source == "dumps";
+  report.allocated_known = !imported.no_allocated;
+  report.live_known = !imported.no_live;
+  report.blocks_known = !imported.no_block_counts;
+  report.steps = imported.steps;
   report.temporary_is_short_lived = report.sampled;
   report.window_s = sums.window_s();
   report.total = sums.total();
@@ -226,11 +225,8 @@ std::optional<HeapReport> make_heap_report(const Profile& profile, const Selecti
   report.ages_s = histogram_of(profile, sums, HeapHistogramKind::kAge);
   report.returns = heap_returns(profile, selection, sums);
   report.counters = counters_of(profile, selection);
-  if (const auto chosen = facts.find("heap blocks"); chosen != facts.end()) {
-    report.block_choice = chosen->second;
-    const auto by = facts.find("heap blocks by");
-    report.chosen_by_fate = by != facts.end() && by->second == "fate";
-  }
+  report.block_choice = imported.block_choice;
+  report.chosen_by_fate = imported.block_choice_by == "fate";
   // Verdicts are about what happens over time, and one dump is one moment.
   if ((!report.of_dump || report.of_dumps) && !report.chosen_by_fate)
     report.verdicts = judge_heap(profile, selection, sums);

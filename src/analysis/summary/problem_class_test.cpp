@@ -72,8 +72,8 @@ TEST(ProblemClass, OfProgramsWithoutSamplesAndWaitsComesFromTheClock) {
   row.waited_ns = 9'900'000'000;
   const auto main = hand.stack({hand.frame(hand.module("sh"), {"main"})});
   hand.wait(shell, main, "wait4", 0, 9'900, 0);
-  hand.profile.meta.facts[model::kNotSampledFact] = "the kernel does not let this user sample it";
-  hand.profile.meta.facts[model::kNotSampledMsFact] = "9000";
+  hand.profile.meta.facts["not_sampled"] = "the kernel does not let this user sample it";
+  hand.profile.meta.facts["not_sampled_cpu_ms"] = "9000";
   for (const int samples : {0, 10}) {
     hand.sample(shell, main, samples);
     hand.profile.quality.samples = samples;
@@ -99,7 +99,7 @@ TEST(ProblemClass, OfProgramsWithoutSamplesAndWaitsComesFromTheClock) {
 TEST(ProblemClass, OfAPartOfTheTimeIsUnknownWhereProgramsCouldNotBeSampled) {
   HandMade hand;
   (void)hand.thread(hand.process(2, "hidden"), 2, "hidden", 9'000'000'000);
-  hand.profile.meta.facts[model::kNotSampledFact] = "the kernel does not let this user sample it";
+  hand.profile.meta.facts["not_sampled"] = "the kernel does not let this user sample it";
   ReportOptions options;
   options.selection.from_ns = 1'000'000'000;
   options.selection.to_ns = 2'000'000'000;

@@ -1,11 +1,11 @@
 // The verdict on a recording: how much is missing, how much has no name, and what to do about it.
 #include <algorithm>
-#include <charconv>
 #include <tuple>
 
 #include "analysis/core/interval.h"
 #include "analysis/core/tracer_frames.h"
 #include "analysis/summary/report.h"
+#include "model/facts.h"
 #include "model/still_recorded.h"
 
 namespace fathom::analysis {
@@ -17,18 +17,10 @@ double ratio(std::uint64_t part, std::uint64_t whole) {
   return whole == 0 ? 0 : static_cast<double>(part) / static_cast<double>(whole);
 }
 
-std::optional<double> number_in(const model::Profile& profile, const std::string& key) {
-  const auto fact = profile.meta.facts.find(key);
-  if (fact == profile.meta.facts.end()) return std::nullopt;
-  const std::string& text = fact->second;
-  double number = 0;
-  if (std::from_chars(text.data(), text.data() + text.size(), number).ec != std::errc{}) return std::nullopt;
-  return number >= 0 && number <= 1e18 ? std::optional(number) : std::nullopt;  // else a damaged file
-}
-
-std::optional<std::uint64_t> count_in(const model::Profile& profile, const std::string& key) {
-  const auto number = number_in(profile, key);
-  return number ? std::optional(static_cast<std::uint64_t>(*number)) : std::nullopt;
+// Nothing: unknown, or the file is damaged.
+std::optional<double> stolen_share(const model::SamplingFacts& facts) {
+  const auto percent = facts.stolen_percent;
+  return percent && *percent >= 0 && *percent <= 100 ? std::optional(*percent / 100) : std::nullopt;
 }
 
 constexpr double kThrottled_s = 0.004;  // the event rests until the next tick
@@ -59,20 +51,22 @@ void judge_loss(const model::Profile& profile, QualityView& view) {
   }
   if (quality.lost_throttled > 0)
     view.findings.push_back({.kind = FindingKind::kThrottled, .count = quality.lost_throttled});
+  const auto facts = model::facts_of<model::SamplingFacts>(profile.meta);
   view.sample_check = check({.taken = static_cast<double>(quality.samples + view.lost),
                              .expected = quality.expected_samples,
                              .frequency_hz = static_cast<double>(profile.meta.frequency_hz),
-                             .runs = count_in(profile, "cpu_runs"),
-                             .ended_threads = count_in(profile, "ended_threads").value_or(0),
-                             .cpus = static_cast<std::uint32_t>(number_in(profile, "cpus").value_or(1)),
-                             .stolen_share = number_in(profile, "stolen_percent").value_or(0) / 100});
+                             .runs = facts.cpu_runs,
+                             .ended_threads = facts.ended_threads.value_or(0),
+                             .cpus = model::facts_of<model::OriginFacts>(profile.meta).cpus.value_or(1),
+                             .stolen_share = stolen_share(facts).value_or(0)});
   if (view.received_share && view.sample_check.verdict == SampleCheck::Verdict::kTooFew)
     view.findings.push_back(few_received(profile, view));
 }
 
 // Imported rows have counts, where they do not have times.
 std::uint64_t received(const model::Profile& profile) {
-  if (profile.meta.engine != "import" || profile.meta.facts.contains("unit")) return profile.quality.samples;
+  if (profile.meta.engine != "import" || !model::facts_of<model::ImportFacts>(profile.meta).unit.empty())
+    return profile.quality.samples;
   std::uint64_t sum = 0;
   for (const model::Sample& sample : profile.all_samples())
     if (sample.value > 0) sum = sum + std::min(static_cast<std::uint64_t>(sample.value), UINT64_MAX - sum);
@@ -191,10 +185,8 @@ void judge_cost(const model::Profile& profile, const CallTree& tree, QualityView
 }
 
 void judge_machine(const model::Profile& profile, QualityView& view) {
-  const auto stolen = number_in(profile, "stolen_percent");
-  if (!stolen || *stolen > 100) return;
-  view.stolen_share = *stolen / 100;
-  if (*view.stolen_share > 0.1)
+  view.stolen_share = stolen_share(model::facts_of<model::SamplingFacts>(profile.meta));
+  if (view.stolen_share > 0.1)
     view.findings.push_back({.kind = FindingKind::kStolen, .share = *view.stolen_share});
 }
 
@@ -229,11 +221,10 @@ bool is_certain(const Finding& finding, const model::Quality& quality, const Cal
 }  // namespace
 
 std::optional<OwnCostView> own_cost_of(const model::Profile& profile) {
-  const auto start_us = number_in(profile, "own_start_us"),
-             recording_us = number_in(profile, "own_recording_us"),
-             naming_us = number_in(profile, "own_naming_us");
-  if (!start_us || !recording_us || !naming_us) return std::nullopt;
-  return OwnCostView{*start_us * 1e-6, *recording_us * 1e-6, *naming_us * 1e-6};
+  const auto facts = model::facts_of<model::CostFacts>(profile.meta);
+  if (!facts.start_us || !facts.recording_us || !facts.naming_us) return std::nullopt;
+  const auto seconds = [](std::uint64_t us) { return static_cast<double>(us) * 1e-6; };
+  return OwnCostView{seconds(*facts.start_us), seconds(*facts.recording_us), seconds(*facts.naming_us)};
 }
 
 QualityView judge_quality(const model::Profile& profile, const CallTree& tree,

@@ -3,23 +3,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 
 #include "analysis/core/waits.h"
 #include "analysis/core/words.h"
+#include "model/facts.h"
 #include "model/recorded_time.h"
 
 namespace fathom::analysis {
 namespace {
-
-std::uint32_t number_in(const std::map<std::string, std::string>& facts, const std::string& key) {
-  const auto found = facts.find(key);
-  std::uint32_t value = 0;
-  if (found != facts.end()) {
-    std::from_chars(found->second.data(), found->second.data() + found->second.size(), value);
-  }
-  return value;
-}
 
 // Why nothing is left, when something was there.
 Error nothing_selected(const model::Profile& profile, const Selection& selection) {
@@ -74,7 +65,7 @@ bool misses_much(double exact_s, double sampled_s, const CallTree& tree) {
 
 Activity measure_activity(const model::Profile& profile, const Selection& selection, const CallTree& tree) {
   Activity activity;
-  activity.cpus = number_in(profile.meta.facts, "cpus");
+  activity.cpus = model::facts_of<model::OriginFacts>(profile.meta).cpus.value_or(0);
   const double length = profile.meta.end_ns > profile.meta.start_ns ? profile.duration_s() : 0;
   const double gaps = length - model::recorded_s(profile);  // of merged recordings
   const double from = selection.from_ns ? static_cast<double>(*selection.from_ns) * 1e-9 : 0;

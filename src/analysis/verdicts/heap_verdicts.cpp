@@ -7,8 +7,8 @@
 #include <tuple>
 
 #include "analysis/verdicts/heap_judge.h"
+#include "model/facts.h"
 #include "model/left_changed.h"
-#include "model/steps.h"
 
 namespace fathom::analysis {
 namespace {
@@ -112,7 +112,7 @@ HeapJudge::HeapJudge(const Profile& of_profile, const HeapSums& of_sums, const H
       pairing(pairing_of(of_profile, of_profile.processes[of_history.process.value].pid, selection)) {
   traced_part = pairing.unseen_allocators || pairing.missed_processes;
   chosen_part = selection.stacks != nullptr || selection.thread.has_value() ||
-                profile.meta.facts.contains("heap blocks");
+                !facts_of<ImportFacts>(profile.meta).block_choice.empty();
   whole = find_trend(history.live(history.whole, history.end_of_work));
   if (whole.shape == TrendShape::kGrowing) growth = whole.growth();
   // One of many functions looks like growing by chance sooner than one alone.
@@ -311,7 +311,7 @@ std::vector<HeapVerdict> judge_heap(const Profile& profile, const Selection& sel
                                     const HeapSums& sums) {
   std::vector<HeapVerdict> verdicts;
   // Where a second stands for a moment of the file, nothing is known about how fast anything grows.
-  const bool has_times = !profile.meta.facts.contains(kStepsFact);
+  const bool has_times = facts_of<ImportFacts>(profile.meta).steps.empty();
   // A heap is judged by its own process: another's CPU time is not its allocators'.
   const auto cpus = allocator_cpu_by_process(profile, selection);
   for (const HeapHistory& history : heap_histories(profile, selection, sums)) {
