@@ -65,6 +65,7 @@ class BpfEngine {
 
   // The parts; null: not wanted, or not on this kernel.
   const CpuSampling* cpu_sampling() const { return cpu_sampling_; }
+  CpuSampling* cpu_sampling() { return cpu_sampling_; }
   Switches* switches() { return switches_; }
   const Switches* switches() const { return switches_; }
   const MemoryCalls* memory_calls() const { return memory_calls_; }

@@ -2,6 +2,8 @@
 
 #include <bpf/libbpf.h>
 
+#include <sys/ioctl.h>
+
 #include <cerrno>
 #include <utility>
 
@@ -21,6 +23,14 @@ Result<> CpuEvents::add(int cpu, const perf_event_attr& attributes, const bpf_pr
   if (link == nullptr) return system_error("bpf: attaching to " + what, errno);
   events_[cpu].push_back({std::move(fd), std::move(link)});
   return {};
+}
+
+bool CpuEvents::set_period(std::uint64_t period) {
+  bool taken = false;
+  for (auto& [cpu, events] : events_)
+    for (Linked& linked : events)
+      taken = ::ioctl(linked.event.get(), PERF_EVENT_IOC_PERIOD, &period) == 0 || taken;
+  return taken;
 }
 
 }  // namespace fathom::sources

@@ -3,6 +3,7 @@
 
 #include <linux/perf_event.h>
 
+#include <cstdint>
 #include <map>
 #include <string>
 #include <vector>
@@ -18,6 +19,8 @@ class CpuEvents {
   // For all processes of this CPU. `what` names the event in errors. `output_fd` as BpfPart::add_cpu() has it.
   Result<> add(int cpu, const perf_event_attr& attributes, const bpf_program* program,
                const std::string& what, int output_fd);
+  // Of events that run: a new period, or a new rate of those that have one. False: the kernel took it for none of them.
+  bool set_period(std::uint64_t period);
   void remove(int cpu) { events_.erase(cpu); }
   void clear() { events_.clear(); }
 

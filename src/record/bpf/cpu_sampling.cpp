@@ -31,6 +31,15 @@ Result<> CpuSampling::add_cpu(int cpu, int output_fd) {
   return events_.add(cpu, attributes, skeleton_->progs.sample_cpu, event_, output_fd);
 }
 
+// The kernel turns the rate of a clock event into a period when the event is made, and takes only periods from then on
+// (perf_swevent_init_hrtimer); a counter keeps its rate.
+bool CpuSampling::set_frequency(std::uint32_t frequency_hz) {
+  if (frequency_hz == 0) return false;
+  if (!events_.set_period(event_ == "cycles" ? frequency_hz : 1'000'000'000 / frequency_hz)) return false;
+  frequency_hz_ = frequency_hz;
+  return true;
+}
+
 cpu_counters CpuSampling::counters() const {
   cpu_counters sum{};
   for (const auto& value : values_of_cpus<cpu_counters>(skeleton_->maps.cpu_counters)) {

@@ -20,6 +20,8 @@ class CpuSampling final : public BpfPart {
   void configure(fathom_bpf& skeleton) override;
   Result<> add_cpu(int cpu, int output_fd) override;
   void remove_cpu(int cpu) override { events_.remove(cpu); }
+  // Of the events that run and of those of CPUs that come later.
+  bool set_frequency(std::uint32_t frequency_hz);
   void detach() override { events_.clear(); }
 
   // Summed over CPUs, since the start.

@@ -17,6 +17,17 @@ namespace fathom::session {
 
 class Companion {
  public:
+  // What the recording reads when a companion asks, and otherwise once a second or at its end. Empty in tests that need none.
+  struct Readings {
+    // Takes the names that were resolved since the last save.
+    std::function<void()> take_names;
+    // Brings the exact times of all threads (Thread::ran_ns and so on) up to now.
+    std::function<void(std::uint64_t now_ns)> sum_threads;
+    // The waits that are in progress, cut at `now_ns`, as rows of the lent profile's tables. They are no rows of it.
+    std::function<std::vector<model::Wait>(std::uint64_t now_ns)> open_waits;
+    // Changes the sampling rate from now on; false: this engine keeps the rate that it began with.
+    std::function<bool(std::uint32_t frequency_hz)> set_frequency;
+  };
   // What the recording lends, valid until the call returns.
   struct Lent {
     model::Profile& profile;
@@ -30,6 +41,7 @@ class Companion {
     std::function<void(std::function<void()>)> after_readings;
     // The recording has what it was made for, and ends as at a limit.
     std::function<void()> end_recording;
+    Readings readings = {};
   };
 
   virtual ~Companion() = default;
@@ -40,7 +52,8 @@ class Companion {
   // How new rows since the last save get into the file. kKept: not now; they were taken out of the profile.
   // kAnew: the file is rewritten with all that the profile now holds, and replaces the previous one. Always
   // kAppend, or never. `last`: the targets have ended, or a stop was requested; names are known, and the facts
-  // say how the recording ended; kKept is not allowed.
+  // say how the recording ended; kKept then means that the companion has stored it all and there is to be no file, which
+  // needs an empty RecordOptions::output.
   enum class Save : std::uint8_t { kAppend, kKept, kAnew };
   virtual Save before_save(const Lent& /*lent*/, bool /*last*/) { return Save::kAppend; }
 };

@@ -3,11 +3,11 @@
 namespace fathom::session {
 
 void Companions::begin(model::Profile& profile, model::Builder& builder, ProcessTable& processes,
-                       StackResolver& stacks, std::function<void()> keep_now) {
+                       StackResolver& stacks, std::function<void()> keep_now, Companion::Readings readings) {
   lent_.emplace(
       Companion::Lent{profile, builder, processes, stacks, std::move(keep_now),
                       [this](std::function<void()> call) { after_readings_.push_back(std::move(call)); },
-                      [this] { enough_ = true; }});
+                      [this] { enough_ = true; }, std::move(readings)});
 }
 
 void Companions::before_events(std::uint64_t now_ns) {

@@ -17,9 +17,9 @@ class Companions {
   // these rows, too.
   explicit Companions(std::vector<Companion*> companions) : companions_(std::move(companions)) {}
 
-  // It records. All outlive this object; `keep_now` as Companion::Lent has it.
+  // It records. All outlive this object; `keep_now` and `readings` as Companion has them.
   void begin(model::Profile& profile, model::Builder& builder, ProcessTable& processes, StackResolver& stacks,
-             std::function<void()> keep_now);
+             std::function<void()> keep_now, Companion::Readings readings = {});
 
   // Before begin() nothing is called.
   void before_events(std::uint64_t now_ns);

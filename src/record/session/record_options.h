@@ -39,6 +39,9 @@ struct RecordOptions {
   bool cpu = true;
   bool off_cpu = true;
   bool memory = true;
+  std::uint64_t memory_every_ns = 100'000'000;  // between two values of a series
+  // The rings are emptied so often: they must hold what comes between, and a companion sees rows so late.
+  std::uint64_t step_every_ns = 50'000'000;
   std::string metrics_url;  // the target's own metrics (metrics::parse_url); empty: they are not read
   Heap heap = Heap::kNone;
   std::uint32_t heap_interval_bytes = 512 * 1024;  // mean distance of samples; grows when they come too often
@@ -65,7 +68,7 @@ struct RecordOptions {
   // left after the program's own shutdown.
   bool record_shutdown = false;
   double delay_s = 0;                      // the target runs so long unrecorded
-  std::string output;                      // path of the file
+  std::string output;                      // path of the file; empty: none, and a companion keeps all rows
   bool overwrite = false;                  // an earlier recording
   bool force = false;                      // any regular file
   std::string symbol_directory;            // unstripped twins of stripped binaries

@@ -16,7 +16,6 @@ namespace fathom::session {
 namespace {
 
 constexpr std::uint64_t kSecond = 1'000'000'000;
-constexpr std::uint64_t kMemoryEvery = kSecond / 10;  // series
 constexpr std::uint64_t kSaveEvery = kSecond;    // what a kill of the profiler can cost, where it appends
 constexpr std::size_t kBlocksPerSave = 1 << 16;  // of the heap: one block of the file
 
@@ -42,12 +41,41 @@ Recording::Recording(const RecordOptions& options, std::unique_ptr<Source> sourc
         engine_.source());
   if (!options.probes.empty())
     probes_.emplace(options, profile_, builder_, engine_.processes(), engine_.sink());
-  companions_.begin(profile_, builder_, engine_.processes(), engine_.stacks(), [this] {
-    memory_.make_compositions_due();  // by the step that follows
-    next_save_ns_ = 0;
-  });
+  companions_.begin(
+      profile_, builder_, engine_.processes(), engine_.stacks(),
+      [this] {
+        memory_.make_compositions_due();  // by the step that follows
+        next_save_ns_ = 0;
+      },
+      readings());
   for (const std::string& obstacle : obstacles_)
     note(fmt::format("fathom used engine {}, because of: {}", engine_.source().name(), obstacle));
+}
+
+Companion::Readings Recording::readings() {
+  return {[this] { names_.take(); },
+          [this](std::uint64_t now_ns) {
+            engine_.refresh_cpu_times();
+            engine_.sum_waits(now_ns);
+          },
+          [this](std::uint64_t now_ns) { return open_waits(now_ns); },
+          [this](std::uint32_t frequency_hz) {
+            if (!engine_.source().set_frequency(frequency_hz)) return false;
+            profile_.meta.frequency_hz = frequency_hz;
+            return true;
+          }};
+}
+
+// The engine adds them as rows, which they are not to stay: they go on.
+std::vector<model::Wait> Recording::open_waits(std::uint64_t now_ns) {
+  const std::size_t rows = profile_.waits.size();
+  const std::uint64_t counted = profile_.quality.waits;
+  engine_.cut_waits(now_ns);
+  const auto first = profile_.waits.begin() + static_cast<std::ptrdiff_t>(rows);
+  std::vector<model::Wait> open(first, profile_.waits.end());
+  profile_.waits.erase(first, profile_.waits.end());
+  profile_.quality.waits = counted;
+  return open;
 }
 
 Recording::~Recording() {
@@ -195,7 +223,7 @@ Result<> Recording::step(std::uint64_t now) {
     memory_.sample(now);
     // Such a process's CPU time up to its end is unknown.
     engine_.refresh_cpu_times(true);
-    next_memory_ns_ = now + kMemoryEvery;
+    next_memory_ns_ = now + options_.memory_every_ns;
   }
   companions_.step(now);
   memory_.read_compositions(now, heaps());
@@ -256,7 +284,7 @@ Result<> Recording::finish(const TargetEnds& targets, RecordOutcome& outcome) {
   auto finished = file_.finish(profile_, engine_.processes().rows(), companions_.before_save(true));
   urgency_.end();
   fill_in(outcome);
-  if (finished) finished = file_.ensure_there();
+  if (finished && !options_.output.empty()) finished = file_.ensure_there();
   return finished;
 }
 

@@ -30,19 +30,17 @@
 namespace fathom::session {
 
 // With one engine, from begin to end: where that fails when it starts, another Recording takes its place.
-// In this order: create_file(), one of the two begin(), step() every kStepEvery, end(), finish().
+// In this order: create_file(), one of the two begin(), step() every RecordOptions::step_every_ns, end(), finish().
 class Recording {
  public:
-  static constexpr std::uint64_t kStepEvery = 50'000'000;  // ns; the rings are emptied without any wake-up
-
   // `options` outlives it. `source` is opened; `obstacles`: why a better one is not used.
   Recording(const RecordOptions& options, std::unique_ptr<Source> source, std::vector<std::string> obstacles);
   ~Recording();
   Recording(const Recording&) = delete;
   Recording& operator=(const Recording&) = delete;
 
-  // The file gets its name, and an earlier one is replaced, once it has begun.
-  Result<> create_file() { return file_.create(); }
+  // The file gets its name, and an earlier one is replaced, once it has begun. Without RecordOptions::output there is none.
+  Result<> create_file() { return options_.output.empty() ? Result<>() : file_.create(); }
   // Attaches to running processes. The heap is traced of those of `targets`; the others are children of them.
   Result<> begin(const std::vector<std::int32_t>& pids, const std::vector<std::int32_t>& targets);
   // One more target while it records, without its heap; false: it has ended, or this engine takes no more.
@@ -92,6 +90,8 @@ class Recording {
   void account(bool last);
   Result<> save();
   void fill_in(RecordOutcome& outcome);
+  Companion::Readings readings();
+  std::vector<model::Wait> open_waits(std::uint64_t now_ns);
   HeapRecordings* heaps() { return heaps_ ? &*heaps_ : nullptr; }
 
   const RecordOptions& options_;

@@ -86,6 +86,7 @@ Result<> RecordingFile::save(model::Profile& profile, RowBook& rows, Companion::
 }
 
 Result<> RecordingFile::finish(model::Profile& profile, RowBook& rows, Companion::Save way) {
+  if (way == Companion::Save::kKept) return {};
   return way == Companion::Save::kAppend ? writer_->finish(profile, &rows.changed())
                                          : write_anew(profile, true);
 }

@@ -28,8 +28,8 @@ class RecordingFile {
   // Completes it.
   Result<> finish(model::Profile& profile, RowBook& rows, Companion::Save way);
 
-  // Once created.
-  const std::string& path() const { return writer_->path(); }
+  // "" before create().
+  std::string path() const { return writer_ ? writer_->path() : std::string(); }
   Result<> ensure_there() { return writer_->ensure_there(); }
   std::uint64_t bytes_written() const { return writer_ ? writer_->bytes_written() : 0; }
 

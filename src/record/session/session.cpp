@@ -182,7 +182,7 @@ int Session::wait_ms() const {
   if (state_.ended() || state_.phase() == Phase::kFinishing) return 0;
   const std::uint64_t now = monotonic_ns();
   std::uint64_t wait = state_.next_ns() <= now ? 0 : state_.next_ns() - now;
-  wait = std::min(wait, state_.recording() ? Recording::kStepEvery : kLookEvery);
+  wait = std::min(wait, state_.recording() ? options_.step_every_ns : kLookEvery);
   return static_cast<int>((wait + 999'999) / 1'000'000);
 }
 

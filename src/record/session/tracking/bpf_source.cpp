@@ -46,6 +46,10 @@ class BpfSource final : public Source, private Sampler, private ExecHolder {
   }
 
   bool takes_more() const override { return true; }
+  bool set_frequency(std::uint32_t frequency_hz) override {
+    auto* cpu = engine_->cpu_sampling();
+    return cpu != nullptr && cpu->set_frequency(frequency_hz);
+  }
 
   Result<> expect_exec(std::int32_t pid) override {
     engine_->track_from_exec(pid);

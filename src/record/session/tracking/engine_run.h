@@ -68,7 +68,7 @@ class EngineRun {
 
   // Nothing is recorded any more; what is in the rings is left to drain().
   void stop();
-  // After stop() and drain(): cuts waits that are in progress at `end_ns`.
+  // After drain(): adds waits that are in progress, cut at `end_ns`. They go on, unless stop() came before.
   void cut_waits(std::uint64_t end_ns);
 
  private:

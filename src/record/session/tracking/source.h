@@ -47,7 +47,7 @@ class ThreadWaits {
   virtual void enter(std::int32_t pid, std::uint64_t now_ns, std::vector<sources::Event>& out) = 0;
   // The sums of the live threads so far.
   virtual void sum(std::uint64_t now_ns, std::vector<sources::Event>& out) const = 0;
-  // After stop(): the waits that are in progress, cut at `end_ns`, and the sums of every live thread.
+  // The waits that are in progress, cut at `end_ns`, and the sums of every live thread. They go on, unless stop() came before.
   virtual void finish(std::uint64_t end_ns, std::vector<sources::Event>& out) = 0;
 };
 
@@ -76,6 +76,8 @@ class Source : public WalkerControl {
   virtual Result<> start(const std::vector<std::int32_t>& pids) = 0;
   // Whether processes may be added after the start, by publishing their mappings.
   virtual bool takes_more() const = 0;
+  // Samples at this rate from now on; false: the rate stays as it was.
+  virtual bool set_frequency(std::uint32_t /*frequency_hz*/) { return false; }
   virtual void stop() = 0;
   // For epoll, once started.
   virtual std::vector<int> fds() const = 0;
