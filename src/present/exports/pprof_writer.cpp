@@ -65,7 +65,7 @@ class PprofWriter {
       write_heap();
     else
       write_times();
-    if (written_ == 0)
+    if (written_ == 0 && !options_.allow_empty)
       return fail(
           ErrorKind::kNotFound,
           fmt::format("no samples of metric {} in this selection", model::to_string(selection_.metric)),
@@ -110,7 +110,7 @@ class PprofWriter {
   void write_times() {
     CostRows rows = sample_rows(profile_, selection_);
     choose_kind_of_time();
-    const bool rated = kind_.types.size() == 2 && kind_.period != 0;
+    const bool rated = kind_.types.size() == 2 && kind_.period != 0 && selection_.metric != Metric::kOffCpu;
     analysis::ValueBudget budget;
     std::vector<std::int64_t> values(kind_.types.size());
     for (const CostRow& row : rows.rows) {
@@ -134,7 +134,14 @@ class PprofWriter {
     const std::int64_t period = rate == 0 ? 0 : std::llround(1e9 / rate);
     switch (selection_.metric) {
       case Metric::kOffCpu:
-        kind_ = {{{"off_cpu", "nanoseconds"}}, "off_cpu", {}, 0, false};
+        if (options_.as_go)
+          kind_ = {{{"contentions", "count"}, {"delay", "nanoseconds"}},
+                   "delay",
+                   Type{"contentions", "count"},
+                   1,
+                   false};
+        else
+          kind_ = {{{"off_cpu", "nanoseconds"}}, "off_cpu", {}, 0, false};
         break;
       case Metric::kWall:
         kind_ = {{{"wall", "nanoseconds"}}, "wall", Type{"wall", "nanoseconds"}, period, false};
@@ -171,6 +178,9 @@ class PprofWriter {
     const auto live = [](const analysis::HeapSums& sums, model::HeapSiteId site) {
       return sums.sites()[site.value].live;
     };
+    const auto grown = [](const analysis::HeapSums& sums, model::HeapSiteId site) {
+      return sums.sites()[site.value].growth;
+    };
     const auto peak = [](const analysis::HeapSums& sums, model::HeapSiteId site) {
       return sums.peak().sites[site.value];
     };
@@ -197,8 +207,9 @@ class PprofWriter {
         break;
       default:
         if (has(Metric::kHeapAllocated) || profile_.heap.empty()) columns.push_back({"alloc", allocated});
-        if (!profile_.heap.empty()) columns.push_back({"inuse", live});
-        if (has(Metric::kHeapPeak)) columns.push_back({"peak", peak});
+        if (!profile_.heap.empty() || options_.as_go)
+          columns.push_back({"inuse", options_.as_go && selection_.from_ns ? grown : live});
+        if (has(Metric::kHeapPeak) && !options_.as_go) columns.push_back({"peak", peak});
     }
     for (const HeapColumns& column : columns) {
       kind_.types.push_back({column.name + "_objects", "count"});
@@ -217,6 +228,7 @@ class PprofWriter {
                                                 heap.mean_bytes, std::uint64_t{1} << 62)));
     kind_.moment = selection_.metric == Metric::kHeapLive || selection_.metric == Metric::kHeapPeak ||
                    selection_.metric == Metric::kHeapLeaked;
+    if (options_.as_go) kind_.moment = !selection_.from_ns;
     if (columns.front().name == "alloc") write_allocation_samples();
     if (profile_.heap.empty()) return;
     const analysis::HeapSums sums(profile_, selection_);

@@ -21,6 +21,10 @@ struct PprofOptions {
   analysis::Selection selection = {};
   bool fold_generics = false;
   std::vector<std::string> comments = {};  // sentences: what is known about the truth of the numbers
+  // Types as Go's own endpoints have them, for readers that know these names only: waits as contentions and delay, the heap without
+  // its peak, and of a part of the time what changed in it.
+  bool as_go = false;
+  bool allow_empty = false;  // a profile without samples, where the selection has nothing
 };
 
 // Not packed. kNotFound where the selection has nothing.
