@@ -1,0 +1,132 @@
+#include "tools/serve/keeper.h"
+
+#include <gtest/gtest.h>
+
+#include "tools/serve/testing_recording.h"
+
+namespace fathom::serve {
+namespace {
+
+TEST(Keeper, WindowsFollowTheMinutesOfTheClockWithoutGapsAndEachIsValid) {
+  const TestingRecording recording(1);
+  ASSERT_EQ(recording.windows().size(), 5u) << "four minutes that begin in the middle of one";
+  std::uint64_t edge = recording.whole().meta.start_ns;
+  for (const model::Profile& window : recording.windows()) {
+    EXPECT_TRUE(model::check(window));
+    EXPECT_EQ(window.meta.start_ns, edge);
+    edge = window.meta.end_ns;
+    EXPECT_EQ(window.meta.target, "target");
+    EXPECT_EQ(window.quality.samples, window.samples.size());
+    EXPECT_EQ(window.quality.complete, window.samples.size());
+    if (&window == &recording.windows().back()) continue;
+    const std::uint64_t end_unix = window.meta.start_unix_ns + (window.meta.end_ns - window.meta.start_ns);
+    EXPECT_LE(end_unix % 60'000'000'000, 50'000'000u) << "at most one step after the minute";
+  }
+  EXPECT_EQ(edge, recording.whole().meta.end_ns);
+}
+
+TEST(Keeper, EachWindowsThreadsDidSomethingInAllOfItsTime) {
+  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+    SCOPED_TRACE(seed);
+    const TestingRecording recording(seed);
+    for (const model::Profile& window : recording.windows()) {
+      const std::uint64_t length = window.meta.end_ns - window.meta.start_ns;
+      std::map<std::int32_t, std::uint64_t> waited;
+      for (const model::Wait& wait : window.waits)
+        waited[window.threads[wait.thread.value].tid] += wait.waited_ns;
+      for (const model::Thread& thread : window.threads) {
+        EXPECT_EQ(thread.ran_ns + thread.waited_ns + thread.queued_ns, length);
+        EXPECT_EQ(waited[thread.tid], thread.waited_ns) << "also of waits that began long before and last on";
+      }
+    }
+  }
+}
+
+TEST(Keeper, AnyNumberOfClientsGetTheStretchThatTheyAskedFor) {
+  struct Answered {
+    std::uint64_t asked_ns = 0, answered_ns = 0;
+    model::Profile rows;
+  };
+  std::vector<Answered> answers;
+  std::uint64_t clock = 0;
+  std::uint64_t asked = 0;
+  const TestingRecording recording(3, 3, [&](std::uint64_t now_ns, Pulls& pulls) {
+    clock = now_ns;
+    if (asked != 0 || now_ns < 50'000'000'000) return;
+    asked = now_ns;
+    for (int i = 0; i < 10; ++i)
+      pulls.ask({Cost::kTimes, now_ns, 2'000'000'000, [&](std::optional<model::Profile> rows) {
+                   ASSERT_TRUE(rows);
+                   answers.push_back({asked, clock, std::move(*rows)});
+                 }});
+  });
+  ASSERT_EQ(answers.size(), 10u);
+  std::int64_t expected = 0;
+  for (const model::Sample& sample : recording.whole().samples)
+    if (sample.time_ns >= asked && sample.time_ns < asked + 2'000'000'000) ++expected;
+  for (const Answered& answer : answers) {
+    EXPECT_TRUE(model::check(answer.rows));
+    EXPECT_GE(answer.answered_ns, asked + 2'000'000'000);
+    EXPECT_LE(answer.answered_ns, asked + 2'300'000'000);
+    EXPECT_EQ(answer.rows.meta.end_ns - answer.rows.meta.start_ns, 2'000'000'000u);
+    EXPECT_EQ(static_cast<std::int64_t>(answer.rows.samples.size()), expected);
+    std::uint64_t busy = 0;
+    for (const model::Wait& wait : answer.rows.waits) busy += wait.waited_ns;
+    EXPECT_LE(busy, 6'000'000'000u);
+    EXPECT_NEAR(static_cast<double>(busy) + static_cast<double>(expected) * 10'101'010, 6e9, 0.2e9);
+  }
+}
+
+TEST(Keeper, SinceTheStartIsWhatAllWindowsHave) {
+  model::Profile since_start;
+  std::uint64_t asked = 0;
+  const TestingRecording recording(5, 3, [&](std::uint64_t now_ns, Pulls& pulls) {
+    if (asked != 0 || now_ns < 170'000'000'000) return;
+    asked = now_ns;
+    pulls.ask({Cost::kBlock, now_ns, 0,
+               [&](std::optional<model::Profile> rows) { since_start = std::move(*rows); }});
+  });
+  std::map<std::string, std::pair<std::uint64_t, std::uint64_t>> expected, found;  // waits and time by stack
+  std::uint64_t rows = 0;
+  for (const model::Wait& wait : recording.whole().waits) {
+    if (end_of(wait) > asked || wait.unfinished) continue;
+    auto& [count, ns] = expected[std::to_string(wait.thread.value)];
+    ++count;
+    ns += wait.waited_ns;
+    ++rows;
+  }
+  for (const model::Wait& wait : since_start.waits) {
+    auto& [count, ns] = found[std::to_string(since_start.threads[wait.thread.value].tid - 100)];
+    count += wait.weight;
+    ns += wait.waited_ns * wait.weight;
+  }
+  ASSERT_EQ(found.size(), expected.size());
+  for (const auto& [thread, sums] : expected) {
+    EXPECT_EQ(found[thread].first, sums.first);
+    EXPECT_NEAR(static_cast<double>(found[thread].second), static_cast<double>(sums.second),
+                static_cast<double>(rows));
+  }
+}
+
+TEST(Keeper, ClientsOfARecordingThatEndsGetWhatThereIsAndLaterOnesAreRefused) {
+  bool answered = false, refused = false;
+  {
+    Pulls left;
+    left.ask({Cost::kCpu, 1, 1, [&](std::optional<model::Profile> rows) { refused = !rows; }});
+  }
+  EXPECT_TRUE(refused);
+  std::uint64_t asked = 0;
+  const TestingRecording recording(5, 1, [&](std::uint64_t now_ns, Pulls& pulls) {
+    if (asked != 0 || now_ns < 60'000'000'000) return;
+    asked = now_ns;
+    pulls.ask({Cost::kCpu, now_ns, 100'000'000'000, [&](std::optional<model::Profile> rows) {
+                 ASSERT_TRUE(rows);
+                 answered = true;
+                 EXPECT_LE(rows->meta.end_ns, 66'000'000'000u);
+               }});
+  });
+  EXPECT_TRUE(answered);
+}
+
+}  // namespace
+}  // namespace fathom::serve

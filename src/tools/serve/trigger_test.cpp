@@ -1,0 +1,122 @@
+#include "tools/serve/trigger.h"
+
+#include <gtest/gtest.h>
+#include <stdlib.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "tools/serve/log_watch.h"
+
+namespace fathom::serve {
+namespace {
+
+constexpr std::uint64_t kTenth = 100'000'000;
+
+TEST(Triggers, AreReadAsTheyAreSaid) {
+  struct Case {
+    const char* text;
+    Trigger::What what;
+    bool above;
+    double limit;
+  };
+  const Case cases[] = {
+      {"cpu > 50%", Trigger::What::kCpu, true, 0.5},
+      {"cpu>150%", Trigger::What::kCpu, true, 1.5},
+      {" CPU < 5 %", Trigger::What::kCpu, false, 0.05},
+      {"rss > 4g", Trigger::What::kRss, true, 4.0 * 1024 * 1024 * 1024},
+      {"rss > 1.5GiB", Trigger::What::kRss, true, 1.5 * 1024 * 1024 * 1024},
+      {"rss > 100000", Trigger::What::kRss, true, 100000},
+      {"rss > +60m/min", Trigger::What::kSlope, true, 1024 * 1024},
+      {"rss > +1k/s", Trigger::What::kSlope, true, 1024},
+  };
+  for (const Case& each : cases) {
+    SCOPED_TRACE(each.text);
+    const auto trigger = parse_trigger(each.text);
+    ASSERT_TRUE(trigger) << trigger.error().message;
+    EXPECT_EQ(trigger->what, each.what);
+    EXPECT_EQ(trigger->above, each.above);
+    EXPECT_DOUBLE_EQ(trigger->limit, each.limit);
+  }
+  for (const char* wrong : {"", "cpu", "cpu > ", "cpu > 50", "cpu > +5%", "mem > 4g", "rss > 4x", "rss > -4g",
+                            "rss > +4g", "rss > +4g/day", "rss > nan", "> 5%", "rss > 4g more"})
+    EXPECT_FALSE(parse_trigger(wrong)) << wrong;
+}
+
+TEST(Triggers, FireOnceWhenTheConditionBeginsToHoldAndAgainAfterAPause) {
+  TriggerWatch watch(*parse_trigger("cpu > 50%"));
+  int fired = 0;
+  double cpu_s = 0;
+  std::uint64_t now = 0;
+  const auto run = [&](double seconds, double share) {
+    for (int i = 0; i < seconds * 10; ++i) {
+      now += kTenth;
+      cpu_s += 0.1 * share;
+      fired += watch.take({now, cpu_s, 0}) ? 1 : 0;
+    }
+  };
+  run(5, 0.2);
+  EXPECT_EQ(fired, 0);
+  run(20, 0.9);
+  EXPECT_EQ(fired, 1);
+  run(5, 0.1);
+  run(5, 0.9);
+  EXPECT_EQ(fired, 1) << "ten seconds have not passed";
+  run(15, 0.1);
+  run(5, 0.9);
+  EXPECT_EQ(fired, 2);
+}
+
+TEST(Triggers, ASlopeIsOfTenSecondsAndNotOfOneStep) {
+  TriggerWatch watch(*parse_trigger("rss > +10m/s"));
+  int fired = 0;
+  std::uint64_t now = 0;
+  double rss = 0;
+  for (int i = 0; i < 300; ++i) {
+    now += kTenth;
+    if (i == 100) rss += 50e6;  // a step of 50 MB is 5 MB/s over ten seconds
+    fired += watch.take({now, 0, rss}) ? 1 : 0;
+  }
+  EXPECT_EQ(fired, 0);
+  for (int i = 0; i < 150; ++i) {
+    now += kTenth;
+    rss += 2e6;  // 20 MB/s
+    fired += watch.take({now, 0, rss}) ? 1 : 0;
+  }
+  EXPECT_EQ(fired, 1);
+}
+
+TEST(LogWatch, SeesNewLinesOnlyAlsoOfAFileThatIsRenamedOrCutShort) {
+  std::string folder = (std::filesystem::temp_directory_path() / "fathom-log-XXXXXX").string();
+  ASSERT_NE(::mkdtemp(folder.data()), nullptr);
+  const std::string path = folder + "/a.log";
+  const auto append = [&](const char* text) { std::ofstream(path, std::ios::app) << text; };
+  append("ERROR before\n");
+  auto watch = LogWatch::open(path + ":ERROR.*(x|before)");
+  ASSERT_TRUE(watch) << watch.error().message;
+  EXPECT_FALSE(watch->take());
+  append("fine\nERROR x 1\nERROR x 2\n");
+  EXPECT_EQ(watch->take(), "ERROR x 1");
+  EXPECT_FALSE(watch->take()) << "the second one was taken along";
+  append("ERR");
+  EXPECT_FALSE(watch->take());
+  append("OR x in two pieces\n");
+  EXPECT_EQ(watch->take(), "ERROR x in two pieces");
+  append("ERROR x last\n");
+  std::filesystem::rename(path, path + ".1");
+  append("nothing\n");
+  EXPECT_EQ(watch->take(), "ERROR x last");
+  append("ERROR x of the new file\n");
+  EXPECT_EQ(watch->take(), "ERROR x of the new file");
+  std::filesystem::resize_file(path, 0);
+  EXPECT_FALSE(watch->take());
+  append("ERROR x again\n");
+  EXPECT_EQ(watch->take(), "ERROR x again");
+  append((std::string(1 << 20, 'a') + "\nERROR x\n").c_str());
+  EXPECT_EQ(watch->take(), "ERROR x");
+  std::filesystem::remove_all(folder);
+  for (const char* wrong : {"", "a", ":x", "a:", "a:("}) EXPECT_FALSE(LogWatch::open(wrong)) << wrong;
+}
+
+}  // namespace
+}  // namespace fathom::serve
