@@ -23,6 +23,7 @@
 #include "analysis/summary/side_quality.h"
 #include "cli/command.h"
 #include "cli/notices.h"
+#include "cli/open_store.h"
 #include "cli/option_groups.h"
 #include "cli/output.h"
 #include "cli/output_kind.h"
@@ -54,6 +55,7 @@ struct DiffArguments {
   std::optional<std::size_t> top;
   bool json = false, markdown = false, folded = false;
   bool noise = false, fold_generics = false, wide = false;
+  bool since_upgrade = false;
 };
 
 // A part of a recording: of its time, or one of its processes.
@@ -543,6 +545,8 @@ Run add_diff(CLI::App& app) {
   app.add_option("--top", arguments->top,
                  "rows per table, and all tables; 0: all rows (default: what fits into 40 lines)")
       ->type_name("N");
+  app.add_flag("--since-upgrade", arguments->since_upgrade,
+               "of a store of fathom serve: the hour before and the hour after the program's last change");
   app.add_flag("--noise", arguments->noise, "also list changes within noise");
   app.add_flag("--fold-generics", arguments->fold_generics, "merge Vec<u8>::push and Vec<u16>::push");
   app.add_flag("--wide", arguments->wide, "do not shorten names");
@@ -556,7 +560,16 @@ Run add_diff(CLI::App& app) {
   add_output_options(app, arguments->output, "file (default: standard output)");
   add_color_option(app, arguments->color);
   add_selection_options(app, arguments->selection);
-  return [arguments] { return run_diff(*arguments); };
+  return [arguments]() -> Result<int> {
+    if (arguments->since_upgrade) {
+      if (arguments->files.size() != 1)
+        return fail(ErrorKind::kUsage, "--since-upgrade compares two times of one store of fathom serve",
+                    "fathom diff --since-upgrade FOLDER");
+      const std::string store = arguments->files.front();
+      arguments->files = {input_for_upgrade(store, false), input_for_upgrade(store, true)};
+    }
+    return run_diff(*arguments);
+  };
 }
 
 }  // namespace fathom::cli

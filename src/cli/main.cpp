@@ -71,6 +71,10 @@ constexpr Command kCommands[] = {
     {"watch", "show what the memory of running processes consists of, and when it reaches the limit",
      fathom::cli::add_watch},
 #endif
+#ifdef FATHOM_HAS_SERVE
+    {"serve", "record processes without end into a store, and serve profiles and metrics to scrapers",
+     fathom::cli::add_serve},
+#endif
 #ifdef FATHOM_HAS_LIMIT
     {"limit", "run a command under a memory limit, and explain how it ended", fathom::cli::add_limit},
 #endif

@@ -349,6 +349,17 @@ void add_ends(CLI::App& app, RecordArguments& arguments) {
       ->transform(CLI::AsSizeValue(false));
   app.add_flag("--until-stable{1}", arguments.stable_points, "stop when the top shares are known to ±1 point")
       ->check(CLI::Range(0.05, 20.0));
+  begin_group(app, kRareGroup);
+  app.add_option("--start-when", arguments.begin.when,
+                 "begin when this holds: 'cpu > 50%', 'rss > 4g', 'rss > +100m/min'")
+      ->type_name("CONDITION");
+  app.add_option("--when-log", arguments.begin.log, "begin when a line of this log matches")
+      ->type_name("FILE:REGEX");
+  app.add_option("--around,--load", arguments.around,
+                 "run this shell command while recording, such as a load generator, and stop when it ends")
+      ->type_name("COMMAND");
+  app.add_flag("--continuous", arguments.continuous,
+               "record without end into a store, as fathom serve does (docs/serve.md)");
 }
 
 void add_results(CLI::App& app, RecordArguments& arguments) {

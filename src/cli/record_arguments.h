@@ -12,6 +12,7 @@
 #include "base/result.h"
 #include "cli/group_option.h"
 #include "cli/metrics_option.h"
+#include "cli/record_moments.h"
 #include "linux/process/group.h"
 #include "record/session/record_options.h"
 
@@ -52,6 +53,9 @@ struct RecordArguments {
   double stable_points = 0;  // 0: it does not stop by itself
   double baseline_s = 0;     // how long to observe the target's work before
   std::string work;          // a counter of --scrape; empty: calls that read and write
+  BeginCondition begin;
+  std::string around;       // a command that runs while it is recorded; empty: none
+  bool continuous = false;  // fathom serve, with these targets
 };
 
 // Declare the options on `app`; it writes into `arguments`, which lives as long.

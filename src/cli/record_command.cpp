@@ -27,7 +27,9 @@
 #include "cli/precedence.h"
 #include "cli/progress.h"
 #include "cli/record_arguments.h"
+#include "cli/record_moments.h"
 #include "cli/repeat_runs.h"
+#include "cli/serve_targets.h"
 #include "cli/span_companion.h"
 #include "cli/stale_tracers.h"
 #include "cli/stop_requests.h"
@@ -49,7 +51,8 @@ namespace {
 
 // Runs a session to its end, with the signals and the terminal of this process as its inputs.
 Result<session::RecordOutcome> run_session(session::RecordOptions options, bool quiet,
-                                           const std::optional<process::Group>& group) {
+                                           const std::optional<process::Group>& group,
+                                           const std::string& around_command) {
   StopRequests stops(!options.command.empty());
   options.in_child = [&stops] { stops.undo_in_child(); };
   options.free_tables = false;
@@ -61,7 +64,20 @@ Result<session::RecordOutcome> run_session(session::RecordOptions options, bool 
   session::Session session(std::move(options));
   if (group) session.follow([&group] { return process::members_of(*group); });
   if (auto started = session.start(); !started) return tl::unexpected<Error>(started.error());
+  std::optional<Around> around;
+  bool around_ended = false;
   for (session.step(); !session.ended(); session.step()) {
+    if (!around_command.empty() && !around && session.phase() == session::Phase::kRecording) {
+      auto command = Around::start(around_command);
+      if (!command) return tl::unexpected<Error>(command.error());
+      around.emplace(std::move(*command));
+    }
+    if (around && !around_ended && around->status()) {
+      around_ended = true;
+      if (*around->status() != 0)
+        say("fathom: the command of --around ended with status {}\n", *around->status());
+      session.request_stop({.pass_on = SIGTERM, .at_once = true});
+    }
     pollfd ready[] = {{session.poll_fd(), POLLIN, 0}, {stops.fd(), POLLIN, 0}};
     (void)::poll(ready, 2, session.wait_ms());
     int signal = 0;
@@ -246,8 +262,24 @@ Result<std::optional<int>> repeat(RecordArguments& arguments) {
   return std::nullopt;
 }
 
+// --continuous: fathom serve with the targets and the rate of record.
+Result<int> record_without_end(const RecordArguments& arguments) {
+  std::vector<std::string> targets;
+  for (const std::int32_t pid : arguments.pids) targets.push_back(std::to_string(pid));
+  if (!arguments.name.empty()) targets.push_back(arguments.name);
+  if (!arguments.options.command.empty())
+    return fail(ErrorKind::kUsage, "--continuous records processes that run already, or come later",
+                "fathom serve NAME");
+  GroupArguments groups = arguments.groups;
+  groups.machine = groups.machine || arguments.habits.whole_machine;
+  const std::uint32_t usual_hz = session::RecordOptions().frequency_hz;
+  const std::uint32_t hz = arguments.options.frequency_hz;
+  return serve_targets(targets, groups, arguments.options.output, hz == usual_hz ? 0 : hz);
+}
+
 Result<int> run_record(RecordArguments& arguments) {
   session::RecordOptions& options = arguments.options;
+  if (arguments.continuous) return record_without_end(arguments);
   if (!arguments.against.empty() && arguments.repeat == 0) arguments.repeat = 1;
   if (arguments.repeat > 0) {
     const auto done = repeat(arguments);
@@ -269,6 +301,15 @@ Result<int> run_record(RecordArguments& arguments) {
   options.output = output->recording;
   if (!named) options.output = store::default_path(options.target, wall_clock_ns());
 
+  if (arguments.begin.given()) {
+    if (!options.command.empty())
+      return fail(ErrorKind::kUsage, "--start-when and --when-log wait for a process that runs already",
+                  "fathom record --start-when 'cpu > 50%' -p PID");
+    if (!arguments.quiet) say("fathom: waits for the moment to record\n");
+    const auto reason = wait_to_begin(arguments.begin, options.pids);
+    if (!reason) return tl::unexpected<Error>(reason.error());
+    if (!arguments.quiet) say("fathom: {}\n", *reason);
+  }
   if (options.command.empty()) come_first();
   options.name_reader = "/proc/self/exe";  // main() knows what it is then
   options.give_up_privileges = true;
@@ -316,7 +357,7 @@ Result<int> run_record(RecordArguments& arguments) {
   recorder.open();
   options.companions.push_back(&recorder);  // last, as it takes rows out
   options.companions_walk = flight.flight;
-  const auto outcome = run_session(options, arguments.quiet, arguments.group);
+  const auto outcome = run_session(options, arguments.quiet, arguments.group, arguments.around);
   const bool left_changed = say_left_changed(outcome ? &*outcome : nullptr, options.guardian);
   if (!outcome) return tl::unexpected<Error>(outcome.error());
   if (!arguments.quiet) say_what_is_left(*outcome);

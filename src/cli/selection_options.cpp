@@ -10,6 +10,9 @@
 #include "analysis/summary/report.h"
 #include "base/huge_pages.h"
 #include "cli/notices.h"
+#ifdef FATHOM_HAS_SERVE
+#include "cli/open_store.h"
+#endif
 #include "cli/option_groups.h"
 #include "formats/open/open_profile.h"
 
@@ -101,8 +104,13 @@ void add_selection_options(CLI::App& app, SelectionOptions& options) {
   app.add_option("--metric", options.metric, "cpu, latency, off-cpu, wall, heap-live and others");
   app.add_option("--thread", options.thread, "threads with this name or number");
   app.add_option("--pid", options.pid, "one process")->type_name("PID");
-  add_time_option(app, "--from", options.from, "from this time after the start, or from this mark");
-  add_time_option(app, "--until", options.until, "up to this time after the start, or this mark");
+  add_time_option(app, "--from", options.from,
+                  "from this time after the start (10, 500ms), this mark, or this time of day (02:00)");
+  add_time_option(app, "--until", options.until, "up to this time, in the same words");
+#ifdef FATHOM_HAS_SERVE
+  app.add_option("--target", options.store_target, "of a store of fathom serve: this target")
+      ->type_name("NAME");
+#endif
   app.add_option("--focus", options.focus, "stacks with this function: part of a name, /regex/")
       ->type_name("PATTERN")
       ->expected(1)
@@ -198,6 +206,17 @@ Result<model::Profile> open_with_names(const std::string& path, const store::Rea
 
 Result<model::Profile> open_selected(const std::string& path, const SelectionOptions& options,
                                      std::uint32_t keep_blocks, bool if_recorded) {
+#ifdef FATHOM_HAS_SERVE
+  std::string folder;
+  auto stored = store_choice(path, folder);
+  if (!stored) return tl::unexpected(stored.error());
+  if (*stored) {
+    if (!options.store_target.empty()) (*stored)->target = options.store_target;
+    if ((*stored)->from.empty()) (*stored)->from = options.from.mark;
+    if ((*stored)->until.empty()) (*stored)->until = options.until.mark;
+    return open_store(folder, std::move(**stored), options.long_names);
+  }
+#endif
   Result<store::ReadOptions> read = read_options_from(options.blocks, keep_blocks);
   if (!read) return tl::unexpected(read.error());
   if (read->blocks && read->blocks->selects_all()) read->blocks->if_recorded = if_recorded;

@@ -48,6 +48,7 @@ struct SelectionOptions {
   BlockOptions blocks;
   SpanOptions spans;
   DumpInputs dumps;
+  std::string store_target;           // where the input is a store: one of its targets
   bool long_names = false;            // open::NameOptions::long_names
   std::string* statistics = nullptr;  // open::NameOptions::statistics
   bool packed = false;                // store::ReadOptions::packed

@@ -2,11 +2,13 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 
 #include "analysis/core/words.h"
 #include "cli/block_options.h"
+#include "cli/clock_time.h"
 #include "model/marks.h"
 
 namespace fathom::cli {
@@ -61,13 +63,22 @@ Result<std::optional<double>> seconds_of(const TimeArgument& argument, const mod
   if (argument.mark.empty()) return argument.seconds;
   for (const model::Phase& phase : model::phases_of(profile))
     if (phase.name == argument.mark && phase.from_s >= after_s) return std::optional(phase.from_s);
+  const model::Meta& meta = profile.meta;
+  if (meta.start_unix_ns != 0) {
+    const std::uint64_t end = meta.start_unix_ns + (std::max(meta.end_ns, meta.start_ns) - meta.start_ns);
+    if (const auto time = clock_time_in(argument.mark, meta.start_unix_ns, end))
+      return std::optional(*time > meta.start_unix_ns ? static_cast<double>(*time - meta.start_unix_ns) * 1e-9
+                                                      : 0.0);
+  }
   const std::string known = known_marks(profile);
   const std::string where = after_s > 0 ? fmt::format(" after {:g} s", after_s) : "";
-  return fail(ErrorKind::kUsage,
-              fmt::format("{} '{}': neither a time nor a mark of the recording{}", option,
-                          analysis::printable(argument.mark), where),
-              known.empty() ? fmt::format("a time: {0} 10, {0} 500ms; record --marks FILE sets marks", option)
-                            : fmt::format("one of the marks {}; or a time: {} 10", known, option));
+  return fail(
+      ErrorKind::kUsage,
+      fmt::format("{} '{}': neither a time nor a mark of the recording{}", option,
+                  analysis::printable(argument.mark), where),
+      known.empty()
+          ? fmt::format("a time: {0} 10, {0} 500ms, {0} 02:10; record --marks FILE sets marks", option)
+          : fmt::format("one of the marks {}; or a time: {} 10", known, option));
 }
 
 }  // namespace fathom::cli

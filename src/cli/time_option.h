@@ -1,5 +1,5 @@
-// --from TIME and --until TIME: seconds after the start, a number with a unit, or the name of a mark of the recording
-// (record --marks, triggers of the flight recorder). What a name means is known when the recording has been read.
+// --from TIME and --until TIME: seconds after the start, a number with a unit, the name of a mark of the recording (record --marks,
+// triggers of the flight recorder), or a time of day (clock_time.h). What a name means is known when the recording has been read.
 #pragma once
 
 #include <CLI/CLI.hpp>
