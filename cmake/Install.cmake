@@ -8,6 +8,7 @@ foreach(component program static)
   endif()
   install(FILES ${CMAKE_SOURCE_DIR}/dashboards/fathom-memory.json ${CMAKE_SOURCE_DIR}/dashboards/fathom.rules.yml
     DESTINATION share/fathom/dashboards COMPONENT ${component} ${all})
+  install(FILES ${CMAKE_SOURCE_DIR}/packaging/fathom-serve.service DESTINATION share/fathom/systemd COMPONENT ${component} ${all})
   install(FILES ${CMAKE_SOURCE_DIR}/LICENSE ${CMAKE_SOURCE_DIR}/CHANGELOG.md DESTINATION share/doc/fathom COMPONENT ${component} ${all})
   install(FILES ${CMAKE_SOURCE_DIR}/web/dist/LICENSES.txt DESTINATION share/doc/fathom RENAME LICENSES.page.txt
     COMPONENT ${component} ${all})
