@@ -80,6 +80,38 @@ TEST_F(HostileTarget, EveryByteOfTheHeadMayBeAnything) {
     });
 }
 
+// Whoever looks for tracers without a profiler finds this memory in the target and in the profiler, and leaves both alone.
+TEST_F(HostileTarget, TracerIsHeldByItsProfilerWhateverTheHeadSays) {
+  TestTarget target(TARGET_DYNAMIC, {"idle"});
+  ASSERT_TRUE(target.ready());
+  const CountingOptions counting;
+  {
+    auto tracer = Tracer::place(target.pid(), counting.options);
+    ASSERT_OK(tracer);
+    ASSERT_OK(tracer->hook(tracer->plan(testing::slot_hooks(target))));
+    const auto expect_held = [&] {
+      for (const int pid : {target.pid(), static_cast<int>(::getpid())}) {
+        EXPECT_EQ(holder(pid), ::getpid());
+        const auto detached = detach_stale_tracer(pid);
+        ASSERT_FALSE(detached) << *detached;
+        if (pid == target.pid()) {
+          EXPECT_EQ(detached.error().kind, ErrorKind::kPermission);
+        }
+      }
+    };
+    expect_held();
+    tracer->shared().profiler_start += 1;
+    expect_held();
+    std::memset(static_cast<void*>(&tracer->shared()), 0, sizeof(tracer_shared));  // as before it is written
+    expect_held();
+    std::memset(static_cast<void*>(&tracer->shared()), 0xa5, sizeof(tracer_shared));
+    expect_held();
+  }
+  EXPECT_EQ(holder(target.pid()), std::nullopt);
+  EXPECT_EQ(holder(::getpid()), std::nullopt);
+  EXPECT_EQ(target.end(), 0);
+}
+
 // Reading a page after the end of the file would kill the profiler with SIGBUS.
 TEST_F(HostileTarget, SizeOfTheSharedMemoryIsSealed) {
   TestTarget target(TARGET_DYNAMIC, {"idle"});

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <linux/magic.h>
+#include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -10,6 +11,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <utility>
 
 #include "base/fd.h"
 #include "base/files.h"
@@ -34,9 +36,17 @@ bool is_new_memfd(int fd) {
          system.f_type == TMPFS_MAGIC;
 }
 
+// The descriptor that we have was opened by the target, which may keep it, and a lock would last as long. So it is opened again.
+// Others may have locked it as well: a shared lock goes along with theirs.
+Fd locked(const Fd& file) {
+  Fd again(::open(fmt::format("/proc/self/fd/{}", file.get()).c_str(), O_RDONLY | O_CLOEXEC));
+  if (again && ::flock(again.get(), LOCK_SH | LOCK_NB) == 0) return again;
+  return Fd();
+}
+
 }  // namespace
 
-Result<Mapping> map_shared(int pid, int fd, std::uint64_t bytes) {
+Result<SharedMemory> map_shared(int pid, int fd, std::uint64_t bytes) {
   const std::string name = fmt::format("process {}: descriptor {}", pid, fd);
   // A copy of the descriptor, with the target's rights. Opening /proc/PID/fd/N instead would use ours: root
   // would open any file there for writing.
@@ -53,9 +63,10 @@ Result<Mapping> map_shared(int pid, int fd, std::uint64_t bytes) {
   if (::fstat(file.get(), &status) != 0) return system_error(name, errno);
   if (static_cast<std::uint64_t>(status.st_size) != bytes)
     return fail(ErrorKind::kSystem, name + ": another process changes its size", "try again");
+  Fd held = locked(file);  // before it is in anybody's maps
   void* address = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file.get(), 0);
   if (address == MAP_FAILED) return system_error(name, errno);
-  return Mapping(address, bytes);
+  return SharedMemory{Mapping(address, bytes), std::move(held)};
 }
 
 }  // namespace fathom::inject

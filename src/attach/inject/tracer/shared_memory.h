@@ -2,6 +2,9 @@
 // profiler is often root and the target is not, so the file behind it is checked before it is changed.
 #pragma once
 
+#include <cstdint>
+
+#include "base/fd.h"
 #include "base/mapping.h"
 #include "base/result.h"
 
@@ -13,6 +16,12 @@ namespace fathom::inject {
 // changed.
 //
 // The size is sealed. A target that truncated it would kill the profiler with SIGBUS at its next access.
-Result<Mapping> map_shared(int pid, int fd, std::uint64_t bytes);
+struct SharedMemory {
+  Mapping mapping;
+  // A descriptor of ours with a lock (flock(2)). As long as it is open the kernel names this process as the one that locks this memory:
+  // so others see who holds the tracer, whatever the target writes into it. -1 where the kernel refuses.
+  Fd held;
+};
+Result<SharedMemory> map_shared(int pid, int fd, std::uint64_t bytes);
 
 }  // namespace fathom::inject

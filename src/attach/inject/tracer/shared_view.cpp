@@ -3,7 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
 #include <memory>
+#include <string>
+#include <system_error>
 
 #include "attach/inject/stop/target.h"
 #include "linux/process/status.h"
@@ -107,6 +110,23 @@ std::optional<int> living_profiler(const SharedView& view, const process::MapEnt
            entry.device_minor == shared.device_minor && entry.path == shared.path;
   });
   return has_it ? std::optional(view.profiler_pid) : std::nullopt;
+}
+
+// "1: FLOCK  ADVISORY  READ  708 00:01:1234 0 EOF"; one that waits has "->" in front of its kind.
+std::optional<int> locking_profiler(std::string_view locks, const process::MapEntry& shared) {
+  const std::string file =
+      fmt::format(" {:02x}:{:02x}:{} ", shared.device_major, shared.device_minor, shared.inode);
+  while (!locks.empty()) {
+    const std::string_view line = locks.substr(0, locks.find('\n'));
+    locks.remove_prefix(std::min(line.size() + 1, locks.size()));
+    const std::size_t at = line.find(file);
+    if (at == line.npos || line.find(": FLOCK ") == line.npos) continue;
+    const std::size_t begin = line.rfind(' ', at - 1) + 1;
+    int pid = 0;
+    const auto [end, error] = std::from_chars(line.data() + begin, line.data() + at, pid);
+    if (error == std::errc() && end == line.data() + at && pid > 0) return pid;
+  }
+  return std::nullopt;
 }
 
 }  // namespace fathom::inject

@@ -41,4 +41,8 @@ Result<SharedView> check_head(const tracer_shared& copy, std::uint64_t mapped_by
 // could name any process. nullopt: it is gone. If its maps are not readable, its start time is used instead.
 std::optional<int> living_profiler(const SharedView& view, const process::MapEntry& shared);
 
+// The process that has locked this memory (shared_memory.h), as `locks`, the text of /proc/locks, says. The target cannot make it
+// look as if there were none. nullopt: there is none, or it is in another pid namespace.
+std::optional<int> locking_profiler(std::string_view locks, const process::MapEntry& shared);
+
 }  // namespace fathom::inject

@@ -151,5 +151,26 @@ TEST(SharedView, ChangesMustHaveAValidKindLengthAndPlace) {
     EXPECT_THAT(head->refusal(), HasSubstr("change 1"));
 }
 
+TEST(LockingProfiler, IsReadFromTheLineOfTheMemory) {
+  process::MapEntry shared;
+  shared.device_minor = 1;
+  shared.inode = 1234;
+  const std::string_view others =
+      "1: POSIX  ADVISORY  WRITE 11 00:01:1234 0 EOF\n2: FLOCK  ADVISORY  WRITE 12 00:01:12345 0 EOF\n"
+      "3: FLOCK  ADVISORY  WRITE 13 00:02:1234 0 EOF\n4: OFDLCK ADVISORY  READ -1 00:01:1234 0 EOF\n"
+      "5: -> FLOCK  ADVISORY  WRITE 14 00:01:1234 0 EOF\n6: FLOCK  ADVISORY  READ 0 00:01:1234 0 EOF\n";
+  EXPECT_EQ(locking_profiler("", shared), std::nullopt);
+  EXPECT_EQ(locking_profiler(others, shared), std::nullopt);
+  std::string held(others);
+  held.append("7: FLOCK  ADVISORY  READ 708 00:01:1234 0 EOF\n");
+  EXPECT_EQ(locking_profiler(held, shared), 708);
+  for (std::size_t cut = 0; cut < held.size() - 1; ++cut) {
+    const auto found = locking_profiler(std::string_view(held).substr(0, cut), shared);
+    if (found) {
+      EXPECT_EQ(*found, 708);
+    }
+  }
+}
+
 }  // namespace
 }  // namespace fathom::inject

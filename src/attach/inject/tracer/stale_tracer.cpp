@@ -14,6 +14,7 @@
 #include "attach/inject/tracer/shared_view.h"
 #include "attach/inject/tracer/target_tables.h"
 #include "attach/inject/tracer/unmapping.h"
+#include "base/files.h"
 #include "linux/process/maps.h"
 
 namespace fathom::inject {
@@ -74,10 +75,16 @@ std::vector<Found> find_tracers(const RemoteMemory& memory, std::span<const proc
   return found;
 }
 
+// The head alone would not do: it is not written yet in the first moment, and the target may write anything into it. And a profiler
+// maps the same memory as its target, so whoever looks at all processes would take the memory away from it.
 std::optional<int> living_holder(std::span<const Found> tracers) {
-  for (const Found& tracer : tracers)
+  const auto locks = tracers.empty() ? Result<std::string>(std::string()) : read_file("/proc/locks");
+  for (const Found& tracer : tracers) {
+    if (locks)
+      if (const auto profiler = locking_profiler(*locks, tracer.shared)) return profiler;
     if (tracer.view)
       if (const auto profiler = living_profiler(*tracer.view, tracer.shared)) return profiler;
+  }
   return std::nullopt;
 }
 

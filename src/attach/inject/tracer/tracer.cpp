@@ -106,6 +106,7 @@ struct Tracer::State {
   Target target;
   OwnHead head;
   Mapping local;
+  Fd held;  // the lock that says that we hold it
   tracer_image_header header{};
   Places places;
   std::array<std::uint32_t, TRACER_SHAPES> used{};
@@ -139,9 +140,10 @@ Result<> Tracer::State::make_shared(RemoteCaller& caller) {
   if (!fd) return tl::unexpected<Error>(fd.error());
 
   const auto map_both = [&]() -> Result<> {
-    auto mapping = map_shared(target.pid, static_cast<int>(*fd), bytes);
-    if (!mapping) return tl::unexpected<Error>(mapping.error());
-    local = std::move(*mapping);
+    auto memory = map_shared(target.pid, static_cast<int>(*fd), bytes);
+    if (!memory) return tl::unexpected<Error>(memory.error());
+    local = std::move(memory->mapping);
+    held = std::move(memory->held);
     // Records all mappings before creating any: the shared memory itself last, because it describes the
     // others.
     for (const auto& [place, size] :
