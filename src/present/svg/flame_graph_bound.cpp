@@ -13,9 +13,10 @@ constexpr std::string_view kLeftOut = "(narrow frames, left out)";
 
 // The least total that is kept.
 std::int64_t threshold_of(const CallTree& tree, std::size_t most) {
+  if (tree.nodes.size() - 1 <= most) return INT64_MIN;
   std::vector<std::int64_t> totals;
+  totals.reserve(tree.nodes.size());
   for (std::size_t i = 1; i < tree.nodes.size(); ++i) totals.push_back(tree.nodes[i].total);
-  if (totals.size() <= most) return INT64_MIN;
   const auto first_left_out = totals.begin() + static_cast<std::ptrdiff_t>(most);
   std::nth_element(totals.begin(), first_left_out, totals.end(), std::greater<>());
   return *first_left_out + 1;
@@ -40,6 +41,25 @@ void keep_used_names(CallTree& tree, const std::vector<std::string>& names, std:
   for (TreeNode& node : tree.nodes) node.name = row[node.name];
 }
 
+// The nodes of a large tree are most of a command's memory, so they are not copied to be dropped. The names are others afterwards.
+CallTree without_nodes_and_names(const CallTree& tree) {
+  CallTree rest;
+  rest.modules = tree.modules;
+  rest.total = tree.total;
+  rest.unit = tree.unit;
+  rest.metric = tree.metric;
+  rest.samples = tree.samples;
+  rest.waits = tree.waits;
+  rest.shrunk = tree.shrunk;
+  rest.idle_ns = tree.idle_ns;
+  rest.idle_threads = tree.idle_threads;
+  rest.queue_ns = tree.queue_ns;
+  rest.tracer = tree.tracer;
+  rest.filtered = tree.filtered;
+  rest.effective_samples = tree.effective_samples;
+  return rest;
+}
+
 }  // namespace
 
 BoundTree keep_largest(const CallTree& tree, std::size_t most) {
@@ -47,8 +67,7 @@ BoundTree keep_largest(const CallTree& tree, std::size_t most) {
   const auto left_out_name = static_cast<std::uint32_t>(tree.names.size());
   BoundTree bound;
   bound.whole = &tree;
-  bound.tree = tree;
-  bound.tree.nodes.clear();
+  bound.tree = without_nodes_and_names(tree);
   std::vector<char> kept(tree.nodes.size());
   std::vector<std::uint32_t> row(tree.nodes.size());
   std::vector<std::uint32_t> last_child;

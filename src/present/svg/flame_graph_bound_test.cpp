@@ -56,6 +56,22 @@ TEST(BoundTree, KeepsSumsAndCountsWhatIsLeftOut) {
   EXPECT_LE(bound.tree.nodes.size(), 11u);
 }
 
+// Whatever a tree says of itself, also what is added later.
+TEST(BoundTree, SaysOfItselfWhatTheWholeTreeSays) {
+  CallTree tree = analysis::build_call_tree(crowded(20), {});
+  std::int64_t value = 1;
+  for (std::int64_t* number : {&tree.shrunk, &tree.idle_ns, &tree.queue_ns, &tree.tracer}) *number = ++value;
+  for (std::uint64_t* number : {&tree.samples, &tree.waits, &tree.idle_threads, &tree.filtered})
+    *number = static_cast<std::uint64_t>(++value);
+  tree.effective_samples = 77;
+  tree.metric = model::Metric::kWall;
+  CallTree bound = keep_largest(tree, 5).tree;
+  EXPECT_LT(bound.nodes.size(), tree.nodes.size());
+  bound.nodes = tree.nodes;
+  bound.names = tree.names;
+  EXPECT_EQ(bound, tree);
+}
+
 TEST(BoundTree, IsTheTreeItselfWhereAllOfItIsKept) {
   const CallTree tree = analysis::build_call_tree(crowded(10), {});
   const BoundTree bound = keep_largest(tree, tree.nodes.size());

@@ -555,6 +555,7 @@ FlameGraphOptions options_of(const BoundTree& bound, const Coloring& coloring, F
 
 std::string flame_graph_svg(const CallTree& tree, const FlameGraphOptions& asked) {
   constexpr std::size_t kBytesOfNode = 2;  // at least: flags and a symbol
+  constexpr std::size_t kUsualBytes = 8;   // so the first attempt is nearly always the last one
   FlameGraphOptions options = asked;
   if (!options.coloring) options.coloring = color_tree(tree, options.colors, options.reverse);
   std::string svg;
@@ -563,6 +564,7 @@ std::string flame_graph_svg(const CallTree& tree, const FlameGraphOptions& asked
     svg = Picture(tree, options).draw();
     if (svg.size() <= options.max_bytes) return svg;
   }
+  most = std::min(tree.nodes.size(), 2 * options.max_bytes / kUsualBytes);
   while ((most /= 2) > 0) {
     const BoundTree bound = keep_largest(tree, most);
     svg = Picture(bound.tree, options_of(bound, *options.coloring, options)).draw();
