@@ -19,6 +19,16 @@ class Workers {
   Workers(const Input& input, std::span<const LivesPlace> places, const model::HeapTables& heap,
           bool only_live, const Filter& filter)
       : input_(input), places_(places), heap_(heap), only_live_(only_live), filter_(filter) {
+    // Each heap has slices of its own, and a glance does not show which heap a block is of: the heap with the fewest decides. Heaps
+    // without lives of blocks, such as that of mapped memory, which most recordings have, do not matter.
+    std::vector<std::size_t> slices(heap.heaps.size());
+    for (const model::HeapSlice& slice : heap.slices) ++slices[slice.heap.value];
+    slices_ = heap.slices.size();
+    for (std::size_t i = 0; i < slices.size(); ++i) {
+      if (!heap.heaps[i].each_block) continue;
+      ++heaps_;
+      slices_ = std::min(slices_, slices[i]);
+    }
     const std::size_t count = lives_threads(places.size());
     ring_.resize(2 * count);
     for (std::size_t i = 0; i < count; ++i) threads_.emplace_back([this] { work(); });
@@ -86,11 +96,11 @@ class Workers {
     if (!copied) return copied;
     const auto payload = decoder.payload(place.header, stored);
     if (!payload) return tl::make_unexpected(payload.error());
-    // Of several heaps each has slices of its own.
-    if (only_live_ && heap_.heaps.size() == 1) {
-      const auto glance = glance_at_lives(Cursor(*payload), place.header.rows, heap_.slices.size());
+    if (only_live_) {
+      const auto glance = glance_at_lives(Cursor(*payload), place.header.rows, slices_);
       if (!glance) return tl::make_unexpected(glance.error());
-      if (!glance->any_live && !glance->any_sampled) {
+      const bool known = heaps_ == 1 || glance->blocks == place.header.rows;
+      if (known && !glance->any_live && !glance->any_sampled) {
         skipped = static_cast<double>(glance->blocks);
         return {};
       }
@@ -102,6 +112,7 @@ class Workers {
   std::span<const LivesPlace> places_;
   const model::HeapTables& heap_;
   bool only_live_;
+  std::size_t heaps_ = 0, slices_ = 0;  // with lives of blocks; slices of the one that has the fewest
   const Filter& filter_;
   std::mutex lock_;
   std::condition_variable room_, ready_;

@@ -260,8 +260,17 @@ TEST(Lives, TheLargestAndTheOldestAreListed) {
 // most blocks of the file hold none; in any other order all of them do.
 TEST(Lives, ReadersThatTakeBlocksOnlyIfRecordedKeepTheTables) {
   for (const bool live_last : {true, false})
-    for (const bool sampled : {false, true}) {
+    for (const int kind : {0, 1, 2}) {
+      const bool sampled = kind == 1, mapped = kind == 2;
       Profile whole = heap_with_lives(12, 150'000, 9, sampled);
+      if (mapped) {  // as most recordings have it: a heap without lives, with other slices
+        model::Heap other = whole.heap.heaps[0];
+        other.each_block = false;
+        whole.heap.heaps.push_back(other);
+        model::HeapSlice slice = whole.heap.slices.back();
+        slice.heap = {1};
+        whole.heap.slices.push_back(slice);
+      }
       if (live_last)
         std::stable_partition(whole.heap.blocks.begin(), whole.heap.blocks.end(),
                               [](const HeapBlock& block) { return !block.live(); });
