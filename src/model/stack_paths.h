@@ -25,12 +25,14 @@ class StackPaths {
   explicit StackPaths(std::vector<Stack>& stacks) : stacks_(stacks) { paths_.add(kRoot); }
 
   // The stack of these calls, root first; what is new is added. `calls`: a hash of each. frame_of(i) -> the frame of calls[i];
-  // it is asked for new calls only, and nullopt ends the search without a stack.
+  // it is asked for new calls only, and nullopt ends the search without a stack. `kept`: the first calls that are those of the last
+  // search.
   template <class FrameOf>
-  std::optional<StackId> find_or_add(std::span<const std::uint64_t> calls, FrameOf frame_of) {
-    asked_.clear();
-    std::uint64_t path = kRoot;
-    for (const std::uint64_t call : calls) {
+  std::optional<StackId> find_or_add(std::span<const std::uint64_t> calls, FrameOf frame_of,
+                                     std::size_t kept = 0) {
+    asked_.resize(kept);
+    std::uint64_t path = kept == 0 ? kRoot : asked_.back();
+    for (const std::uint64_t call : calls.subspan(kept)) {
       path = path_of(path, call);
       asked_.push_back(path);
       paths_.prefetch(path);

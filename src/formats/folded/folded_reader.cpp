@@ -140,7 +140,15 @@ class Threads {
     std::size_t first_frame = 1;
   };
   bool left_some_out() const { return other_.has_value(); }
+  // `parts`: always the same one, cut at each line.
   Place place_of(const Parts& parts) {
+    if (!has_last_ || parts.kept() < 2) last_ = find_place_of(parts);
+    has_last_ = true;
+    return last_;
+  }
+
+ private:
+  Place find_place_of(const Parts& parts) {
     if (parts.size() > 1 && parts[0].starts_with('P'))
       if (const auto pid = number_behind('P', parts[0]))
         if (const auto tid = number_behind('T', parts[1])) return {thread(*pid, *tid, parts[1]), 2};
@@ -154,7 +162,6 @@ class Threads {
     return place;
   }
 
- private:
   // "P42", "T7", "T0:7": the last number.
   static std::optional<std::int32_t> number_behind(char letter, std::string_view part) {
     if (!part.starts_with(letter)) return std::nullopt;
@@ -198,6 +205,8 @@ class Threads {
 
   model::Profile& profile_;
   model::Builder& builder_;
+  Place last_{};
+  bool has_last_ = false;
   TextIndex first_parts_;
   std::vector<Place> places_;             // by number of first_parts_
   std::optional<model::ThreadId> other_;  // beyond what is kept

@@ -1,5 +1,6 @@
 #include "formats/folded/line_stacks.h"
 
+#include <algorithm>
 #include <deque>
 #include <string>
 
@@ -26,7 +27,8 @@ model::StackId LineStacks::stack(const Parts& parts, std::size_t first) {
   for (const std::uint64_t left_out = functions_left_out_;; functions_left_out_ = left_out) {
     hash_calls(parts, first);
     const auto found = stacks_.find_or_add(
-        hashes_, [&](std::size_t at) { return frame_of(parts, calls_[at], hashes_[at]); });
+        hashes_, [&](std::size_t at) { return frame_of(parts, calls_[at], hashes_[at]); }, kept_);
+    may_keep_ = found.has_value();
     if (found)
       return *found;  // else a text turned out to be a known frame or too many, and has another hash now
   }
@@ -36,11 +38,20 @@ void LineStacks::find_again() {
   stacks_.find_again([this](model::FrameId frame) { return frame_hashes_[frame.value]; });
 }
 
+// A call ends where a part that is not inlined into it begins, so that part must have been kept as well.
+std::size_t LineStacks::calls_kept(const Parts& parts, std::size_t first) const {
+  if (!may_keep_ || is_full() || calls_.empty() || calls_[0].first != first) return 0;
+  const auto end = std::partition_point(calls_.begin(), calls_.end(),
+                                        [&](const Call& call) { return call.end < parts.kept(); });
+  return static_cast<std::size_t>(end - calls_.begin());
+}
+
 void LineStacks::hash_calls(const Parts& parts, std::size_t first) {
-  calls_.clear();
-  hashes_.clear();
+  kept_ = calls_kept(parts, first);
+  calls_.resize(kept_);
+  hashes_.resize(kept_);
   const bool full = is_full();
-  for (std::size_t at = first; at < parts.size();) {
+  for (std::size_t at = kept_ == 0 ? first : calls_.back().end; at < parts.size();) {
     // Inlined calls follow the function that they were inlined into, and are one frame with it.
     std::size_t end = at + 1;
     while (end < parts.size() && parts[end].ends_with(kInlined)) ++end;

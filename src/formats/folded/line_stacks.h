@@ -25,7 +25,7 @@ class LineStacks {
   // Both outlive it. Nobody else adds frames or stacks, unless find_again() is called.
   LineStacks(model::Profile& profile, model::Builder& builder, std::size_t most_functions = kMostFunctions);
 
-  // The frames begin with the part at `first`.
+  // The frames begin with the part at `first`. `parts` is always the same one, cut at each line: what it has kept is not hashed again.
   model::StackId stack(const Parts& parts, std::size_t first);
   // The table of stacks was changed by somebody else.
   void find_again();
@@ -37,6 +37,7 @@ class LineStacks {
   };
 
   void hash_calls(const Parts& parts, std::size_t first);
+  std::size_t calls_kept(const Parts& parts, std::size_t first) const;
   std::uint64_t hash_of_known_or_other(std::string_view text, std::uint64_t hash);
   bool is_full() const { return texts_.size() >= most_functions_ || texts_.bytes() >= kMostNameBytes; }
   // nullopt: another text has the same frame, which is noted, or there are too many functions.
@@ -60,6 +61,8 @@ class LineStacks {
   std::uint64_t functions_left_out_ = 0;  // calls of such
   model::StackPaths stacks_;
   std::vector<Call> calls_;  // of the line
+  std::size_t kept_ = 0;     // so many of them are those of the line before
+  bool may_keep_ = false;    // no hash has changed since that line
   std::vector<std::uint64_t> hashes_;
 };
 

@@ -85,6 +85,30 @@ TEST(LineStacks, EveryLineHasItsStackAndEveryStackIsThereOnce) {
   }
 }
 
+// As in sorted texts: nearly all of a line is that of the line before. The thread may be another one, or have two parts.
+TEST(LineStacks, LinesThatBeginAsTheOneBeforeHaveTheSameStacksAsAlone) {
+  std::mt19937 random(5);
+  for (const std::size_t most : {std::size_t{1000}, std::size_t{4}}) {
+    model::Profile together, alone;
+    model::Builder of_together(together), of_alone(alone);
+    LineStacks kept(together, of_together, most), fresh(alone, of_alone, most);
+    Parts parts;
+    std::string line;
+    for (int i = 0; i < 20'000; ++i) {
+      const std::string more = random_line(random);
+      line = random() % 4 == 0 ? more : line.substr(0, random() % (line.size() + 1)) + more.substr(6);
+      if (line.size() > 120) line.resize(60);
+      const std::size_t first = random() % 5 == 0 ? 0 : 1;
+      parts.cut(line);
+      Parts once;
+      once.cut(line);
+      ASSERT_EQ(kept.stack(parts, first), fresh.stack(once, first)) << line;
+    }
+    EXPECT_EQ(together.stacks, alone.stacks);
+    EXPECT_EQ(kept.functions_left_out(), fresh.functions_left_out());
+  }
+}
+
 TEST(LineStacks, TwoTextsOfOneFrameAreOneStack) {
   model::Profile profile;
   model::Builder builder(profile);

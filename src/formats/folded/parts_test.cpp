@@ -35,5 +35,24 @@ TEST(FoldedParts, EveryLineIsCutAtItsSemicolons) {
   }
 }
 
+// Each line begins as the one before it, up to anywhere.
+TEST(FoldedParts, OnlyWhatDiffersFromTheLineBeforeIsCutAgain) {
+  std::mt19937 random(2);
+  Parts parts;
+  std::string line, before;
+  for (int i = 0; i < 50'000; ++i) {
+    line.resize(line.empty() ? 0 : random() % (line.size() + 1));
+    for (auto length = random() % 6; length-- > 0 && line.size() < 200;) line += "aab;"[random() % 4];
+    parts.cut(line);
+    const std::vector<std::string> expected = split(line), old = split(before);
+    ASSERT_EQ(parts.size(), expected.size()) << line;
+    for (std::size_t at = 0; at < expected.size(); ++at) ASSERT_EQ(parts[at], expected[at]) << line;
+    std::size_t kept = 0;
+    while (kept + 1 < std::min(expected.size(), old.size()) && expected[kept] == old[kept]) ++kept;
+    ASSERT_EQ(parts.kept(), i == 0 ? 0 : kept) << before << " -> " << line;
+    before = line;
+  }
+}
+
 }  // namespace
 }  // namespace fathom::formats
