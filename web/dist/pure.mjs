@@ -1,3 +1,9 @@
+var __defProp = Object.defineProperty;
+var __export = (target, all) => {
+  for (var name in all)
+    __defProp(target, name, { get: all[name], enumerable: true });
+};
+
 // src/names.ts
 function foldGenerics(name) {
   let out = "", depth = 0;
@@ -99,11 +105,11 @@ function percent(share) {
   const value = 100 * share;
   return `${value >= 99.95 ? "100" : value >= 10 || value === 0 ? value.toFixed(value === 0 ? 0 : 1) : value >= 0.095 ? value.toFixed(1) : value.toFixed(2)} %`;
 }
-function figure(value, unit, error = 0, sign = false) {
+function figure(value, unit, error2 = 0, sign = false) {
   const mark = sign && value > 0 ? "+" : value < 0 ? "−" : "", size = Math.abs(value);
   if (unit === "cores" || unit === "threads" || unit === "share") {
-    const known2 = 100 * (error > 0 ? error : size);
-    return `${mark}${(100 * size).toFixed(known2 >= 0.995 || known2 === 0 ? 1 : known2 >= 0.0995 ? 2 : 3)} %`;
+    const known3 = 100 * (error2 > 0 ? error2 : size);
+    return `${mark}${(100 * size).toFixed(known3 >= 0.995 || known3 === 0 ? 1 : known3 >= 0.0995 ? 2 : 3)} %`;
   }
   if (unit === "per second") return `${mark}${size >= 100 ? withCommas(size) : digits(size)}/s`;
   if (unit === "count") return `${mark}${size >= 100 ? withCommas(size) : digits(size)}`;
@@ -145,18 +151,18 @@ function patternText(word, pattern) {
 }
 var leastOf = ([first]) => first === 0 ? 0 : 2 ** (first - 1);
 var known = 53;
-var askedSize = (sizes) => `${leastOf(sizes)}:${sizes[1] > known ? "" : 2 ** (sizes[1] - 1) - 1}`;
+var askedSize = (sizes2) => `${leastOf(sizes2)}:${sizes2[1] > known ? "" : 2 ** (sizes2[1] - 1) - 1}`;
 function sizesFrom(text) {
   const read = /^([\d.]*)\s*([KMG]?)(i?)B?(?:(:)([\d.]*)\s*([KMG]?)(i?)B?)?$/i.exec(text.trim());
   if (!read || !read[1] && !read[5]) return null;
-  const value = (digits2, unit, binary) => Number(digits2) * (binary ? 1024 : 1e3) ** ("KMG".indexOf(unit.toUpperCase() || "-") + 1);
+  const value = (digits3, unit, binary) => Number(digits3) * (binary ? 1024 : 1e3) ** ("KMG".indexOf(unit.toUpperCase() || "-") + 1);
   const bits = (size) => size < 1 ? 0 : Math.floor(Math.log2(size)) + 1;
   const least = read[1] ? value(read[1], read[2], read[3]) : 0, most = !read[4] ? least : read[5] ? value(read[5], read[6], read[7]) : Infinity;
   return !(least <= most) || !(least < 2 ** 63) ? null : [bits(least), most < 2 ** 63 ? bits(most) + 1 : 65];
 }
-function sizesText(sizes) {
-  const [least, most] = [leastOf(sizes), 2 ** (sizes[1] - 1)];
-  return sizes[1] > known ? `sizes from ${bytes(least)}` : least === 0 ? `sizes below ${bytes(most)}` : `sizes ${bytes(least)} – ${bytes(most)}`;
+function sizesText(sizes2) {
+  const [least, most] = [leastOf(sizes2), 2 ** (sizes2[1] - 1)];
+  return sizes2[1] > known ? `sizes from ${bytes(least)}` : least === 0 ? `sizes below ${bytes(most)}` : `sizes ${bytes(least)} – ${bytes(most)}`;
 }
 var secondsText = (ms) => (ms / 1e3).toString();
 function fileOf(doc, place) {
@@ -183,8 +189,8 @@ function plainShape(doc) {
 var passing = /* @__PURE__ */ new WeakMap();
 var leastOwn = 0.01;
 function passesOn(doc) {
-  let known2 = passing.get(doc);
-  if (known2) return known2;
+  let known3 = passing.get(doc);
+  if (known3) return known3;
   const cost = new Float64Array(doc.nodes), self = new Float64Array(doc.places), total = new Float64Array(doc.places);
   for (const table of doc.costs.values()) {
     const all = table.sums[table.sums.length - 1] || 1;
@@ -194,18 +200,18 @@ function passesOn(doc) {
       self[doc.place[table.node[i]]] += part;
     }
   }
-  known2 = new Uint8Array(doc.nodes);
+  known3 = new Uint8Array(doc.nodes);
   const below = new Uint8Array(doc.nodes);
   for (let i = doc.nodes - 1; i > 0; i--) {
     const place = doc.place[i], above = doc.parent[i], isLibrary = doc.kind[place] === 2 /* runtime */;
     if (below[i] || doc.kind[place] === 0 /* code */) below[above] = 1;
-    if (isLibrary && below[i]) known2[i] = 1;
+    if (isLibrary && below[i]) known3[i] = 1;
     cost[above] += cost[i];
     total[place] += cost[i];
   }
-  for (let i = 1; i < doc.nodes; i++) if (known2[i] && self[doc.place[i]] > leastOwn * total[doc.place[i]]) known2[i] = 0;
-  passing.set(doc, known2);
-  return known2;
+  for (let i = 1; i < doc.nodes; i++) if (known3[i] && self[doc.place[i]] > leastOwn * total[doc.place[i]]) known3[i] = 0;
+  passing.set(doc, known3);
+  return known3;
 }
 function firstEdits(doc) {
   return [...passesOn(doc).includes(1) ? ["plumbing"] : [], ...doc.kind.includes(1 /* kernel */) ? ["kernel"] : []];
@@ -256,12 +262,12 @@ function shapeOf(doc, edits) {
   return { parent: Uint32Array.from(parent), place: Uint32Array.from(place), of };
 }
 function rankOf(shape) {
-  const count = shape.parent.length, sizes = new Uint32Array(count).fill(1), rank = new Uint32Array(count), next = new Uint32Array(count);
-  for (let i = count - 1; i > 0; i--) sizes[shape.parent[i]] += sizes[i];
+  const count = shape.parent.length, sizes2 = new Uint32Array(count).fill(1), rank = new Uint32Array(count), next = new Uint32Array(count);
+  for (let i = count - 1; i > 0; i--) sizes2[shape.parent[i]] += sizes2[i];
   next[0] = 1;
   for (let i = 1; i < count; i++) {
     rank[i] = next[shape.parent[i]];
-    next[shape.parent[i]] += sizes[i];
+    next[shape.parent[i]] += sizes2[i];
     next[i] = rank[i] + 1;
   }
   return rank;
@@ -282,12 +288,12 @@ function takenNodes(doc, focus, ignore) {
   for (let i = 0; i < doc.nodes; i++) out[i] = !(all[i] & unwanted) && (!focus.length || all[i] & wanted) ? 1 : 0;
   return out;
 }
-function sizedCells(doc, cells, sizes) {
+function sizedCells(doc, cells, sizes2) {
   const { shapes } = doc;
-  if (!sizes || !shapes || cells !== doc.heap) return null;
+  if (!sizes2 || !shapes || cells !== doc.heap) return null;
   const out = new Uint8Array(cells.node.length);
   for (let i = 0; i < shapes.cell.length; i++)
-    if (shapes.kind[i] === 0 /* size */ && shapes.blocks[i] > 0 && shapes.bucket[i] >= sizes[0] && shapes.bucket[i] < sizes[1]) out[shapes.cell[i]] = 1;
+    if (shapes.kind[i] === 0 /* size */ && shapes.blocks[i] > 0 && shapes.bucket[i] >= sizes2[0] && shapes.bucket[i] < sizes2[1]) out[shapes.cell[i]] = 1;
   return out;
 }
 function entryAt(cells, i, slice) {
@@ -434,22 +440,22 @@ function spentIn(doc, taken, shape, threads) {
 }
 var skeletons = /* @__PURE__ */ new WeakMap();
 function orderCells(parent, of) {
-  const rows = parent.length, sizes = new Uint32Array(rows).fill(1), rank = new Uint32Array(rows), next = new Uint32Array(rows);
-  for (let i = rows - 1; i > 0; i--) sizes[parent[i]] += sizes[i];
+  const rows = parent.length, sizes2 = new Uint32Array(rows).fill(1), rank = new Uint32Array(rows), next = new Uint32Array(rows);
+  for (let i = rows - 1; i > 0; i--) sizes2[parent[i]] += sizes2[i];
   next[0] = 1;
   for (let i = 1; i < rows; i++) {
     rank[i] = next[parent[i]];
-    next[parent[i]] += sizes[i];
+    next[parent[i]] += sizes2[i];
     next[i] = rank[i] + 1;
   }
   const begin = new Uint32Array(rows + 1);
   for (let i = 0; i < of.length; i++) begin[rank[of[i]] + 1]++;
   for (let i = 0; i < rows; i++) begin[i + 1] += begin[i];
-  const first = new Uint32Array(rows), own = new Uint32Array(rows), end = sizes;
+  const first = new Uint32Array(rows), own = new Uint32Array(rows), end = sizes2;
   for (let i = 0; i < rows; i++) {
     first[i] = begin[rank[i]];
     own[i] = begin[rank[i] + 1];
-    end[i] = begin[rank[i] + sizes[i]];
+    end[i] = begin[rank[i] + sizes2[i]];
   }
   const order = new Uint32Array(of.length);
   for (let i = 0; i < of.length; i++) order[begin[rank[of[i]]]++] = i;
@@ -510,10 +516,10 @@ function outermostOf({ parent, place }) {
   return out;
 }
 function forward(doc, taken, shape, threads) {
-  let known2 = skeletons.get(shape);
-  if (!known2) skeletons.set(shape, known2 = /* @__PURE__ */ new Map());
-  let kinds = known2.get(taken.cells);
-  if (!kinds) known2.set(taken.cells, kinds = []);
+  let known3 = skeletons.get(shape);
+  if (!known3) skeletons.set(shape, known3 = /* @__PURE__ */ new Map());
+  let kinds = known3.get(taken.cells);
+  if (!kinds) known3.set(taken.cells, kinds = []);
   const skeleton = kinds[+threads] ??= makeSkeleton(doc, taken.cells, shape, threads), { parent, place, order, first, own, end } = skeleton;
   const costs = (values) => {
     const sums = new Float64Array(order.length + 1);
@@ -711,8 +717,8 @@ function hash(text) {
 var groupOf2 = (doc, place) => doc.crate[place] || doc.module[place].slice(doc.module[place].lastIndexOf("/") + 1);
 var groups = /* @__PURE__ */ new WeakMap();
 function groupsOf(doc) {
-  let known2 = groups.get(doc);
-  if (known2) return known2;
+  let known3 = groups.get(doc);
+  if (known3) return known3;
   const spent = new Float64Array(doc.nodes), table = doc.costs.get("cpu") ?? doc.costs.values().next().value, area = /* @__PURE__ */ new Map();
   if (table) for (let i = 0; i < table.node.length; i++) spent[table.node[i]] += table.sums[table.first[i + 1]] - table.sums[table.first[i]];
   else if (doc.heap) for (let i = 0; i < doc.heap.node.length; i++) spent[doc.heap.node[i]] += doc.heap.sumAllocatedBytes[doc.heap.first[i + 1]] - doc.heap.sumAllocatedBytes[doc.heap.first[i]];
@@ -729,15 +735,15 @@ function groupsOf(doc) {
     if (group) area.set(group, (area.get(group) ?? 0) + ofPlace[place]);
   }
   const largest2 = [...area].sort((a, b) => b[1] - a[1]).slice(0, groupHues.length).filter(([, value]) => value >= all / 50), taken = /* @__PURE__ */ new Set();
-  known2 = /* @__PURE__ */ new Map();
+  known3 = /* @__PURE__ */ new Map();
   for (const [group] of largest2) {
     let at = Number(hash(group) % BigInt(groupHues.length));
     while (taken.has(at)) at = (at + 1) % groupHues.length;
     taken.add(at);
-    known2.set(group, groupHues[at]);
+    known3.set(group, groupHues[at]);
   }
-  groups.set(doc, known2);
-  return known2;
+  groups.set(doc, known3);
+  return known3;
 }
 var ownerNames = ["other", "kernel", "runtime", "allocator", "generated", "unknown", "cause", "other", "unknown"];
 function hueOf(doc, place) {
@@ -767,12 +773,12 @@ function legendOf(doc, by, places) {
     if (place === doc.places + doc.head.threads.length + doc.modules.length) out.set("kernel", { label: "kernel", color: colorOf(doc, place) });
     if (place === 0 || place >= doc.places) continue;
     const kind = doc.kind[place], group = kind === 0 /* code */ && by === "crate" && groupsOf(doc).has(groupOf2(doc, place)) ? groupOf2(doc, place) : "";
-    const label = group || (kind === 0 /* code */ && by === "kind" ? "own code" : words[kind]);
-    if (!out.has(label)) out.set(label, { label, color: colorBy(doc, by, place, 0) });
+    const label2 = group || (kind === 0 /* code */ && by === "kind" ? "own code" : words[kind]);
+    if (!out.has(label2)) out.set(label2, { label: label2, color: colorBy(doc, by, place, 0) });
   }
-  const rank = (label) => {
-    const at = [...groupsOf(doc).keys()].indexOf(label);
-    return at < 0 ? 100 + words.indexOf(label) : at;
+  const rank = (label2) => {
+    const at = [...groupsOf(doc).keys()].indexOf(label2);
+    return at < 0 ? 100 + words.indexOf(label2) : at;
   };
   return [...out.values()].sort((a, b) => rank(a.label) - rank(b.label));
 }
@@ -1114,8 +1120,8 @@ var Children = class {
   seen = /* @__PURE__ */ new Map();
   // Only those with a cost.
   of(node) {
-    const known2 = this.seen.get(node);
-    if (known2) return known2;
+    const known3 = this.seen.get(node);
+    if (known3) return known3;
     const { place } = this.tree, ids = [], costs = [];
     for (let i = this.first[node]; i < this.first[node + 1]; i++) {
       const cost = this.tree.totalOf(this.list[i]);
@@ -1133,16 +1139,16 @@ var Children = class {
 };
 var orders = /* @__PURE__ */ new WeakMap();
 function childrenOf(tree, sorted = true) {
-  let known2 = orders.get(tree.parent);
-  if (!known2) {
+  let known3 = orders.get(tree.parent);
+  if (!known3) {
     const first = new Uint32Array(tree.count + 1);
     for (let i = 1; i < tree.count; i++) first[tree.parent[i] + 1]++;
     for (let i = 0; i < tree.count; i++) first[i + 1] += first[i];
     const next = first.slice(), list2 = new Uint32Array(Math.max(0, tree.count - 1));
     for (let i = 1; i < tree.count; i++) list2[next[tree.parent[i]]++] = i;
-    orders.set(tree.parent, known2 = { first, list: list2 });
+    orders.set(tree.parent, known3 = { first, list: list2 });
   }
-  return new Children(tree, known2.first, known2.list, sorted);
+  return new Children(tree, known3.first, known3.list, sorted);
 }
 var leastWidth = 1.5;
 function layout(tree, children, zoom, width) {
@@ -1158,17 +1164,17 @@ function layout(tree, children, zoom, width) {
     const box = open.pop();
     let x = box.x, count = 0, value = 0;
     for (const node of children.of(box.node)) {
-      const total = tree.totalOf(node), wide = total * scale;
+      const total = tree.totalOf(node), wide2 = total * scale;
       if (total <= 0) continue;
-      if (wide < leastWidth) {
+      if (wide2 < leastWidth) {
         count++;
         value += total;
         continue;
       }
-      const child = { node, x, width: wide, row: box.row + 1, joined: 0, value: total };
+      const child = { node, x, width: wide2, row: box.row + 1, joined: 0, value: total };
       put(child);
       open.push(child);
-      x += wide;
+      x += wide2;
     }
     if (count && value * scale >= 0.5) put({ node: box.node, x, width: value * scale, row: box.row + 1, joined: count, value });
   }
@@ -1242,8 +1248,8 @@ function residentIn(doc, from, to) {
   if (!lines.length) return null;
   const at = (ms) => lines.reduce((sum2, line) => sum2 + (ms < line.ms[0] && lines.some((other) => other.ms[0] < line.ms[0]) ? 0 : valueAt(line, ms)), 0);
   const out = { start: at(from), end: at(to), most: -1, mostAt: from };
-  const times = [from, to, ...lines.flatMap((line) => Array.from(line.ms).filter((ms) => ms >= from && ms <= to))];
-  for (const ms of new Set(times)) {
+  const times2 = [from, to, ...lines.flatMap((line) => Array.from(line.ms).filter((ms) => ms >= from && ms <= to))];
+  for (const ms of new Set(times2)) {
     const value = at(ms);
     if (value > out.most) {
       out.most = value;
@@ -1326,11 +1332,11 @@ var Rows = class {
   }
 };
 var numbered = (texts) => {
-  const numbers2 = /* @__PURE__ */ new Map();
+  const numbers3 = /* @__PURE__ */ new Map();
   return { of: Uint32Array.from(texts, (text) => {
-    if (!numbers2.has(text)) numbers2.set(text, numbers2.size);
-    return numbers2.get(text);
-  }), count: numbers2.size };
+    if (!numbers3.has(text)) numbers3.set(text, numbers3.size);
+    return numbers3.get(text);
+  }), count: numbers3.size };
 };
 function compare(doc, selection, base) {
   const { head } = doc, { metric } = selection, cells = cellsOf(doc, metric), table = doc.costs.get(metric);
@@ -1426,18 +1432,18 @@ function compare(doc, selection, base) {
 }
 
 // src/summary.ts
-var figures = /[±+−]?\d[\d,.]*(?:\s?(?:%|[KMGT]iB(?:\/s)?|B|[mun]?s|h|min|cores?|samples|times))?(?=[\s,.;:)]|$)/;
+var figures = /(?<![\w:.])[±+−]?\d[\d,.]*(?:\s?(?:%|[KMGT]iB(?:\/s)?|B|[mun]?s|h|min|cores?|samples|times))?(?=[\s,.;:)]|$)/;
 var isName = (word) => /::|_|[a-z][A-Z]|\(|\d/.test(word);
 var named = /* @__PURE__ */ new WeakMap();
 function placesByShortName(doc) {
-  let known2 = named.get(doc);
-  if (!known2) named.set(doc, known2 = /* @__PURE__ */ new Map());
-  else return known2;
+  let known3 = named.get(doc);
+  if (!known3) named.set(doc, known3 = /* @__PURE__ */ new Map());
+  else return known3;
   for (let place = 1; place < doc.places; place++) {
-    const before = known2.get(doc.short[place]);
-    if (doc.kind[place] !== 6 /* cause */ && doc.kind[place] !== 7 /* idle */ && (before === void 0 || doc.kind[place] === 0 /* code */ && doc.kind[before] !== 0 /* code */)) known2.set(doc.short[place], place);
+    const before = known3.get(doc.short[place]);
+    if (doc.kind[place] !== 6 /* cause */ && doc.kind[place] !== 7 /* idle */ && (before === void 0 || doc.kind[place] === 0 /* code */ && doc.kind[before] !== 0 /* code */)) known3.set(doc.short[place], place);
   }
-  return known2;
+  return known3;
 }
 function lineOf(doc, claim) {
   const remark = /^(.{20,}?[.!?]?)\s*\(([^()]{24,})\)[.]?$/s.exec(claim.text), text = remark ? remark[1] : claim.text;
@@ -1535,6 +1541,7 @@ function selectedQuality(doc, selection) {
   const { total } = take(doc, { ...selection, metric: "cpu", focus: [], ignore: [], sizes: null });
   return `${amount(total, "samples")} in this time${total > 0 ? `: a share of 10 % is exact to ± ${(196 * Math.sqrt(0.09 / total)).toFixed(1)} points` : ""}`;
 }
+var placeText = (doc, place) => doc.kind[place] === 6 /* cause */ ? doc.name[place].replace(/^\[(wait: )?|\]$/g, "") : doc.short[place];
 var changed = ({ base, fresh }) => base <= 0 ? fresh > 0 ? 1 : 0 : fresh <= 0 ? 1 : Math.abs(fresh - base) / Math.max(base, fresh);
 function changeLine(doc, metric, c) {
   const rows = [...c.functions.values()].filter(({ self }) => self.beyondNoise).sort((a, b) => Math.abs(b.self.change) - Math.abs(a.self.change)), { whole } = c;
@@ -1548,7 +1555,7 @@ function changeLine(doc, metric, c) {
     parts: [
       { text: `${figure(whole.base, c.unit)} → ${figure(whole.fresh, c.unit)}`, strong: true },
       { text: `${effect}${rows.length ? "; most changed: " : ""}` },
-      ...rows.slice(0, 2).flatMap(({ place, self }, i) => [{ text: i ? ", " : "" }, { text: doc.short[place], place }, { text: ` (${figure(self.base, c.unit)} → ${figure(self.fresh, c.unit)})` }])
+      ...rows.slice(0, 2).flatMap(({ place, self }, i) => [{ text: i ? ", " : "" }, { text: placeText(doc, place), place }, { text: ` (${figure(self.base, c.unit)} → ${figure(self.fresh, c.unit)})` }])
     ]
   };
 }
@@ -1561,6 +1568,253 @@ function changeSummary(doc, selection, base, ignoreFor) {
   return sortedChanges(comparable(doc).map(({ name }) => changeLine(doc, name, compare(doc, { ...selection, metric: name, focus: [], ignore: ignoreFor(name), sizes: null }, base))));
 }
 var filesSummary = (doc) => sortedChanges(doc.head.metrics.flatMap(({ name }) => doc.compared.has(name) ? [changeLine(doc, name, doc.compared.get(name))] : []));
+
+// svg/labels.ts
+var labels_exports = {};
+__export(labels_exports, {
+  columnsOf: () => columnsOf,
+  label: () => label,
+  shortName: () => shortName
+});
+var wide = (point) => point >= 4352 && point < 4448 || point >= 11904 && point < 42192 || point >= 44032 && point < 55204 || point >= 63744 && point < 64256 || point >= 65072 && point < 65136 || point >= 65280 && point < 65377 || point >= 127744;
+var columnsOf = (text) => {
+  let columns = 0;
+  for (const character of text) columns += wide(character.codePointAt(0)) ? 2 : 1;
+  return columns;
+};
+var skipBrackets = (name, open) => {
+  let level = 0;
+  for (let i = open; i < name.length; i++) {
+    const c = name[i];
+    if ("<([{".includes(c)) level++;
+    if (c === ">" && name[i - 1] !== "-" || ")]}".includes(c)) {
+      if (--level === 0) return i + 1;
+    }
+  }
+  return name.length;
+};
+var isWord = (c) => /^[A-Za-z0-9_$]$/.test(c);
+var plainPath = (path) => {
+  const anonymous = "(anonymous namespace)";
+  let out = "";
+  for (let i = 0; i < path.length; ) {
+    const startsWord = out === "" || !isWord(out[out.length - 1]);
+    if (startsWord && path.startsWith("operator", i) && !isWord(path[i + 8] || "")) {
+      let stop = path.indexOf("(", i + 8);
+      if (stop === i + 8) stop = path.indexOf("(", stop + 1);
+      return out + (stop < 0 ? path.slice(i) : path.slice(i, stop));
+    }
+    if (path.startsWith(anonymous, i)) {
+      i += anonymous.length;
+      if (path.startsWith("::", i)) i += 2;
+    } else if (path[i] === "<" && out !== "" && !out.endsWith(" ")) {
+      i = skipBrackets(path, i);
+    } else if (path[i] === "(" && out !== "") {
+      break;
+    } else if (path[i] === "{") {
+      const stop = skipBrackets(path, i);
+      out += path.slice(i, stop);
+      i = stop;
+    } else if (path[i] === " ") {
+      out = "";
+      i++;
+    } else {
+      out += path[i++];
+    }
+  }
+  while (out.includes("::::")) out = out.replace("::::", "::");
+  while (out.length > 2 && out.endsWith("::")) out = out.slice(0, -2);
+  return out;
+};
+var shortName = (name) => {
+  let out = "";
+  if (name.startsWith("<")) {
+    const stop = skipBrackets(name, 0);
+    let type = name.slice(1, stop >= 2 && name[stop - 1] === ">" ? stop - 1 : stop);
+    const as = type.indexOf(" as ");
+    if (as >= 0) type = type.slice(0, as);
+    const path = plainPath(type);
+    out = path.slice(path.lastIndexOf("::") < 0 ? 0 : path.lastIndexOf("::") + 2) + plainPath(name.slice(stop));
+  } else if (name !== "" && !name.startsWith("[")) {
+    out = plainPath(name);
+  }
+  return out || name;
+};
+var cutInFront = (name, columns) => {
+  let used = 1, tail = "";
+  for (const character of [...name].reverse()) {
+    used += columnsOf(character);
+    if (used > columns) break;
+    tail = character + tail;
+  }
+  return "…" + tail;
+};
+var isDotted = (name) => {
+  if (name.includes("::") || name.startsWith("[") || name.startsWith("decltype (") || generated(name)) return false;
+  let level = 0;
+  for (let i = 0; i < name.length; i++) {
+    const c = name[i];
+    if ("<([{".includes(c)) level++;
+    if (")]}".includes(c) || c === ">" && (i === 0 || !"-=".includes(name[i - 1]))) level--;
+    if (level === 0 && i !== 0 && c === "." && i + 1 < name.length && name[i + 1] !== "." && name[i - 1] !== "." && !name.includes(" [clone ")) return true;
+    if (level === 0 && i !== 0 && name.startsWith(" (", i) && name.endsWith(")") && !name.endsWith("(inlined)")) return true;
+  }
+  return name.startsWith("<") && !name.includes(" as ");
+};
+var withoutFirstPart = (name) => {
+  const pathEnd = name.search(/[( ]/), slash = name.indexOf("/");
+  if (slash >= 0 && (pathEnd < 0 || slash < pathEnd)) return name.slice(slash + 1);
+  for (let i = 0; i < name.length; i++) {
+    if (name[i] === "(" && i !== 0 && name[i - 1] !== " ") return "";
+    if ("(<[".includes(name[i])) i = skipBrackets(name, i) - 1;
+    if (name[i] === ".") return name.slice(i + 1);
+  }
+  return "";
+};
+var withoutDottedArguments = (name) => {
+  for (let i = 1; i < name.length; i++) {
+    if ("<[".includes(name[i - 1])) i = skipBrackets(name, i - 1);
+    if (name[i] === "(" && name[i - 1] !== ".") return name.slice(0, name[i - 1] === " " ? i - 1 : i);
+  }
+  return name;
+};
+var dottedLabel = (name, columns) => {
+  const plain2 = withoutDottedArguments(name);
+  if (columnsOf(plain2) <= columns) return plain2;
+  for (let rest = withoutFirstPart(plain2); rest !== ""; rest = withoutFirstPart(rest))
+    if (columnsOf(rest) + 1 <= columns) return "…" + rest;
+  return cutInFront(plain2, columns);
+};
+var generated = (name) => {
+  const python = /^py::([^:]+):(.*)$/s.exec(name);
+  if (python) return [python[1], python[2].slice(python[2].lastIndexOf("/") + 1)];
+  const script = /^(?:LazyCompile|JS|Function|Script|Eval|InterpretedFunction):[*~^+'`]*(.*:[0-9]+):[0-9]+$/s.exec(name);
+  if (!script) return null;
+  const line = script[1].lastIndexOf(":");
+  let blank = script[1].indexOf(" /");
+  if (blank < 0) blank = script[1].indexOf(" file://");
+  if (blank < 0) blank = script[1].lastIndexOf(" ", line);
+  if (blank < 0 || blank > line) return null;
+  const path = script[1].slice(blank + 1);
+  return [script[1].slice(0, blank), path.slice(path.lastIndexOf("/") + 1)];
+};
+var label = (name, columns) => {
+  if (columnsOf(name) <= columns) return name;
+  if (columns < 5) return "";
+  if (isDotted(name)) return dottedLabel(name, columns);
+  const made = generated(name);
+  if (made && made[0] !== "") {
+    const full = made.join(" ");
+    return columnsOf(full) <= columns ? full : columnsOf(made[0]) <= columns ? made[0] : cutInFront(made[0], columns);
+  }
+  const plain2 = shortName(name);
+  if (columnsOf(plain2) <= columns) return plain2;
+  for (let rest = plain2, at = rest.indexOf("::"); at >= 0; at = rest.indexOf("::")) {
+    rest = rest.slice(at + 2);
+    if (rest !== "" && columnsOf(rest) + 1 <= columns) return "…" + rest;
+  }
+  return cutInFront(plain2, columns);
+};
+
+// svg/numbers.ts
+var numbers_exports = {};
+__export(numbers_exports, {
+  error: () => error,
+  grouped: () => grouped,
+  known: () => known2,
+  percent: () => percent2,
+  percentNumber: () => percentNumber,
+  quantity: () => quantity2
+});
+var grouped = (number) => String(Math.round(number)).replace(/\B(?=(\d{3})+$)/g, ",");
+var percentNumber = (share) => (share * 100).toFixed(share !== 0 && share * 100 < 0.995 ? 2 : 1);
+var percent2 = (share) => percentNumber(share) + " %";
+var times = [[1e11, 1e9, "s", 0], [1e9, 1e9, "s", 2], [1e6, 1e6, "ms", -1], [1e3, 1e3, "us", -1], [1, 1, "ns", 0]];
+var sizes = [[2 ** 40, 2 ** 40, "TiB", 1], [2 ** 30, 2 ** 30, "GiB", 1], [2 ** 20, 2 ** 20, "MiB", 1], [1024, 1024, "KiB", 1], [1, 1, "bytes", 0]];
+function scaled(value, steps2) {
+  const [, size, unit, digits3] = steps2.find(([from]) => value >= from) ?? steps2[steps2.length - 1];
+  return `${digits3 < 0 ? Number((value / size).toPrecision(3)) : (value / size).toFixed(digits3)} ${unit}`;
+}
+function quantity2(value, unit, count = "") {
+  if (count) return `${grouped(value)} ${count}`;
+  if (unit === "ns") return scaled(value, times);
+  if (unit === "bytes") return scaled(value, sizes);
+  return `${grouped(value)} ${unit === "samples" && value === 1 ? "sample" : unit}`;
+}
+function error(share, samples) {
+  const z = 1.959963984540054, z2 = z * z;
+  return z * Math.sqrt(share * (1 - share) / samples + z2 / (4 * samples * samples)) / (1 + z2 / samples);
+}
+var lastKnownDigit = (error2) => error2 < 1 ? 1 : 10 ** Math.floor(Math.log10(error2));
+function known2(value, whole, samples, unit) {
+  const seen = samples * value / whole, error2 = 1.959964 * value / Math.sqrt(Math.max(1, seen));
+  let size = 1;
+  if (unit === "bytes") while (value >= 1024 * size && size < 2 ** 40) size *= 1024;
+  if (error2 < size) return quantity2(value, unit);
+  const digit = lastKnownDigit(error2 / size) * size;
+  return quantity2(Math.round(value / digit) * digit, unit).replace(".0 ", " ");
+}
+
+// svg/tree.ts
+var tree_exports = {};
+__export(tree_exports, {
+  treeOf: () => treeOf2
+});
+var digits2 = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
+var valueOf = new Map([...digits2].map((digit, value) => [digit, value]));
+function* numbers2(text) {
+  let number = 0, scale = 1;
+  for (const digit of text) {
+    const value = valueOf.get(digit);
+    number += (value & 31) * scale;
+    scale *= 32;
+    if (value < 32) {
+      yield number;
+      number = 0;
+      scale = 1;
+    }
+  }
+}
+function namesOf(lines) {
+  const names = [];
+  for (const line of lines) {
+    let end = 0;
+    while ("ghijklmnopqrstuvwxyz0123456789-_".includes(line[end])) end++;
+    const shared = [...numbers2(line.slice(0, end + 1))][0];
+    names.push((names.length ? names[names.length - 1].slice(0, shared) : "") + line.slice(end + 1));
+  }
+  return names;
+}
+function treeOf2(lines, data) {
+  const names = namesOf(lines.slice(3)), symbols = [], of = numbers2(lines[1]), next = (from) => from.next().value;
+  for (let step = of.next(), name = 0; !step.done; step = of.next()) {
+    name += step.value;
+    symbols.push({ name: names[name], module: data.modules[next(of)], color: next(of), hit: false });
+  }
+  const symbolOf = [], parent = [], depth = [], self = [], inlined = [];
+  const rest = numbers2(lines[2]), firstChild = symbols.map(() => 0);
+  for (let step = rest.next(); !step.done; step = rest.next()) {
+    const node = symbolOf.length, flags = step.value, up = Math.floor(flags / 8);
+    let above = node - 1;
+    for (let level = up; level > 0; level--) above = parent[above];
+    const symbol = flags & 4 ? firstChild[symbolOf[above]] : next(rest);
+    if (node > 0 && up === 0) firstChild[symbolOf[above]] = symbol;
+    symbolOf.push(symbol);
+    parent.push(Math.max(above, 0));
+    depth.push(node === 0 ? 0 : depth[above] + 1);
+    inlined.push((flags & 2) !== 0);
+    self.push(flags & 1 ? next(rest) : 0);
+  }
+  const count = symbolOf.length, total = self.slice(), end = self.map((_, node) => node + 1);
+  const addUp = (values) => {
+    for (let node = count - 1; node > 0; node--) values[parent[node]] += values[node];
+  };
+  addUp(total);
+  for (let node = count - 1; node > 0; node--) end[parent[node]] = Math.max(end[parent[node]], end[node]);
+  const sides = data.compare ? [[...numbers2(data.compare.base)], [...numbers2(data.compare.new)]] : null;
+  sides?.forEach(addUp);
+  return { symbols, symbolOf, parent, depth, end, inlined, self, total, sides };
+}
 export {
   Children,
   amount,
@@ -1650,6 +1904,9 @@ export {
   stallHue,
   startsOf,
   subjectOf,
+  labels_exports as svg,
+  numbers_exports as svgNumbers,
+  tree_exports as svgTree,
   take,
   takenNodes,
   together,

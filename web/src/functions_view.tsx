@@ -42,7 +42,7 @@ export function Top() {
   const found = rows.value.filter((row) => !pattern || doc.name[row.place].toLowerCase().includes(pattern));
   const shown = all.value ? found.slice(0, 5000) : found.slice(0, 100), { unit } = metric.value, go = (name: Column) => { by.value = name; };
   return (
-    <div class="scroll">{!shown.length ? <p class="empty">No function's name has "{search.value}" in it. Press Escape to clear the search.</p> : <table id="top" class={hasLines() ? "" : "no-lines"}>
+    <div class="scroll">{!shown.length ? <p class="empty">No function's name has "{search.value}" in it. Press Escape to clear the search.</p> : <table id="top" class={hasLines() ? "functions" : "functions no-lines"}>
       <thead><tr><Sort by={by.value} name="self" text="self" go={go} /><th /><th class="wide error" title="95 % interval of the self cost">±</th><Sort by={by.value} name="total" text="total" go={go} /><th />
         <Sort by={by.value} name="function" text="function" left go={go} /><Sort by={by.value} name="line" text="line" left go={go} /><Sort by={by.value} name="module" text="module" left go={go} /></tr></thead>
       <tbody>{shown.map((row) => <tr class={view.value.fn === row.place ? "on" : ""} key={row.place}>

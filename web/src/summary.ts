@@ -10,7 +10,8 @@ import { amount, bytes, figure, ofBase, percent, seconds, secondsText, subjectOf
 export interface Part { text: string; place?: number; strong?: boolean }
 export interface SummaryLine { subject: string; parts: Part[]; doubt: string; metric: string; place: number; change?: Change }
 
-const figures = /[±+−]?\d[\d,.]*(?:\s?(?:%|[KMGT]iB(?:\/s)?|B|[mun]?s|h|min|cores?|samples|times))?(?=[\s,.;:)]|$)/;
+// No line of a file, and no number that is a part of a name.
+const figures = /(?<![\w:.])[±+−]?\d[\d,.]*(?:\s?(?:%|[KMGT]iB(?:\/s)?|B|[mun]?s|h|min|cores?|samples|times))?(?=[\s,.;:)]|$)/;
 // A function's name in a sentence, if it cannot be a word of it.
 const isName = (word: string) => /::|_|[a-z][A-Z]|\(|\d/.test(word);
 
@@ -123,13 +124,14 @@ export function selectedQuality(doc: Doc, selection: Selection): string {
   return `${amount(total, "samples")} in this time${total > 0 ? `: a share of 10 % is exact to ± ${(196 * Math.sqrt(0.09 / total)).toFixed(1)} points` : ""}`;
 }
 
+const placeText = (doc: Doc, place: number) => doc.kind[place] === Kind.cause ? doc.name[place].replace(/^\[(wait: )?|\]$/g, "") : doc.short[place];
 const changed = ({ base, fresh }: Change) => base <= 0 ? fresh > 0 ? 1 : 0 : fresh <= 0 ? 1 : Math.abs(fresh - base) / Math.max(base, fresh);
 export function changeLine(doc: Doc, metric: string, c: Comparison): SummaryLine {
   const rows = [...c.functions.values()].filter(({ self }) => self.beyondNoise).sort((a, b) => Math.abs(b.self.change) - Math.abs(a.self.change)), { whole } = c;
   const effect = whole.beyondNoise ? `${ofBase(whole) ? `, ${ofBase(whole)}` : ""}` : ", no more than noise";
   return { subject: subjectOf(metric), metric, place: rows[0]?.place ?? 0, change: whole, doubt: whole.error > 0 ? `the change is ${figure(whole.change, c.unit, whole.error, true)} ± ${figure(whole.error, c.unit)} (95 % interval)` : "",
     parts: [{ text: `${figure(whole.base, c.unit)} → ${figure(whole.fresh, c.unit)}`, strong: true }, { text: `${effect}${rows.length ? "; most changed: " : ""}` },
-      ...rows.slice(0, 2).flatMap(({ place, self }, i) => [{ text: i ? ", " : "" }, { text: doc.short[place], place }, { text: ` (${figure(self.base, c.unit)} → ${figure(self.fresh, c.unit)})` }])] };
+      ...rows.slice(0, 2).flatMap(({ place, self }, i) => [{ text: i ? ", " : "" }, { text: placeText(doc, place), place }, { text: ` (${figure(self.base, c.unit)} → ${figure(self.fresh, c.unit)})` }])] };
 }
 // What changed most comes first: changes beyond noise, by their part of the larger side, and then the rest.
 export function sortedChanges(lines: SummaryLine[]): SummaryLine[] {

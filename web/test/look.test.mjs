@@ -113,6 +113,7 @@ test("the summary of a selected time is of that time", () => {
 test("a sentence has its first figure in bold, its functions as links, and its last remark as a doubt", () => {
   const doc = opened(folds), line = (sentence, focus = "") => page.lineOf(doc, { subject: "CPU", text: sentence, metric: "cpu", focus });
   assert.equal(text(line("app::run accounts for 41.3 % of CPU time, most of it in app::less.")), "[app::run] accounts for *41.3 %* of CPU time, most of it in [app::less].");
+  assert.equal(text(line("app::run (run.cpp:34) accounts for 56 % ±3 of CPU time.")), "[app::run] (run.cpp:34) accounts for *56 %* ±3 of CPU time.", "a line is no figure");
   assert.equal(text(line("qsort has 12 % of it.")), "qsort has *12 %* of it.", "a word that could be one of the language");
   assert.equal(text(line("qsort has 12 % of it.", "qsort")), "[qsort] has *12 %* of it.");
   const doubtful = line("Live memory swings by ±7.3 MiB. (confidence medium: it may have grown by up to 103.4 MiB)");

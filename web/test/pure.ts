@@ -9,3 +9,6 @@ export * from "../src/series";
 export * from "../src/shape";
 export * from "../src/summary";
 export * from "../src/words";
+export * as svg from "../svg/labels";
+export * as svgNumbers from "../svg/numbers";
+export * as svgTree from "../svg/tree";

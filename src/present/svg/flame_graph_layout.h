@@ -1,5 +1,5 @@
 // Where each frame of a call tree goes: rows and pixels. Frames too narrow to see are not dropped but joined,
-// one box per parent, and counted. flame_graph.js has the same rule for what is zoomed into.
+// one box per parent, and counted. The script (web/svg) has the same rule for what is zoomed into.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
 // Names and numbers as a picture shows them. Names are hostile input: whatever bytes a symbol table holds,
-// what comes out of here is well-formed. The script in flame_graph.js has short_name() and label() once more,
+// what comes out of here is well-formed. The script (web/svg/labels.ts) has short_name() and label() once more,
 // and a browser test holds the two to each other.
 #pragma once
 

@@ -1,4 +1,4 @@
-// flame_graph.js and heap_timeline.js, put into the program by CMakeLists.txt.
+// The scripts web/dist/flame_graph.js and heap_timeline.js, put into the program by CMakeLists.txt.
 #pragma once
 
 #include "base/packed/packed.h"

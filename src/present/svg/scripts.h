@@ -1,4 +1,4 @@
-// flame_graph.js and heap_timeline.js as they stand in the pictures, and the sums of their bytes, in hex.
+// The scripts (web/dist/flame_graph.js and heap_timeline.js) as they stand in the pictures, and the sums of their bytes, in hex.
 #pragma once
 
 #include <string_view>

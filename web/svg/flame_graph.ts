@@ -1,288 +1,65 @@
-// What a flame graph does in a browser: zoom, search, details, history, keyboard. It reads the call tree from <metadata>
-// (flame_graph_data.h says how it is written), and from then on draws the frames itself. State lives in the URL's fragment
-// (#z=NODE&s=SEARCH&c=1), so that back, forward, reload and a copied address work, also from a file. Lines that begin with
-// two slashes and indentation do not go into the pictures.
-"use strict";
-(() => {
-  const svg = document.currentScript.closest("svg");
-  const lines = svg.querySelector("metadata").textContent.split("\n");
-  const data = JSON.parse(lines[0]);
-  const SVG = "http://www.w3.org/2000/svg";
-  const HTML = "http://www.w3.org/1999/xhtml";
-  const HIDDEN = data.classes.length;
-  const standalone = document.documentElement === svg;
+// What a flame graph in SVG does in a browser: zoom, search, details, history, keyboard. From the call tree in <metadata> it draws
+// the frames itself. State lives in the URL's fragment (#z=NODE&s=SEARCH&c=1), so that back, forward, reload and a copied address
+// work, also from a file.
+import { columnsOf, label } from "./labels";
+import { error, grouped, known as knownOf, percent, percentNumber, quantity as quantityOf } from "./numbers";
+import { treeOf, type PictureData } from "./tree";
 
-  // ---- The tree ----
+// A frame; `hidden`: as many frames that are too narrow stand in it, above `node`; `above`: above the zoom.
+interface Box { node: number; hidden: number; row: number; x: number; width: number; value: number; above?: boolean }
+interface State { zoom: number; search: string; exact: boolean }
+interface Paragraph { kind: string; text: string }
+type Attributes = Record<string, string | number>;
 
-  const numbers = function* (text) {
-    const digits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
-    const values = new Map([...digits].map((digit, value) => [digit, value]));
-    let number = 0, scale = 1;
-    for (const digit of text) {
-      const value = values.get(digit);
-      number += (value & 31) * scale;
-      scale *= 32;
-      if (value < 32) {
-        yield number;
-        number = 0;
-        scale = 1;
-      }
-    }
-  };
+const svg = document.currentScript!.closest("svg")!;
+const lines = svg.querySelector("metadata")!.textContent!.split("\n");
+const data: PictureData = JSON.parse(lines[0]);
+const SVG = "http://www.w3.org/2000/svg";
+const HTML = "http://www.w3.org/1999/xhtml";
+const HIDDEN = data.classes.length;
+const standalone = document.documentElement as Element === svg;
 
-  const names = [];
-  for (const line of lines.slice(3)) {
-    let end = 0;
-    while ("ghijklmnopqrstuvwxyz0123456789-_".includes(line[end])) end++;
-    const shared = numbers(line.slice(0, end + 1)).next().value;
-    names.push((names.length ? names[names.length - 1].slice(0, shared) : "") + line.slice(end + 1));
-  }
-  const symbols = [];
-  {
-    const rest = numbers(lines[1]);
-    let name = 0;
-    for (let step = rest.next(); !step.done; step = rest.next()) {
-      name += step.value;
-      symbols.push({name: names[name], module: data.modules[rest.next().value], color: rest.next().value, hit: false});
-    }
-  }
-  // Per node, depth first: a node's subtree is the nodes up to `end`.
-  const symbolOf = [], parent = [], depth = [], self = [], inlined = [];
-  {
-    const rest = numbers(lines[2]), firstChild = symbols.map(() => 0);
-    for (let step = rest.next(); !step.done; step = rest.next()) {
-      const node = symbolOf.length, flags = step.value, up = Math.floor(flags / 8);
-      let above = node - 1;
-      for (let level = up; level > 0; level--) above = parent[above];
-      const symbol = flags & 4 ? firstChild[symbolOf[above]] : rest.next().value;
-      if (node > 0 && up === 0) firstChild[symbolOf[above]] = symbol;
-      symbolOf.push(symbol);
-      parent.push(Math.max(above, 0));
-      depth.push(node === 0 ? 0 : depth[above] + 1);
-      inlined.push((flags & 2) !== 0);
-      self.push(flags & 1 ? rest.next().value : 0);
-    }
-  }
-  const count = symbolOf.length;
-  const total = self.slice(), end = [];
-  for (let node = 0; node < count; node++) end.push(node + 1);
-  for (let node = count - 1; node > 0; node--) {
-    total[parent[node]] += total[node];
-    end[parent[node]] = Math.max(end[parent[node]], end[node]);
-  }
-  // Of a comparison: what each frame is worth on both sides, with what it calls.
-  const sides = data.compare ? [data.compare.base, data.compare.new].map((text) => [...numbers(text)]) : null;
-  if (sides) for (const side of sides) for (let node = count - 1; node > 0; node--) side[parent[node]] += side[node];
-  const nameOf = (node) => (node === 0 ? data.root : symbols[symbolOf[node]].name);
-  const kindOf = (node) => (node === 0 ? "" : data.threads && depth[node] === 1 ? "Thread: " : data.type + ": ");
-  const children = (node) => {
-    const all = [];
-    for (let child = node + 1; child < end[node]; child = end[child]) all.push(child);
-    return all;
-  };
+const { symbols, symbolOf, parent, depth, end, inlined, self, total, sides } = treeOf(lines, data);
+const count = symbolOf.length;
+const nameOf = (node: number) => (node === 0 ? data.root : symbols[symbolOf[node]].name);
+const kindOf = (node: number) => (node === 0 ? "" : data.threads && depth[node] === 1 ? "Thread: " : data.type + ": ");
+const children = (node: number) => {
+  const all: number[] = [];
+  for (let child = node + 1; child < end[node]; child = end[child]) all.push(child);
+  return all;
+};
+const quantity = (value: number, unit = data.unit) => quantityOf(value, unit, unit === data.unit ? data.count : "");
+const known = (value: number) => (!data.estimated || data.count || value === 0 ? quantity(value) : knownOf(value, total[0], data.effective, data.unit));
 
-  // ---- Numbers and names in words, as flame_graph_text.cpp and analysis/core/words.cpp have them ----
+// ---- What is shown ----
 
-  const grouped = (number) => String(Math.round(number)).replace(/\B(?=(\d{3})+$)/g, ",");
-  const percentNumber = (share) => (share * 100).toFixed(share !== 0 && share * 100 < 0.995 ? 2 : 1);
-  const percent = (share) => percentNumber(share) + " %";
-  const quantity = (value, unit = data.unit) => {
-    const scaled = (steps) => {
-      const [size, unit, digits] = steps.find(([size]) => value >= size) || steps[steps.length - 1];
-      return (digits < 0 ? Number((value / size).toPrecision(3)) : (value / size).toFixed(digits)) + " " + unit;
-    };
-    if (data.count && unit === data.unit) return grouped(value) + " " + data.count;
-    if (unit === "ns") return scaled([[1e11, "s", 0, 1e9], [1e9, "s", 2], [1e6, "ms", -1], [1e3, "us", -1], [1, "ns", 0]]
-        .map(([from, unit, digits, size]) => (value >= from && size ? [size, unit, digits] : [from, unit, digits])));
-    if (unit === "bytes") return scaled([[2 ** 40, "TiB", 1], [2 ** 30, "GiB", 1], [2 ** 20, "MiB", 1], [1024, "KiB", 1], [1, "bytes", 0]]);
-    return grouped(value) + " " + (unit === "samples" && value === 1 ? "sample" : unit);
-  };
-  // Half the Wilson interval at 95 %.
-  const error = (share, samples) => {
-    const z = 1.959963984540054, z2 = z * z;
-    return (z * Math.sqrt((share * (1 - share)) / samples + z2 / (4 * samples * samples))) / (1 + z2 / samples);
-  };
-  // With the digits that are known, as analysis/core/rounding.cpp has it: what was sampled is a multiple of what was seen.
-  const lastKnownDigit = (error) => (error < 1 ? 1 : 10 ** Math.floor(Math.log10(error)));
-  const known = (value) => {
-    if (!data.estimated || data.count || value === 0) return quantity(value);
-    const samples = (data.effective * value) / total[0], error = (1.959964 * value) / Math.sqrt(Math.max(1, samples));
-    let unit = 1;
-    if (data.unit === "bytes") while (value >= 1024 * unit && unit < 2 ** 40) unit *= 1024;
-    if (error < unit) return quantity(value);
-    const digit = lastKnownDigit(error / unit) * unit;
-    return quantity(Math.round(value / digit) * digit).replace(".0 ", " ");
-  };
-  const wide = (point) => (point >= 0x1100 && point < 0x1160) || (point >= 0x2e80 && point < 0xa4d0) ||
-      (point >= 0xac00 && point < 0xd7a4) || (point >= 0xf900 && point < 0xfb00) || (point >= 0xfe30 && point < 0xfe70) ||
-      (point >= 0xff00 && point < 0xff61) || point >= 0x1f300;
-  const columnsOf = (text) => {
-    let columns = 0;
-    for (const character of text) columns += wide(character.codePointAt(0)) ? 2 : 1;
-    return columns;
-  };
-  const skipBrackets = (name, open) => {
-    let level = 0;
-    for (let i = open; i < name.length; i++) {
-      const c = name[i];
-      if ("<([{".includes(c)) level++;
-      if ((c === ">" && name[i - 1] !== "-") || ")]}".includes(c)) {
-        if (--level === 0) return i + 1;
-      }
-    }
-    return name.length;
-  };
-  const isWord = (c) => /^[A-Za-z0-9_$]$/.test(c);
-  const plainPath = (path) => {
-    const anonymous = "(anonymous namespace)";
-    let out = "";
-    for (let i = 0; i < path.length;) {
-      const startsWord = out === "" || !isWord(out[out.length - 1]);
-      if (startsWord && path.startsWith("operator", i) && !isWord(path[i + 8] || "")) {
-        let stop = path.indexOf("(", i + 8);
-        if (stop === i + 8) stop = path.indexOf("(", stop + 1);
-        return out + (stop < 0 ? path.slice(i) : path.slice(i, stop));
-      }
-      if (path.startsWith(anonymous, i)) {
-        i += anonymous.length;
-        if (path.startsWith("::", i)) i += 2;
-      } else if (path[i] === "<" && out !== "" && !out.endsWith(" ")) {
-        i = skipBrackets(path, i);
-      } else if (path[i] === "(" && out !== "") {
-        break;
-      } else if (path[i] === "{") {
-        const stop = skipBrackets(path, i);
-        out += path.slice(i, stop);
-        i = stop;
-      } else if (path[i] === " ") {
-        out = "";
-        i++;
-      } else {
-        out += path[i++];
-      }
-    }
-    while (out.includes("::::")) out = out.replace("::::", "::");
-    while (out.length > 2 && out.endsWith("::")) out = out.slice(0, -2);
-    return out;
-  };
-  const shortName = (name) => {
-    let out = "";
-    if (name.startsWith("<")) {
-      const stop = skipBrackets(name, 0);
-      let type = name.slice(1, stop >= 2 && name[stop - 1] === ">" ? stop - 1 : stop);
-      const as = type.indexOf(" as ");
-      if (as >= 0) type = type.slice(0, as);
-      const path = plainPath(type);
-      out = path.slice(path.lastIndexOf("::") < 0 ? 0 : path.lastIndexOf("::") + 2) + plainPath(name.slice(stop));
-    } else if (name !== "" && !name.startsWith("[")) {
-      out = plainPath(name);
-    }
-    return out || name;
-  };
-  const cutInFront = (name, columns) => {
-    let used = 1, tail = "";
-    for (const character of [...name].reverse()) {
-      used += columnsOf(character);
-      if (used > columns) break;
-      tail = character + tail;
-    }
-    return "…" + tail;
-  };
-  // Names of Go, Swift, D, Java and Python, as analysis/core/prose_name.cpp knows them.
-  const isDotted = (name) => {
-    if (name.includes("::") || name.startsWith("[") || name.startsWith("decltype (") || generated(name)) return false;
-    let level = 0;
-    for (let i = 0; i < name.length; i++) {
-      const c = name[i];
-      if ("<([{".includes(c)) level++;
-      if (")]}".includes(c) || (c === ">" && (i === 0 || !"-=".includes(name[i - 1])))) level--;
-      if (level === 0 && i !== 0 && c === "." && i + 1 < name.length && name[i + 1] !== "." && name[i - 1] !== "." &&
-          !name.includes(" [clone ")) return true;
-      if (level === 0 && i !== 0 && name.startsWith(" (", i) && name.endsWith(")") && !name.endsWith("(inlined)")) return true;
-    }
-    return name.startsWith("<") && !name.includes(" as ");
-  };
-  const withoutFirstPart = (name) => {
-    const pathEnd = name.search(/[( ]/), slash = name.indexOf("/");
-    if (slash >= 0 && (pathEnd < 0 || slash < pathEnd)) return name.slice(slash + 1);
-    for (let i = 0; i < name.length; i++) {
-      if (name[i] === "(" && i !== 0 && name[i - 1] !== " ") return "";
-      if ("(<[".includes(name[i])) i = skipBrackets(name, i) - 1;
-      if (name[i] === ".") return name.slice(i + 1);
-    }
-    return "";
-  };
-  const withoutDottedArguments = (name) => {
-    for (let i = 1; i < name.length; i++) {
-      if ("<[".includes(name[i - 1])) i = skipBrackets(name, i - 1);
-      if (name[i] === "(" && name[i - 1] !== ".") return name.slice(0, name[i - 1] === " " ? i - 1 : i);
-    }
-    return name;
-  };
-  const dottedLabel = (name, columns) => {
-    const plain = withoutDottedArguments(name);
-    if (columnsOf(plain) <= columns) return plain;
-    for (let rest = withoutFirstPart(plain); rest !== ""; rest = withoutFirstPart(rest))
-      if (columnsOf(rest) + 1 <= columns) return "…" + rest;
-    return cutInFront(plain, columns);
-  };
-  // Names of code that a run time made, as analysis/core/generated_name.cpp reads them: [function, place].
-  const generated = (name) => {
-    const python = /^py::([^:]+):(.*)$/s.exec(name);
-    if (python) return [python[1], python[2].slice(python[2].lastIndexOf("/") + 1)];
-    const script = /^(?:LazyCompile|JS|Function|Script|Eval|InterpretedFunction):[*~^+'`]*(.*:[0-9]+):[0-9]+$/s.exec(name);
-    if (!script) return null;
-    const line = script[1].lastIndexOf(":");
-    let blank = script[1].indexOf(" /");
-    if (blank < 0) blank = script[1].indexOf(" file://");
-    if (blank < 0) blank = script[1].lastIndexOf(" ", line);
-    if (blank < 0 || blank > line) return null;
-    const path = script[1].slice(blank + 1);
-    return [script[1].slice(0, blank), path.slice(path.lastIndexOf("/") + 1)];
-  };
-  const label = (name, columns) => {
-    if (columnsOf(name) <= columns) return name;
-    if (columns < 5) return "";
-    if (isDotted(name)) return dottedLabel(name, columns);
-    const made = generated(name);
-    if (made && made[0] !== "") {
-      const full = made.join(" ");
-      return columnsOf(full) <= columns ? full : columnsOf(made[0]) <= columns ? made[0] : cutInFront(made[0], columns);
-    }
-    const plain = shortName(name);
-    if (columnsOf(plain) <= columns) return plain;
-    for (let rest = plain, at = rest.indexOf("::"); at >= 0; at = rest.indexOf("::")) {
-      rest = rest.slice(at + 2);
-      if (rest !== "" && columnsOf(rest) + 1 <= columns) return "…" + rest;
-    }
-    return cutInFront(plain, columns);
-  };
-
-  // ---- What is shown ----
-
-  const state = {zoom: 0, search: "", exact: false};  // in the URL
+  const state: State = {zoom: 0, search: "", exact: false};  // in the URL
   let current = 0;          // the frame that the keyboard is at
   let keyboard = false;     // whether to show where that is
-  let hovered = null;       // a box
-  let isolated = null;      // classes of a legend's item that is pointed at or held
-  let held = null;
-  let boxes = [], rows = [];  // of the drawing: all, and per row from left to right
+  let hovered: Box | null = null;       // a box
+  let isolated: Set<number> | null = null;      // classes of a legend's item that is pointed at or held
+  let held: Element | null = null;
+  let boxes: Box[] = [], rows: Box[][] = [];  // of the drawing: all, and per row from left to right
   let width = data.width, height = 0, rowCount = data.rows;
   let top = data.top;         // of the frames
   let compact = false;        // a phone: the bar has a line of its own, and details have four
-  let pattern = null, patternError = "";
-  let matches = [], matched = 0, matchedZoom = 0;
+  let pattern: RegExp | null = null, patternError = "";
+  let matches: number[] = [], matched = 0, matchedZoom = 0;
 
-  const element = (parentNode, namespace, name, attributes, text) => {
-    const made = document.createElementNS(namespace, name);
-    for (const key in attributes) made.setAttribute(key, attributes[key]);
-    if (text !== undefined) made.textContent = text;
-    if (parentNode) parentNode.appendChild(made);
-    return made;
-  };
-  const frames = svg.querySelector(".f"), head = svg.querySelector(".head"), foot = svg.querySelector(".foot");
+  const set = (made: Element, key: string, value: string | number | boolean) => made.setAttribute(key, `${value}`);
+const fill = <Made extends Element>(made: Made, parentNode: Element | DocumentFragment | null, attributes: Attributes, text?: string): Made => {
+  for (const key in attributes) set(made, key, attributes[key]);
+  if (text !== undefined) made.textContent = text;
+  parentNode?.appendChild(made);
+  return made;
+};
+const shape = <Name extends keyof SVGElementTagNameMap>(parentNode: Element | DocumentFragment | null, name: Name, attributes: Attributes, text?: string) =>
+  fill(document.createElementNS(SVG, name), parentNode, attributes, text);
+const control = <Name extends keyof HTMLElementTagNameMap>(parentNode: Element, name: Name, attributes: Attributes, text?: string) =>
+  fill(document.createElementNS(HTML, name) as HTMLElementTagNameMap[Name], parentNode, attributes, text);
+const frames = svg.querySelector<SVGElement>(".f")!, head = svg.querySelector<SVGElement>(".head")!, foot = svg.querySelector<SVGElement>(".foot")!;
   const footTop = data.top + data.rows * data.frame;
-  const tip = element(null, SVG, "title", {});
+  const tip = shape(null, "title", {});
 
   // The frames in the zoom from `zoom`'s ancestors upwards; what gets less than the least width is joined per parent.
   const layOut = () => {
@@ -296,11 +73,11 @@
     boxes.reverse();
     const pending = [state.zoom];
     while (pending.length) {
-      const node = pending.pop();
-      let left = x.get(node);
+      const node = pending.pop()!;
+      let left = x.get(node)!;
       boxes.push({node, hidden: 0, row: depth[node], x: left, width: total[node] * scale, value: total[node]});
       let hidden = 0, value = 0;
-      const drawn = [];
+      const drawn: number[] = [];
       for (let child = node + 1; child < end[node]; child = end[child]) {
         if (total[child] * scale >= data.min && total[child] > 0) {
           x.set(child, left);
@@ -320,15 +97,15 @@
     rowCount = Math.max(data.rows, rows.length);
   };
 
-  const yOf = (row) => top + (data.inverted ? row : rowCount - 1 - row) * data.frame;
+  const yOf = (row: number) => top + (data.inverted ? row : rowCount - 1 - row) * data.frame;
 
-  const isHit = (box) => {
+  const isHit = (box: Box) => {
     if (!pattern) return false;
     if (!box.hidden) return box.node !== 0 && symbols[symbolOf[box.node]].hit;
     return hiddenHits(box) > 0;
   };
   // Matches among the frames that a grey box stands for.
-  const hiddenHits = (box) => {
+  const hiddenHits = (box: Box) => {
     const scale = (width - 2 * data.pad) / total[state.zoom];
     let found = 0;
     for (let child = box.node + 1; child < end[box.node]; child = end[child]) {
@@ -344,7 +121,7 @@
     countNarrow();
     resize();
     const paths = new Map();
-    const texts = [];
+    const texts: [box: Box, text: string, y: number, kind: string][] = [];
     const dimming = pattern !== null || isolated !== null;
     for (const box of boxes) {
       const color = box.hidden ? HIDDEN : symbols[symbolOf[box.node]].color;
@@ -363,15 +140,15 @@
     }
     const shapes = document.createDocumentFragment();
     shapes.appendChild(tip);
-    for (const [kind, line] of paths) element(shapes, SVG, "path", {class: kind, d: line});
+    for (const [kind, line] of paths) shape(shapes, "path", {class: kind, d: line});
     for (const [box, text, y, kind] of texts) {
-      const made = element(shapes, SVG, "text", {x: (data.pad + box.x + 3).toFixed(2), y: y + data.font * 0.35}, text);
-      if (kind) made.setAttribute("class", kind);
+      const made = shape(shapes, "text", {x: (data.pad + box.x + 3).toFixed(2), y: y + data.font * 0.35}, text);
+      if (kind) set(made, "class", kind);
       if (box.hidden) continue;
       made.id = "fathom-" + box.node;
-      made.setAttribute("role", "treeitem");
-      made.setAttribute("aria-level", box.row + 1);
-      made.setAttribute("aria-label", describe(box));
+      set(made, "role", "treeitem");
+      set(made, "aria-level", box.row + 1);
+      set(made, "aria-label", describe(box));
     }
     frames.replaceChildren(shapes);
     ring();
@@ -380,14 +157,14 @@
 
   // ---- Details ----
 
-  const compared = (node) => {
-    const [before, after] = sides.map((side) => side[node] * data.compare.scale);
-    const text = (value) => (data.compare.percent ? percent(value) : quantity(value, data.compare.unit));
+  const compared = (node: number) => {
+    const [before, after] = sides!.map((side) => side[node] * data.compare!.scale);
+    const text = (value: number) => (data.compare!.percent ? percent(value) : quantity(value, data.compare!.unit));
     const change = after === before ? "no change" : before === 0 ? "new" : after === 0 ? "gone"
         : (after > before ? "+" : "") + percent((after - before) / before);
     return "base " + text(before) + ", new " + text(after) + ": " + change;
   };
-  const describe = (box) => {
+  const describe = (box: Box) => {
     const node = box.node;
     const all = box.value / total[0];
     const uncertain = data.effective > 0 && box.value < total[0]
@@ -408,9 +185,9 @@
   // Two lines, as the names of templates and futures are long; on a phone four.
   const detailsLine = 15, barLine = 34;
   const detailsLines = () => (compact ? 4 : 2);
-  const details = element(head, SVG, "text", {class: "details", x: data.pad, role: "status", "aria-live": "polite"});
-  const found = element(head, SVG, "text", {class: "found", "text-anchor": "end", role: "status"});
-  const fit = (node, text, room) => {
+  const details = shape(head, "text", {class: "details", x: data.pad, role: "status", "aria-live": "polite"});
+  const found = shape(head, "text", {class: "found", "text-anchor": "end", role: "status"});
+  const fit = (node: SVGTextContentElement, text: string, room: number) => {
     node.textContent = text;
     const length = node.getComputedTextLength();
     if (length <= room || !length) return;
@@ -419,14 +196,14 @@
   };
   // The text in `most` lines, of which the first is `room` wide and the others `wide`; broken where a word or a part of a name
   // ends.
-  const fitLines = (node, text, room, wide, most) => {
+  const fitLines = (node: SVGTextContentElement, text: string, room: number, wide: number, most: number) => {
     node.textContent = text;
     const length = node.getComputedTextLength();
     if (length <= room || !length) return;
     node.textContent = "";
     let rest = [...text];
     for (let line = 0; rest.length; line++) {
-      const made = element(node, SVG, "tspan", line ? {x: data.pad, dy: detailsLine} : {x: data.pad});
+      const made = shape(node, "tspan", line ? {x: data.pad, dy: detailsLine} : {x: data.pad});
       const allowed = line ? wide : room;
       if (line + 1 === most) {
         fit(made, rest.join(""), allowed);
@@ -448,7 +225,7 @@
       rest = rest.slice(end);
     }
   };
-  const boxOf = (node) => boxes.find((box) => !box.hidden && box.node === node);
+  const boxOf = (node: number) => boxes.find((box) => !box.hidden && box.node === node);
   const say = () => {
     let result = "";
     if (patternError) result = patternError;
@@ -459,27 +236,27 @@
     }
     found.textContent = result;
     const box = hovered || (keyboard ? boxOf(current) : null);
-    const idle = state.zoom ? describe(boxOf(state.zoom)) : compact ? "Tap a frame for its numbers and to zoom"
+    const idle = state.zoom ? describe(boxOf(state.zoom)!) : compact ? "Tap a frame for its numbers and to zoom"
         : "Point at a frame for its numbers, click to zoom, press ? for the keys";
     fitLines(details, box ? describe(box) : idle, width - 2 * data.pad - (result ? found.getComputedTextLength() + 24 : 0),
         width - 2 * data.pad, detailsLines());
     tip.textContent = hovered ? describe(hovered).split(" — ").reverse().join("\n") : "";
   };
 
-  const ringLine = element(null, SVG, "rect", {class: "ring"});
+  const ringLine = shape(null, "rect", {class: "ring"});
   const ring = () => {
     const box = keyboard ? boxOf(current) : null;
-    frames.setAttribute("aria-activedescendant", box ? "fathom-" + current : "");
+    set(frames, "aria-activedescendant", box ? "fathom-" + current : "");
     if (!box) {
       ringLine.remove();
       return;
     }
-    const at = {x: data.pad + box.x - 1, y: yOf(box.row) - 1, width: Math.max(box.width + 1, 3), height: data.frame + 1};
-    for (const key in at) ringLine.setAttribute(key, at[key]);
+    const at: Attributes = {x: data.pad + box.x - 1, y: yOf(box.row) - 1, width: Math.max(box.width + 1, 3), height: data.frame + 1};
+    for (const key in at) ringLine.setAttribute(key, `${at[key]}`);
     frames.appendChild(ringLine);
   };
   // Brings a row into the window, clear of the head.
-  const reveal = (row) => {
+  const reveal = (row: number) => {
     if (!standalone) return;
     const at = yOf(row), covered = top;
     if (at < window.scrollY + covered) window.scrollTo(window.scrollX, at - covered - 4 * data.frame);
@@ -499,7 +276,7 @@
     return {zoom: Number.isInteger(zoom) && zoom > 0 && zoom < count && total[zoom] > 0 ? zoom : 0,
             search: parameters.get("s") || "", exact: parameters.get("c") === "1"};
   };
-  const apply = (next) => {
+  const apply = (next: State) => {
     const moved = next.zoom !== state.zoom;
     Object.assign(state, next);
     pattern = null;
@@ -513,7 +290,7 @@
     }
     for (const symbol of symbols) symbol.hit = pattern !== null && pattern.test(symbol.name);
     // A match above a match is counted once: what is below `covered` is inside of one already.
-    const addUp = (from, to) => {
+    const addUp = (from: number, to: number) => {
       let sum = 0, covered = from;
       for (let node = from; node < to; node++) {
         if (node === 0 || node < covered || !symbols[symbolOf[node]].hit) continue;
@@ -530,17 +307,17 @@
     if (moved) current = state.zoom;
     hovered = null;
     if (input.value !== state.search) input.value = state.search;
-    caseButton.setAttribute("aria-pressed", state.exact);
+    caseButton.setAttribute("aria-pressed", `${state.exact}`);
     for (const button of [previousButton, nextButton]) button.disabled = matches.length === 0;
     resetButton.disabled = !state.zoom && !state.search;
     draw();
     if (moved) reveal(depth[state.zoom]);
   };
   // `replace`: no step of its own in the history, for each letter of a search.
-  const go = (change, replace) => {
+  const go = (change: Partial<State>, replace = false) => {
     const next = Object.assign({}, state, change);
     const parameters = new URLSearchParams();
-    if (next.zoom) parameters.set("z", next.zoom);
+    if (next.zoom) parameters.set("z", `${next.zoom}`);
     if (next.search) parameters.set("s", next.search);
     if (next.exact) parameters.set("c", "1");
     try {
@@ -556,7 +333,7 @@
 
   // ---- The bar, the help and the size ----
 
-  const style = element(null, SVG, "style", {}, `
+  const style = shape(null, "style", {}, `
 .fathom .f{cursor:pointer;outline:none}
 .fathom .hit{stroke:#6d28d9}.fathom .part{stroke:#a78bda}.fathom .f text.on{fill:#fff}
 .fathom path.above{opacity:.5}.fathom .dim,.fathom path.dim{opacity:.3}.fathom .f text.dim{opacity:.75}
@@ -577,11 +354,11 @@
 .fathom .ring{stroke:#fff}}`));
   svg.insertBefore(style, frames);
 
-  const barBox = element(head, SVG, "foreignObject", {y: 8, width: 430, height: 34});
-  const bar = element(barBox, HTML, "div", {class: "bar"});
-  const input = element(bar, HTML, "input", {type: "search", placeholder: "Search (regular expression)", title: "Search: Ctrl-F, F3 or /", "aria-label": "Search", spellcheck: "false"});
-  const button = (text, title, action) => {
-    const made = element(bar, HTML, "button", {type: "button", title, "aria-label": title}, text);
+  const barBox = shape(head, "foreignObject", {y: 8, width: 430, height: 34});
+  const bar = control(barBox, "div", {class: "bar"});
+  const input = control(bar, "input", {type: "search", placeholder: "Search (regular expression)", title: "Search: Ctrl-F, F3 or /", "aria-label": "Search", spellcheck: "false"});
+  const button = (text: string, title: string, action: () => void) => {
+    const made = control(bar, "button", {type: "button", title, "aria-label": title}, text);
     made.addEventListener("click", action);
     return made;
   };
@@ -591,34 +368,34 @@
   const resetButton = button("Reset", "Reset zoom and search (Esc)", () => go({zoom: 0, search: ""}));
   button("?", "Keys", () => toggleHelp());
 
-  let helpBox = null;
+  let helpBox: Element | null = null;
   const toggleHelp = () => {
     if (helpBox) {
       helpBox.remove();
       helpBox = null;
       return;
     }
-    helpBox = element(svg, SVG, "foreignObject", {x: Math.max(width - 470, 8), y: (standalone ? window.scrollY : 0) + 46,
+    helpBox = shape(svg, "foreignObject", {x: Math.max(width - 470, 8), y: (standalone ? window.scrollY : 0) + 46,
       width: Math.min(460, width - 16), height: compact ? 460 : 330});
-    const help = element(helpBox, HTML, "div", {class: "help", tabindex: "-1", role: "dialog", "aria-label": "Keys"});
+    const help = control(helpBox, "div", {class: "help", tabindex: "-1", role: "dialog", "aria-label": "Keys"});
     const lines = [["click, Enter", "zoom to the frame; a grey box: to its parent"], ["arrows", "to the frame beside, below or above"],
       ["Backspace", "zoom out by one frame"], ["Esc", "reset zoom and search"], ["Alt ←, Alt →", "back and forward through zooms"],
       ["Ctrl-F, F3, /", "search, a regular expression"], ["n, N", "next and previous match, largest first"],
       ["Ctrl-I, i", "match case or not"], ["c", "copy the frame's name"], ["legend", "point or click: only these frames"], ["?", "this help"]];
     for (const [key, meaning] of lines) {
-      const line = element(help, HTML, "div", {});
-      element(line, HTML, "b", {}, key);
+      const line = control(help, "div", {});
+      control(line, "b", {}, key);
       line.appendChild(document.createTextNode(meaning));
     }
     help.focus();
   };
 
   // Warnings, the legend and the notes are in lines for the picture's own width; in a window they are set anew.
-  const paragraphsOf = (lines) => {
-    const all = [];
+  const paragraphsOf = (lines: Iterable<Element>) => {
+    const all: Paragraph[] = [];
     for (const line of lines) {
       if (line.classList.contains("more")) all[all.length - 1].text += " " + line.textContent;
-      else all.push({kind: line.getAttribute("class"), text: line.textContent});
+      else all.push({kind: line.getAttribute("class")!, text: line.textContent!});
       line.remove();
     }
     return all;
@@ -629,11 +406,11 @@
   const warnings = paragraphsOf(oldWarnings);
   const notes = paragraphsOf(foot.querySelectorAll(":scope > text"));
   // The lines of the paragraphs from `y` on; returns how many.
-  const setParagraphs = (group, paragraphs, y) => {
+  const setParagraphs = (group: Element, paragraphs: Paragraph[], y: number) => {
     for (const line of group.querySelectorAll(":scope > text.set")) line.remove();
     const columns = Math.floor((width - 2 * data.pad) / (compact ? 7 : 6.3));  // short lines differ more from the mean
     let count = 0;
-    const add = (kind, text) => element(group, SVG, "text", {class: kind + " set", x: data.pad, y: y + 18 * count++}, text);
+    const add = (kind: string, text: string) => shape(group, "text", {class: kind + " set", x: data.pad, y: y + 18 * count++}, text);
     for (const {kind, text} of paragraphs) {
       let line = "";
       for (const word of text.split(" ")) {
@@ -646,7 +423,7 @@
     }
     return count;
   };
-  const items = [...svg.querySelectorAll(".item")];
+  const items = [...svg.querySelectorAll<SVGGElement>(".item")];
   const legendTop = items.length ? items[0].transform.baseVal[0].matrix.f : footTop + 4;
   const placeFoot = () => {
     let x = data.pad, y = legendTop;
@@ -656,37 +433,37 @@
         x = data.pad;
         y += 18;
       }
-      item.setAttribute("transform", "translate(" + x + " " + y + ")");
+      set(item, "transform", "translate(" + x + " " + y + ")");
       x += room;
     }
     return y + 4 + 18 * setParagraphs(foot, notes, y + 22) + 14 - footTop;
   };
   const placeHead = () => {
-    const cut = (line, room) => {
+    const cut = (line: SVGTextElement, room: number) => {
       line.dataset.whole = line.dataset.whole || line.textContent;
       fit(line, line.dataset.whole, room);
     };
     const room = width - 2 * data.pad;
-    cut(head.querySelector("text.title"), compact ? room : room - 390);
-    cut(head.querySelector("text.muted"), room);
+    cut(head.querySelector<SVGTextElement>("text.title")!, compact ? room : room - 390);
+    cut(head.querySelector<SVGTextElement>("text.muted")!, room);
     top = data.top + 18 * (setParagraphs(head, warnings, warningTop) - oldWarnings.length) +
         (detailsLines() - 2) * detailsLine + (compact ? barLine : 0);
-    head.querySelector(".bg").setAttribute("height", top - 4);
+    set(head.querySelector(".bg")!, "height", top - 4);
     const y = top - 14 - (detailsLines() - 1) * detailsLine - (compact ? barLine : 0);
-    details.setAttribute("y", y);
-    found.setAttribute("y", y);
-    found.setAttribute("x", width - data.pad);
+    set(details, "y", y);
+    set(found, "y", y);
+    set(found, "x", width - data.pad);
     const wide = Math.min(430, width - 2 * data.pad);
-    barBox.setAttribute("x", width - data.pad - wide);
-    barBox.setAttribute("width", wide);
-    barBox.setAttribute("y", compact ? top - barLine - 2 : 8);
+    set(barBox, "x", width - data.pad - wide);
+    set(barBox, "width", wide);
+    set(barBox, "y", compact ? top - barLine - 2 : 8);
   };
   // How much is joined depends on the width and on the zoom.
   const narrow = notes.find(({kind}) => kind.includes("narrow"));
   const countNarrow = () => {
     if (!narrow) return;
     const joined = boxes.filter((box) => box.hidden);
-    const sum = (key) => joined.reduce((all, box) => all + box[key], 0);
+    const sum = (key: "hidden" | "value") => joined.reduce((all, box) => all + box[key], 0);
     narrow.text = !joined.length ? state.zoom ? "Every frame of this zoom is drawn." : "Every frame is drawn."
         : "Striped: " + grouped(sum("hidden")) + (sum("hidden") === 1 ? " frame" : " frames") + " narrower than " + +data.min.toFixed(2) + " pixels, joined in " +
           grouped(joined.length) + (joined.length === 1 ? " box; " : " boxes; ") + percent(sum("value") / total[state.zoom]) +
@@ -700,13 +477,13 @@
   const resize = () => {
     placeHead();
     height = top + rowCount * data.frame + placeFoot();
-    svg.setAttribute("width", width);
-    svg.setAttribute("height", height);
-    svg.setAttribute("viewBox", "0 0 " + width + " " + height);
-    foot.setAttribute("transform", "translate(0 " + ((rowCount - data.rows) * data.frame + top - data.top) + ")");
+    set(svg, "width", width);
+    set(svg, "height", height);
+    set(svg, "viewBox", "0 0 " + width + " " + height);
+    set(foot, "transform", "translate(0 " + ((rowCount - data.rows) * data.frame + top - data.top) + ")");
   };
   const stick = () => {
-    if (standalone) head.setAttribute("transform", "translate(0 " + Math.max(0, window.scrollY) + ")");
+    if (standalone) set(head, "transform", "translate(0 " + Math.max(0, window.scrollY) + ")");
   };
   window.addEventListener("scroll", stick);
   window.addEventListener("resize", () => {
@@ -716,7 +493,7 @@
 
   // ---- Pointer ----
 
-  const boxAt = (event) => {
+  const boxAt = (event: MouseEvent): Box | null => {
     const matrix = svg.getScreenCTM();
     if (!matrix) return null;
     const point = new DOMPoint(event.clientX, event.clientY).matrixTransform(matrix.inverse());
@@ -749,9 +526,9 @@
     if (box.node === state.zoom) draw();
     else go({zoom: box.node});
   });
-  for (const item of svg.querySelectorAll(".item")) {
-    const classes = new Set(item.dataset.classes.split(" ").map(Number));
-    const isolate = (set) => {
+  for (const item of svg.querySelectorAll<SVGGElement>(".item")) {
+    const classes = new Set(item.dataset.classes!.split(" ").map(Number));
+    const isolate = (set: Set<number> | null) => {
       isolated = set;
       draw();
     };
@@ -759,12 +536,11 @@
       if (held) held.classList.remove("held");
       held = held === item ? null : item;
       if (held) held.classList.add("held");
-      item.setAttribute("aria-pressed", held === item);
-      item.isolated = held ? classes : null;
+      set(item, "aria-pressed", held === item);
       isolate(held ? classes : null);
     };
-    item.setAttribute("role", "button");
-    item.setAttribute("tabindex", "0");
+    set(item, "role", "button");
+    set(item, "tabindex", "0");
     item.addEventListener("pointerenter", () => held || isolate(classes));
     item.addEventListener("pointerleave", () => held || isolate(null));
     item.addEventListener("click", hold);
@@ -779,7 +555,7 @@
 
   // ---- Keyboard ----
 
-  const focusOn = (node) => {
+  const focusOn = (node: number) => {
     current = node;
     keyboard = true;
     hovered = null;
@@ -794,12 +570,12 @@
     say();
     reveal(depth[node]);
   };
-  const step = (way) => {
+  const step = (way: 1 | -1) => {
     if (!matches.length) return;
     const at = matches.indexOf(current);
     focusOn(matches[at < 0 ? (way > 0 ? 0 : matches.length - 1) : (at + way + matches.length) % matches.length]);
   };
-  const move = (key) => {
+  const move = (key: string) => {
     const away = data.inverted ? "ArrowDown" : "ArrowUp";
     if (!keyboard) {
       focusOn(current);
@@ -820,7 +596,7 @@
     const text = nameOf(hovered ? hovered.node : current);
     const say_ = () => { details.textContent = "Copied: " + text; };
     const byHand = () => {
-      const area = element(bar, HTML, "textarea", {});
+      const area = control(bar, "textarea", {});
       area.value = text;
       area.select();
       document.execCommand("copy");
@@ -855,7 +631,7 @@
       step(event.shiftKey ? -1 : 1);
     } else if (typing || control || event.altKey) done = false;
     else if (key.startsWith("Arrow")) move(key);
-    else if (key === "Enter" && event.target.localName !== "button") {
+    else if (key === "Enter" && (event.target as Element).localName !== "button") {
       if (keyboard && current !== state.zoom) go({zoom: current});
     } else if (key === "Backspace") {
       if (state.zoom) go({zoom: parent[state.zoom]});
@@ -873,10 +649,10 @@
     typed = setTimeout(() => go({search: input.value}, state.search !== ""), 120);
   });
 
-  svg.setAttribute("role", "application");
-  frames.setAttribute("role", "tree");
-  frames.setAttribute("tabindex", "0");
-  frames.setAttribute("aria-label", "Frames: arrows move, Enter zooms");
+  set(svg, "role", "application");
+  set(frames, "role", "tree");
+  set(frames, "tabindex", "0");
+  set(frames, "aria-label", "Frames: arrows move, Enter zooms");
   frames.addEventListener("focus", () => {
     if (frames.matches(":focus-visible")) focusOn(current);
   });
@@ -884,4 +660,3 @@
   // The root is where reading starts.
   if (standalone && !data.inverted && !state.zoom) window.scrollTo(0, height);
   stick();
-})();
