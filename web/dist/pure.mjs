@@ -1649,6 +1649,10 @@ var cutInFront = (name, columns) => {
   }
   return "…" + tail;
 };
+var closureLabel = (func, whole, columns) => {
+  const name = (whole ? "" : "…") + func;
+  return columnsOf(name) + 5 <= columns ? name + "::{…}" : columnsOf(name) + 1 <= columns ? name + "…" : cutInFront(func, columns - 1) + "…";
+};
 var isDotted = (name) => {
   if (name.includes("::") || name.startsWith("[") || name.startsWith("decltype (") || generated(name)) return false;
   let level = 0;
@@ -1709,11 +1713,15 @@ var label = (name, columns) => {
   }
   const plain2 = shortName(name);
   if (columnsOf(plain2) <= columns) return plain2;
+  let named2 = plain2;
   for (let rest = plain2, at = rest.indexOf("::"); at >= 0; at = rest.indexOf("::")) {
     rest = rest.slice(at + 2);
-    if (rest !== "" && columnsOf(rest) + 1 <= columns) return "…" + rest;
+    if (rest === "" || rest[0] === "{") continue;
+    named2 = rest;
+    if (columnsOf(rest) + 1 <= columns) return "…" + rest;
   }
-  return cutInFront(plain2, columns);
+  const closure = named2.indexOf("::{");
+  return closure < 0 ? cutInFront(plain2, columns) : closureLabel(named2.slice(0, closure), named2 === plain2, columns);
 };
 
 // svg/numbers.ts

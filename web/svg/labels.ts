@@ -76,6 +76,11 @@ const cutInFront = (name: string, columns: number) => {
   }
   return "…" + tail;
 };
+// Of a closure in `function`: what is cut behind the function is marked, too.
+const closureLabel = (func: string, whole: boolean, columns: number) => {
+  const name = (whole ? "" : "…") + func;
+  return columnsOf(name) + 5 <= columns ? name + "::{…}" : columnsOf(name) + 1 <= columns ? name + "…" : cutInFront(func, columns - 1) + "…";
+};
 // Names of Go, Swift, D, Java and Python, as analysis/core/prose_name.cpp knows them.
 const isDotted = (name: string) => {
   if (name.includes("::") || name.startsWith("[") || name.startsWith("decltype (") || generated(name)) return false;
@@ -139,9 +144,13 @@ export const label = (name: string, columns: number) => {
   }
   const plain = shortName(name);
   if (columnsOf(plain) <= columns) return plain;
+  let named = plain;
   for (let rest = plain, at = rest.indexOf("::"); at >= 0; at = rest.indexOf("::")) {
     rest = rest.slice(at + 2);
-    if (rest !== "" && columnsOf(rest) + 1 <= columns) return "…" + rest;
+    if (rest === "" || rest[0] === "{") continue;  // a closure says nothing without its function
+    named = rest;
+    if (columnsOf(rest) + 1 <= columns) return "…" + rest;
   }
-  return cutInFront(plain, columns);
+  const closure = named.indexOf("::{");
+  return closure < 0 ? cutInFront(plain, columns) : closureLabel(named.slice(0, closure), named === plain, columns);
 };

@@ -163,6 +163,15 @@ std::string cut_in_front(std::string_view name, std::size_t columns) {
   return "…" + std::string(name.substr(from));
 }
 
+// Of a closure in `function`: what is cut behind the function is marked, too.
+std::string closure_label(std::string_view function, bool whole, std::size_t columns) {
+  const std::string name = (whole ? "" : "…") + std::string(function);
+  constexpr std::string_view kClosure = "::{…}";
+  if (text_columns(name) + text_columns(kClosure) <= columns) return name + std::string(kClosure);
+  if (text_columns(name) + 1 <= columns) return name + "…";
+  return cut_in_front(function, columns - 1) + "…";
+}
+
 // Of a language that has dots between the parts of its names (Go, Swift, D, Java, Python).
 std::string dotted_label(std::string_view clean, std::size_t columns) {
   const std::string_view plain = without_dotted_arguments(clean);
@@ -245,12 +254,17 @@ std::string frame_label(std::string_view clean, std::size_t columns) {
   }
   const std::string plain = short_name(clean);
   if (text_columns(plain) <= columns) return plain;
-  std::string_view rest = plain;
+  std::string_view rest = plain, named = plain;
   for (std::size_t at = rest.find("::"); at != std::string_view::npos; at = rest.find("::")) {
     rest = rest.substr(at + 2);
-    if (!rest.empty() && text_columns(rest) + 1 <= columns) return "…" + std::string(rest);
+    if (rest.empty() || rest.front() == '{') continue;  // a closure says nothing without its function
+    named = rest;
+    if (text_columns(rest) + 1 <= columns) return "…" + std::string(rest);
   }
-  return cut_in_front(plain, columns);
+  const std::size_t closure = named.find("::{");
+  return closure == std::string_view::npos
+             ? cut_in_front(plain, columns)
+             : closure_label(named.substr(0, closure), named.size() == plain.size(), columns);
 }
 
 std::string quantity(std::int64_t value, std::string_view unit, std::string_view count_name) {

@@ -1,0 +1,49 @@
+// The script of flame graphs in SVG: what frames say, and numbers in words.
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { test } from "node:test";
+import { svg, svgNumbers, svgTree } from "../dist/pure.mjs";
+import { randomOf } from "./documents.mjs";
+
+test("a label is the program's, column by column", () => {
+  const rows = readFileSync(new URL("labels.txt", import.meta.url), "utf8").split("\n").filter((line) => line && !line.startsWith("#")).map((line) => line.split("\t"));
+  assert.ok(rows.length > 30);
+  for (const [columns, label, name] of rows) assert.equal(svg.label(name, +columns), label, `${name} in ${columns}`);
+});
+
+test("a label needs no more than its room, and never stands for a closure alone", () => {
+  const random = randomOf(3), parts = ["a", "std", "Pool<T>", "serve", "{{closure}}", "数字", "operator()", "do_mine_block"];
+  for (let i = 0; i < 300; i++) {
+    const name = Array.from({ length: 1 + random(5) }, (_, k) => k === 0 ? "root" : parts[random(parts.length)]).join("::");
+    for (let columns = 0; columns < 50; columns++) {
+      const label = svg.label(name, columns);
+      assert.ok(svg.columnsOf(label) <= columns, `${name} in ${columns}: ${label}`);
+      assert.ok(!/^…?\{/.test(label) && label !== "…", `${name} in ${columns}: ${label}`);
+    }
+  }
+});
+
+test("numbers have the digits that are known", () => {
+  assert.equal(svgNumbers.quantity(1, "samples"), "1 sample");
+  assert.equal(svgNumbers.quantity(12345, "samples"), "12,345 samples");
+  assert.equal(svgNumbers.quantity(12345, "samples", "ticks"), "12,345 ticks");
+  assert.equal(svgNumbers.quantity(1.5e9, "ns"), "1.50 s");
+  assert.equal(svgNumbers.quantity(1.2e11, "ns"), "120 s");
+  assert.equal(svgNumbers.quantity(1.5e6, "bytes"), "1.4 MiB");
+  assert.equal(svgNumbers.known(5_000_000, 10_000_000, 100, "ns"), "5 ms");
+});
+
+// As flame_graph_data.h says: digits of five bits, names that begin like the one before, nodes depth first.
+test("the tree is read as it was written", () => {
+  const digits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
+  const number = (value) => { let out = ""; for (; value >= 32; value = Math.floor(value / 32)) out += digits[32 + value % 32]; return out + digits[value]; };
+  const numbers = (...values) => values.map(number).join("");
+  // all (3 by itself) -> main (0) -> serve (40), parse (1000)
+  const lines = ["", numbers(0, 0, 1, 1, 0, 2, 1, 1, 0), numbers(1, 0, 3, 0, 1, 1, 2, 40, 1 + 8, 0, 1000), `${number(0)}main`, `${number(0)}parse`, `${number(0)}serve`];
+  const tree = svgTree.treeOf(lines, { modules: ["", "app"] });
+  assert.deepEqual(tree.symbols.map(({ name, module, color }) => [name, module, color]), [["main", "", 1], ["parse", "", 2], ["serve", "app", 0]]);
+  assert.deepEqual(tree.parent, [0, 0, 1, 1]);
+  assert.deepEqual(tree.total, [1043, 1040, 40, 1000]);
+  assert.equal(tree.total[0], tree.self.reduce((a, b) => a + b, 0));
+  assert.deepEqual(tree.end[0], tree.parent.length);
+});
