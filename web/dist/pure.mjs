@@ -1193,6 +1193,36 @@ function boxAt(rows, row, x) {
   return low < boxes.length && boxes[low].x <= x ? boxes[low] : null;
 }
 
+// src/owners.ts
+function askerOf(doc, node) {
+  let nearest = 0;
+  for (let at = node; at !== 0; at = doc.parent[at]) {
+    const place = doc.place[at], kind = doc.kind[place];
+    if (kind === 0 /* code */) return place;
+    if (kind !== 3 /* allocator */) nearest ||= place;
+  }
+  return nearest || doc.place[node];
+}
+function waiterOf(doc, node) {
+  let nearest = 0;
+  for (let at = doc.parent[node]; at !== 0; at = doc.parent[at]) {
+    const place = doc.place[at];
+    if (doc.kind[place] === 0 /* code */) return place;
+    if (!nearest && doc.kind[place] !== 6 /* cause */) nearest = place;
+  }
+  return nearest;
+}
+function ownersOf(doc, taken) {
+  const out = /* @__PURE__ */ new Map(), { cells, values, metric } = taken, owner = metric === "off-cpu" ? waiterOf : doc.costs.has(metric) ? (_, node) => doc.place[node] : askerOf;
+  for (let i = 0; i < values.length; i++) {
+    const node = cells.node[i];
+    if (!values[i] || doc.kind[doc.place[node]] === 7 /* idle */) continue;
+    const place = owner(doc, node);
+    if (place) out.set(place, (out.get(place) ?? 0) + values[i]);
+  }
+  return [...out].filter(([, value]) => value > 0).sort((a, b) => b[1] - a[1]);
+}
+
 // src/search.ts
 function searchMatcher(text) {
   if (!text) return null;
@@ -1257,26 +1287,6 @@ function residentIn(doc, from, to) {
     }
   }
   return out;
-}
-
-// src/owners.ts
-function askerOf(doc, node) {
-  let nearest = 0;
-  for (let at = node; at !== 0; at = doc.parent[at]) {
-    const place = doc.place[at], kind = doc.kind[place];
-    if (kind === 0 /* code */) return place;
-    if (kind !== 3 /* allocator */) nearest ||= place;
-  }
-  return nearest || doc.place[node];
-}
-function waiterOf(doc, node) {
-  let nearest = 0;
-  for (let at = doc.parent[node]; at !== 0; at = doc.parent[at]) {
-    const place = doc.place[at];
-    if (doc.kind[place] === 0 /* code */) return place;
-    if (!nearest && doc.kind[place] !== 6 /* cause */) nearest = place;
-  }
-  return nearest;
 }
 
 // src/compare.ts
@@ -1545,13 +1555,14 @@ var placeText = (doc, place) => doc.kind[place] === 6 /* cause */ ? doc.name[pla
 var changed = ({ base, fresh }) => base <= 0 ? fresh > 0 ? 1 : 0 : fresh <= 0 ? 1 : Math.abs(fresh - base) / Math.max(base, fresh);
 function changeLine(doc, metric, c) {
   const rows = [...c.functions.values()].filter(({ self }) => self.beyondNoise).sort((a, b) => Math.abs(b.self.change) - Math.abs(a.self.change)), { whole } = c;
-  const effect = whole.beyondNoise ? `${ofBase(whole) ? `, ${ofBase(whole)}` : ""}` : ", no more than noise";
+  const interval = whole.error > 0 ? ` (${figure(whole.change, c.unit, whole.error, true)} ± ${figure(whole.error, c.unit)})` : "";
+  const effect = `${whole.beyondNoise ? ofBase(whole) ? `, ${ofBase(whole)}` : "" : ", no more than noise"}${interval}`;
   return {
     subject: subjectOf(metric),
     metric,
     place: rows[0]?.place ?? 0,
     change: whole,
-    doubt: whole.error > 0 ? `the change is ${figure(whole.change, c.unit, whole.error, true)} ± ${figure(whole.error, c.unit)} (95 % interval)` : "",
+    doubt: "",
     parts: [
       { text: `${figure(whole.base, c.unit)} → ${figure(whole.fresh, c.unit)}`, strong: true },
       { text: `${effect}${rows.length ? "; most changed: " : ""}` },
@@ -1828,6 +1839,7 @@ export {
   amount,
   around,
   askedSize,
+  askerOf,
   bandHues,
   boxAt,
   buildTimeTree,
@@ -1885,6 +1897,7 @@ export {
   ofBase,
   overTime,
   ownerHues,
+  ownersOf,
   passesOn,
   patternText,
   percent,
@@ -1922,6 +1935,7 @@ export {
   treeOf,
   unpack,
   valueAt,
+  waiterOf,
   whereOf,
   wholeEdits,
   wholeSummary,

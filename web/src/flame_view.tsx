@@ -4,11 +4,12 @@ import { computed, useComputed, useSignal, useSignalEffect } from "@preact/signa
 import { openMenu } from "./actions";
 import { isThread, labelOf } from "./aggregate";
 import { CanvasTable } from "./canvas_table";
+import { causeColorAt } from "./cause_colors";
 import { changeColor, colorBy, hashed, inkOn } from "./colors";
 import { boxAt, layout } from "./flame_layout";
 import { fitted } from "./names";
 import { find } from "./search";
-import { change, children, comparison, doc, functionOf, hovered, dark, inTime, metric, search, taken, tree, view, zoom } from "./state";
+import { change, children, colorOfView, comparison, doc, functionOf, hovered, dark, inTime, metric, search, taken, tree, view, zoom } from "./state";
 import type { Box } from "./types";
 import { amount, figure, ofBase, percent, whereOf } from "./words";
 
@@ -40,9 +41,11 @@ const threadsOf = computed(() => {
 // For a comparison: the change of the call, if its function changed by more than noise in total.
 function colorAt(node: number): string {
   const t = tree.value, c = comparison.value, place = t.place[node];
-  const thread = !c && view.value.color === "thread" && node !== 0 ? threadsOf.value[node] : 0;
+  const by = colorOfView(view.value);
+  if (!c && by === "cause") return causeColorAt(node);
+  const thread = !c && by === "thread" && node !== 0 ? threadsOf.value[node] : 0;
   if (isThread(doc, thread)) return hashed(labelOf(doc, thread));
-  if (!c || !t.base || !t.fresh) return colorBy(doc, view.value.color, place, t.totalOf(node) > 0 ? t.selfOf(node) / t.totalOf(node) : 0);
+  if (!c || !t.base || !t.fresh) return colorBy(doc, by, place, t.totalOf(node) > 0 ? t.selfOf(node) / t.totalOf(node) : 0);
   const judged = node === 0 ? c.whole : place >= doc.places ? c.threads.get(place - doc.places) : c.functions.get(place)?.total;
   return changeColor(t.base.total[node], t.fresh.total[node], judged?.beyondNoise ?? false);
 }

@@ -6,6 +6,7 @@ import { Code, hasCode } from "./code_view";
 import { colorOf } from "./colors";
 import { changeOf, ComparedCalls } from "./compare_view";
 import { Name } from "./name_view";
+import { ownersOf } from "./owners";
 import { baseTree, change, doc, functions, metric, plainTree, search, taken, view } from "./state";
 import { Kind, type FunctionRow } from "./types";
 import { amount, fileOf, groupPattern, percent, withCommas } from "./words";
@@ -53,13 +54,10 @@ export function Top() {
     {found.length > shown.length && <p><button onClick={() => { all.value = true; }}>showing {shown.length} of {withCommas(found.length)} functions: show more</button></p>}</div>);
 }
 
-// The function with the highest self cost, of the program's own code if there is one.
+// The function to which most of the cost belongs, of the program's own code if there is one.
 export function hottest(): number | null {
-  let best: FunctionRow | null = null;
-  const own = (row: FunctionRow) => doc.kind[row.place] === Kind.code ? 1 : 0;
-  for (const row of functions.value)
-    if (row.total > 0 && doc.kind[row.place] !== Kind.idle && (!best || own(row) > own(best) || own(row) === own(best) && row.self > best.self)) best = row;
-  return best?.place ?? null;
+  const rows = ownersOf(doc, taken.value);
+  return (rows.find(([place]) => doc.kind[place] === Kind.code) ?? rows[0])?.[0] ?? null;
 }
 
 export function Callers() {

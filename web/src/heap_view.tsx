@@ -78,7 +78,7 @@ function Blocks() {
       if (takes[blocks!.cell[i]] && blocks!.allocated[i] >= from * width && (to === doc.head.slices || blocks!.allocated[i] < to * width)) out.push(i);
     return out;
   });
-  if (!doc.head.heap?.knows_blocks) return <p class="empty">Single blocks were not recorded: fathom record --heap --events does.</p>;
+  if (!doc.head.heap?.knows_blocks) return <p class="empty">This recording has no single blocks. Record them with: fathom record --heap --each-block</p>;
   const size = Number(least.value) || 0, of = doc.blocks!, found = rows.value.filter((i) => of.size[i] >= size).sort((a, b) => oldest.value ? of.allocated[a] - of.allocated[b] : of.size[b] - of.size[a]);
   return (<>
     <p><label>at least <input class="number" type="text" inputMode="numeric" value={least.value} onInput={(event) => { least.value = event.currentTarget.value; }} /> bytes</label> <label><input type="checkbox" checked={oldest.value} onChange={() => { oldest.value = !oldest.value; }} /> oldest first</label>
@@ -91,7 +91,7 @@ function Blocks() {
 const listNames = { sites: "growth between two marks", sizes: "sizes and lifetimes", blocks: "single blocks" };
 export function Heap() {
   const of = view.value.heap;
-  if (!doc.heap) return <p class="empty">The heap was not recorded: fathom record --heap does.</p>;
+  if (!doc.heap) return <p class="empty">This recording has no heap. Record it with: fathom record --heap</p>;
   return (
     <div class="scroll"><p class="lists" role="group" aria-label="Heap">{heapLists.map((list) => <button class="link" aria-pressed={of === list} onClick={() => change({ heap: list })}>{listNames[list]}</button>)}</p>
       {of === "sites" ? <Sites /> : of === "sizes" ? <Sizes /> : <Blocks />}</div>);

@@ -1,8 +1,9 @@
 // What the lanes show over time: memory, CPU, waiting, faults, stalls, a chosen series, and a track for each thread.
 import { cellsOf, overTime } from "./aggregate";
+import { causeColor, causeRank, causeText } from "./cause_colors";
 import { bandHues, causeHues, faultHues, memoryHues, runningHue, stallHue, toned } from "./colors";
 import { doc, lineName } from "./state";
-import { Kind, type Cells, type Doc, type Line } from "./types";
+import { Kind, type Cells, type Line } from "./types";
 import { bytes, percent, quantity, seconds, withCommas } from "./words";
 
 export interface Band { name: string; color: string; values: Float64Array; dashed?: boolean }
@@ -46,23 +47,6 @@ function groups(metric: string, per: number, keyOf: (cell: number) => number, na
   });
   return bands;
 }
-
-const causeText = (name: string) => name.replace(/^\[(wait: )?|\]$/g, "");
-// One colour per cause everywhere: the run queue has the first, the others by their time in the whole recording.
-let ranked: { doc: Doc; causes: string[] } | null = null;
-function causeRank(name: string): number {
-  if (ranked?.doc !== doc) {
-    const sums = new Map<string, number>(), table = doc.costs.get("off-cpu");
-    for (let i = 0; table && i < table.node.length; i++) {
-      const place = doc.place[table.node[i]];
-      if (doc.kind[place] === Kind.cause) sums.set(causeText(doc.name[place]), (sums.get(causeText(doc.name[place])) ?? 0) + table.sums[table.first[i + 1]] - table.sums[table.first[i]]);
-    }
-    ranked = { doc, causes: [...sums].filter(([cause]) => cause !== "run queue").sort((a, b) => b[1] - a[1]).map(([cause]) => cause) };
-  }
-  const at = ranked.causes.indexOf(name);
-  return name === "run queue" ? 0 : at < 0 ? causeHues.length - 1 : Math.min(causeHues.length - 1, at + 1);
-}
-const causeColor = (name: string) => toned(causeHues[causeRank(name)]);
 
 // Seconds, or the next longer round time for which a column has at least ten slices.
 function heatOf(values: () => Float64Array): Heat | undefined {

@@ -35,8 +35,8 @@ export function Modules() {
       <tbody>{rows.value.map(({ name, self, total, nameless }) => {
         const edit = `collapse:${name}`, folded = view.value.edits.includes(edit);
         return <tr key={name}><td>{amount(self, unit)}</td><td class="bar-cell" style={{ "--share": all > 0 ? self / all : 0 } as never}>{percent(all > 0 ? self / all : 0)}</td><td>{amount(total, unit)}</td>
-          <td>{self > 0 ? percent(nameless / self) : ""}</td><td class="left name">{name}</td><td class="left">{facts.get(name)?.symbols ?? "not known"}</td><td class="left quiet wide name">{facts.get(name)?.build_id.slice(0, 16)}</td>
+          <td>{self > 0 ? percent(nameless / self) : ""}</td><td class="left name">{name}</td><td class="left">{facts.get(name)?.symbols ?? "unknown"}</td><td class="left quiet wide name">{facts.get(name)?.build_id.slice(0, 16)}</td>
           <td class="left">{doc.modules.includes(name) && <button class="link" aria-pressed={folded} title="its calls become one box each time" onClick={() => change({ edits: folded ? view.value.edits.filter((e) => e !== edit) : [...view.value.edits, edit] })}>{folded ? "unfold" : "fold"}</button>} {doc.modules.includes(name) && <button class="link only" title="only stacks with code of it" onClick={() => change({ focus: [...view.value.focus, groupPattern("module", name, doc.modules)] })}>only</button>}</td></tr>;
       })}</tbody></table>
-      <p class="quiet">"Without a name" is the part of a module's own cost in functions of which only the address is known; symbols from elsewhere: fathom report --symbols FOLDER.</p></div>);
+      <p class="quiet">"Without a name" is the part of a module's own cost in functions with only an address. If their symbols are elsewhere: fathom report --symbols FOLDER.</p></div>);
 }

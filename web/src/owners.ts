@@ -1,5 +1,5 @@
 // The function that a cost belongs to, for readers: the program's own code, not the library in which it was measured. Pure.
-import { Kind, type Doc } from "./types";
+import { Kind, type Doc, type Taken } from "./types";
 
 // Memory: the nearest function that belongs to neither an allocator nor a language library; otherwise the caller of the innermost
 // one.
@@ -22,4 +22,17 @@ export function waiterOf(doc: Doc, node: number): number {
     if (!nearest && doc.kind[place] !== Kind.cause) nearest = place;
   }
   return nearest;
+}
+
+// What a selection costs, by the function that readers look for: of waits the code that waits, of memory the code that asked for it,
+// of CPU time the function itself. The largest first.
+export function ownersOf(doc: Doc, taken: Taken): [place: number, value: number][] {
+  const out = new Map<number, number>(), { cells, values, metric } = taken, owner = metric === "off-cpu" ? waiterOf : doc.costs.has(metric) ? (_: Doc, node: number) => doc.place[node] : askerOf;
+  for (let i = 0; i < values.length; i++) {
+    const node = cells.node[i];
+    if (!values[i] || doc.kind[doc.place[node]] === Kind.idle) continue;
+    const place = owner(doc, node);
+    if (place) out.set(place, (out.get(place) ?? 0) + values[i]);
+  }
+  return [...out].filter(([, value]) => value > 0).sort((a, b) => b[1] - a[1]);
 }

@@ -6,8 +6,8 @@ import { around, cellsOf, labelOf, nodesWith, overTime, together } from "./aggre
 import { changeOf } from "./compare_view";
 import { share } from "./functions_view";
 import { Name, Short } from "./name_view";
-import { change, comparison, doc, functionOf, functions, hovered, metric, plainTree, tree, view, zoom } from "./state";
-import { Kind } from "./types";
+import { ownersOf } from "./owners";
+import { change, comparison, doc, functionOf, hovered, metric, plainTree, taken, tree, view, zoom } from "./state";
 import { amount, figure, ofBase, percent, whereOf } from "./words";
 
 function Sparkline({ place }: { place: number }) {
@@ -28,8 +28,8 @@ function Hottest() {
       <><h2>What changed most</h2>{rows.length ? rows.map(({ place, self }) => <div class="row" key={place}><span><Name place={place} to={to(place)} /></span><b title={`${figure(self.change, c.unit, self.error, true)} ± ${figure(self.error, c.unit)}`}>{ofBase(self)}</b></div>) : <p>No function changed by more than noise.</p>}
         {rows.length > 0 && <p><button class="link" onClick={() => change({ tab: "top" })}>all changes, with their intervals</button></p>}</>);
   }
-  const rows = functions.value.filter(({ place, self }) => self > 0 && doc.kind[place] !== Kind.idle).sort((a, b) => b.self - a.self).slice(0, most);
-  return <><h2>Hottest functions</h2>{rows.map(({ place, self }) => <div class="row" key={place}><span><Name place={place} to={to(place)} /></span><b>{percent(share(self))}</b></div>)}</>;
+  const { metric: of } = taken.value, rows = ownersOf(doc, taken.value).slice(0, most);
+  return <><h2>{of === "off-cpu" ? "Where it waits" : doc.costs.has(of) ? "Hottest functions" : "Which code asks for it"}</h2>{rows.map(([place, value]) => <div class="row" key={place}><span><Name place={place} to={to(place)} /></span><b>{percent(share(value))}</b></div>)}</>;
 }
 
 export function Side() {

@@ -20,7 +20,7 @@ export const widths = ["both", "new", "base"] as const;
 export type Widths = (typeof widths)[number];
 
 // The meaning of the colours, and the order of boxes.
-export const colorings = ["crate", "kind", "self", "function", "thread"] as const;
+export const colorings = ["crate", "kind", "self", "function", "thread", "cause"] as const;
 export const orders = ["size", "time"] as const;
 export const waitLists = ["causes", "longest", "locks", "files", "chains"] as const;
 export const heapLists = ["sites", "sizes", "blocks"] as const;
@@ -34,7 +34,7 @@ export interface View {
   series: string | null;  // a series with a lane of its own
   heat: string | null;    // the lane shown as a heat map
   lanes: boolean; tracks: boolean;  // whether lanes are shown, and a track for each thread
-  up: boolean; order: (typeof orders)[number]; color: (typeof colorings)[number]; edits: string[];  // shape.ts
+  up: boolean; order: (typeof orders)[number]; color: (typeof colorings)[number] | null; edits: string[];  // shape.ts
   waits: (typeof waitLists)[number]; wait: number | null;  // the selected row of the single waits
   heap: (typeof heapLists)[number]; sizes: Sizes | null;
 }
@@ -64,6 +64,10 @@ export const hasIdle = () => doc.kind.some((kind) => kind === Kind.idle);
 export const ignoreFor = (metric: string, ignore: string[] = []) =>
   [...ignore.filter((pattern) => pattern !== idlePattern), ...(metric === "off-cpu" && hasIdle() ? [idlePattern] : [])];
 
+// The colours of a metric until the user chooses others: of waiting, by cause, as in the flame graphs in SVG.
+type Coloring = (typeof colorings)[number];
+export const colorOfView = (v: View): Coloring => v.metric === "off-cpu" ? v.color ?? "cause" : v.color === null || v.color === "cause" ? "crate" : v.color;
+
 export function toHash(v: View): string {
   const parts = new URLSearchParams();
   parts.set("m", v.metric);
@@ -82,7 +86,7 @@ export function toHash(v: View): string {
   if (v.tracks) parts.set("tracks", "1");
   if (v.up) parts.set("up", "1");
   if (v.order !== "size") parts.set("order", v.order);
-  if (v.color !== "crate") parts.set("color", v.color);
+  if (v.color !== null) parts.set("color", v.color);
   v.edits.forEach((edit) => parts.append("x", edit));
   if (v.waits !== "causes") parts.set("waits", v.waits);
   if (v.wait !== null) parts.set("wait", `${v.wait}`);
@@ -115,7 +119,7 @@ function fromHash(): View {
   const focus = from === undefined || parts.getAll("focus").includes(from) ? parts.getAll("focus") : [from];
   const wait = /^\d+$/.test(parts.get("wait") ?? "") && +parts.get("wait")! < doc.waits.start.length ? +parts.get("wait")! : null;
   return {
-    up: parts.get("up") === "1", order: one(orders, "order"), color: one(colorings, "color"), edits: parts.has("m") ? edits : firstEdits(doc),
+    up: parts.get("up") === "1", order: one(orders, "order"), color: colorings.find((word) => word === parts.get("color")) ?? null, edits: parts.has("m") ? edits : firstEdits(doc),
     waits: one(waitLists, "waits"), heap: one(heapLists, "heap"), wait, sizes: hasSizes(metric) ? sizesFrom(parts.get("sizes") ?? "") : null,
     metric, range: rangeOf(parts.get("t")), base: canCompare(metric) ? rangeOf(parts.get("b")) : null, widths: widths.includes(w) ? w : "both",
     lanes: parts.get("lanes") !== "0", tracks: parts.get("tracks") === "1",

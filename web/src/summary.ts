@@ -128,8 +128,9 @@ const placeText = (doc: Doc, place: number) => doc.kind[place] === Kind.cause ? 
 const changed = ({ base, fresh }: Change) => base <= 0 ? fresh > 0 ? 1 : 0 : fresh <= 0 ? 1 : Math.abs(fresh - base) / Math.max(base, fresh);
 export function changeLine(doc: Doc, metric: string, c: Comparison): SummaryLine {
   const rows = [...c.functions.values()].filter(({ self }) => self.beyondNoise).sort((a, b) => Math.abs(b.self.change) - Math.abs(a.self.change)), { whole } = c;
-  const effect = whole.beyondNoise ? `${ofBase(whole) ? `, ${ofBase(whole)}` : ""}` : ", no more than noise";
-  return { subject: subjectOf(metric), metric, place: rows[0]?.place ?? 0, change: whole, doubt: whole.error > 0 ? `the change is ${figure(whole.change, c.unit, whole.error, true)} ± ${figure(whole.error, c.unit)} (95 % interval)` : "",
+  const interval = whole.error > 0 ? ` (${figure(whole.change, c.unit, whole.error, true)} ± ${figure(whole.error, c.unit)})` : "";
+  const effect = `${whole.beyondNoise ? ofBase(whole) ? `, ${ofBase(whole)}` : "" : ", no more than noise"}${interval}`;
+  return { subject: subjectOf(metric), metric, place: rows[0]?.place ?? 0, change: whole, doubt: "",
     parts: [{ text: `${figure(whole.base, c.unit)} → ${figure(whole.fresh, c.unit)}`, strong: true }, { text: `${effect}${rows.length ? "; most changed: " : ""}` },
       ...rows.slice(0, 2).flatMap(({ place, self }, i) => [{ text: i ? ", " : "" }, { text: placeText(doc, place), place }, { text: ` (${figure(self.base, c.unit)} → ${figure(self.fresh, c.unit)})` }])] };
 }

@@ -3,6 +3,7 @@ import { useSignal } from "@preact/signals";
 import { toggleEdit } from "./actions";
 import { labelOf } from "./aggregate";
 import { editNames } from "./bar_view";
+import { causeLegend } from "./cause_colors";
 import { legendOf } from "./colors";
 import { Compared, ComparedThreads, ComparedTop, DiffLegend } from "./compare_view";
 import { Flame } from "./flame_view";
@@ -13,13 +14,13 @@ import { Name, Short } from "./name_view";
 import { SeriesTable } from "./series_view";
 import { wholeEdits } from "./shape";
 import { Side } from "./side_view";
-import { change, colorings, comparison, doc, hasOrder, hasTab, keyOf, metric, orders, tabs, taken, tree, view, widths, zoom, type Tab, type Widths } from "./state";
+import { change, colorings, colorOfView, comparison, doc, hasOrder, hasTab, keyOf, metric, orders, tabs, taken, tree, view, widths, zoom, type Tab, type Widths } from "./state";
 import { TreeTable } from "./tree_view";
 import { Waits } from "./waits_view";
 import { amount, figure, metricName, percent, withCommas } from "./words";
 
 const tabNames: Record<Tab, string> = { flame: "Flame graph", top: "Top", callers: "Callers", threads: "Threads", waits: "Waits", heap: "Heap", tree: "Tree", modules: "Modules", series: "Series", quality: "Quality" };
-const colorNames = { crate: "crate", kind: "kind of code", self: "own share", function: "function", thread: "thread" } as const;
+const colorNames = { cause: "cause of the wait", crate: "crate", kind: "kind of code", self: "own share", function: "function", thread: "thread" } as const;
 
 function Quality() {
   const { words, folded, slice_ms, slices } = doc.head;
@@ -47,15 +48,15 @@ function Options() {
         <label title="key t"><input type="checkbox" checked={v.byThread} onChange={() => { zoom.value = 0; change({ byThread: !v.byThread }); }} /> by thread</label>
         <label title="callers at the bottom (key u)"><input type="checkbox" checked={v.up} onChange={() => change({ up: !v.up })} /> upwards</label>
         <label><span>order</span> <select id="order" aria-label="order" title="order of frames (key o)" value={hasOrder(v) ? v.order : "size"} onChange={(event) => { zoom.value = 0; change({ order: event.currentTarget.value as typeof v.order }); }}>{orders.map((one) => <option value={one} disabled={one === "time" && !hasOrder(v)}>{one === "size" ? "largest left" : "in time"}</option>)}</select></label>
-        {!v.base && <label><span>colour</span> <select id="color" aria-label="colour" title="what a colour means" value={v.color} onChange={(event) => change({ color: event.currentTarget.value as typeof v.color })}>{colorings.map((one) => <option value={one} disabled={one === "thread" && (!v.byThread || v.inverted)}>{colorNames[one]}</option>)}</select></label>}
+        {!v.base && <label><span>colour</span> <select id="color" aria-label="colour" title="what a colour means" value={colorOfView(v)} onChange={(event) => change({ color: event.currentTarget.value as typeof v.color })}>{colorings.filter((one) => one !== "cause" || v.metric === "off-cpu").map((one) => <option value={one} disabled={one === "thread" && (!v.byThread || v.inverted)}>{colorNames[one]}</option>)}</select></label>}
         {v.base && <label><span>widths</span> <select id="widths" value={v.widths} onChange={(event) => change({ widths: event.currentTarget.value as Widths })}>{widths.map((one) => <option value={one}>{one}</option>)}</select></label>}
         <label><span class="visually-hidden">fold</span><select id="fold" value="" onChange={(event) => { if (event.currentTarget.value) toggleEdit(event.currentTarget.value); event.currentTarget.value = ""; }}><option value="">fold</option>{wholeEdits.map((edit) => <option value={edit}>{v.edits.includes(edit) ? "✓ " : ""}{editNames[edit]}</option>)}</select></label>
       </span></span>);
 }
 
 function Legend() {
-  const v = view.value, items = v.base ? [] : legendOf(doc, v.color, new Set(tree.value.place));
-  return <p class="legend colors" aria-label="Colours">{v.base ? <DiffLegend /> : <>{v.color === "self" && "own share of a frame:"}{items.map(({ label, color }) => <span><s style={{ background: color }} />{label}</span>)}{v.color === "function" || v.color === "thread" ? `a colour is a ${v.color}` : ""}</>}</p>;
+  const v = view.value, by = colorOfView(v), items = v.base ? [] : by === "cause" ? causeLegend() : legendOf(doc, by, new Set(tree.value.place));
+  return <p class="legend colors" aria-label="Colours">{v.base ? <DiffLegend /> : <>{by === "self" && "own share of a frame:"}{items.map(({ label, color }) => <span><s style={{ background: color }} />{label}</span>)}{by === "function" || by === "thread" ? `a colour is a ${by}` : ""}</>}</p>;
 }
 
 function Crumbs() {

@@ -14,7 +14,7 @@ interface Cause { place: number; value: number; threads: Set<number>; inside: Ma
 
 const ignored = () => view.value.metric === "off-cpu" ? selection.value.ignore : ignoreFor("off-cpu", selection.value.ignore);
 const show = (focus: string[]) => change({ metric: "off-cpu", ignore: ignoreFor("off-cpu", view.value.ignore), focus, tab: "flame" });
-const causeName = (node: number) => doc.kind[doc.place[node]] === Kind.cause ? doc.name[doc.place[node]].replace(/^\[(wait: )?|\]$/g, "") : "a cause that is not known";
+const causeName = (node: number) => doc.kind[doc.place[node]] === Kind.cause ? doc.name[doc.place[node]].replace(/^\[(wait: )?|\]$/g, "") : "an unknown cause";
 const threadName = (row: number) => row ? doc.head.threads[row - 1].name : "";
 
 function Site({ node, self = false }: { node: number; self?: boolean }) {
@@ -47,14 +47,14 @@ function Chain({ first }: { first: number }) {
         <Who name={threadName(waits.thread[row])} tid={waits.tid[row]} /> waited {seconds(ns / 1e9)} for <b>{causeName(waits.node[row])}</b>{waits.object[row] > 0 && <> ({doc.head.waits.objects[waits.object[row]].name})</>} in <Site node={waits.node[row]} />
         {waker > 0 && <><br />← ended by <Who name={threadName(waker)} tid={wakerTid} />{waits.wakerNode[row] > 0 && <>, which was in <Site node={waits.wakerNode[row]} self /></>}{i + 1 < hops.length && ", which had waited itself:"}</>}
       </li>)}</ol>
-      {!last.waker ? <p class="quiet">Who ended the last wait is not known, or it was no thread (a timer, a disk, the network).</p>
+      {!last.waker ? <p class="quiet">The last wait was ended by a timer, a disk, the network, or a thread that is unknown.</p>
         : hops.some(({ row }) => waits.tid[row] === last.wakerTid) ? <p class="quiet">It waited in turn for a thread that stands above.</p> : <p class="quiet">That thread did not wait itself for a third of this time or more.</p>}
     </section>);
 }
 
 function Longest() {
   const { waits } = doc, rows = chosen.value.slice(0, 200), { shorter } = doc.head.waits;
-  if (!rows.length) return <p class="empty">No single wait stands in this selection.</p>;
+  if (!rows.length) return <p class="empty">No single wait lies in this selection. Choose a longer time, or drop a chip above.</p>;
   return (<>
     {view.value.wait !== null && <Chain first={view.value.wait} />}
     <table id="longest"><thead><tr><th>waited</th><th>from</th><th class="left">thread</th><th class="left">for</th><th class="left">in</th><th class="left">ended by</th></tr></thead>
@@ -79,7 +79,7 @@ function Chains() {
     }
     return [...shapes.values()].sort((a, b) => b.value - a.value).slice(0, 100);
   });
-  if (!rows.value.length) return <p class="empty">No wait in this selection was ended by a thread that had waited itself meanwhile.</p>;
+  if (!rows.value.length) return <p class="empty">No wait in this selection was ended by a thread that had itself waited. Choose a longer time, or see the longest waits.</p>;
   return (<>
     {view.value.wait !== null && <Chain first={view.value.wait} />}
     <table id="chains"><thead><tr><th>waited</th><th>waits</th><th class="left">who waited for whom</th></tr></thead><tbody>{rows.value.map(({ first, hops, count, value }) => <tr key={first} class={view.value.wait === first ? "on" : ""}>
@@ -104,14 +104,14 @@ function Objects({ kind }: { kind: WaitedFor }) {
     return [...out].map(([object, row]) => ({ object, ...row })).sort((a, b) => b.value - a.value);
   });
   const what = kind === WaitedFor.lock ? "lock" : "file";
-  if (!rows.value.length) return <p class="empty">Nothing waited for a {what} that is known in this selection.</p>;
+  if (!rows.value.length) return <p class="empty">No wait for a known {what} in this selection. Choose a longer time, or see all causes.</p>;
   const most = rows.value[0].value;
   return (<>
     <table id={`${what}s`}><thead><tr><th>waited</th><th /><th class="left">{what}</th><th class="left">by</th><th class="left">mostly in</th></tr></thead><tbody>{rows.value.slice(0, 200).map(({ object, value, inside, causes }) => <tr key={object}>
       <td>{seconds(value / 1e9)}</td><td class="bar-cell" style={{ "--share": value / most } as never} /><td class="left name">{doc.head.waits.objects[object].name}</td>
       <td class="left">{[...causes].sort((a, b) => b[1] - a[1]).slice(0, 2).map(([place]) => doc.name[place].replace(/^\[(wait: )?|\]$/g, "")).join(", ")}</td>
       <td class="left">{[...inside].sort((a, b) => b[1] - a[1]).slice(0, 3).map(([place, part], i) => place ? <>{i > 0 && ", "}<button class="link name" title={doc.name[place]} onClick={() => show([doc.name[place]])}>{foldGenerics(doc.name[place])}</button> <span class="quiet">{percent(part / value)}</span></> : "")}</td></tr>)}</tbody></table>
-    {view.value.thread !== null && <p class="quiet">Of all threads: what was waited for is not told by thread.</p>}</>);
+    {view.value.thread !== null && <p class="quiet">These are waits of all threads: objects are not known per thread.</p>}</>);
 }
 
 const listNames = { causes: "by cause", longest: "longest", locks: "locks", files: "files and peers", chains: "chains" };
@@ -139,12 +139,12 @@ function Causes() {
     }
     return { total: of.total, causes: [...causes.values()].sort((a, b) => b.value - a.value) };
   });
-  if (!rows.value.causes.length) return <p class="empty">Nothing waited in this selection.</p>;
+  if (!rows.value.causes.length) return <p class="empty">{doc.costs.has("off-cpu") ? "Nothing waited in this selection. Choose a longer time, or drop a chip above." : "This recording has no waits. Record them with: fathom record --off-cpu"}</p>;
   const { total } = rows.value;
   return (
     <table id="waits"><thead><tr><th>waited</th><th /><th>names of threads</th><th class="left">for</th><th class="left">mostly in</th></tr></thead>
       <tbody>{rows.value.causes.map((row) => {
-        const name = row.place ? doc.name[row.place] : "a cause that is not known", inside = [...row.inside].sort((a, b) => b[1] - a[1]);
+        const name = row.place ? doc.name[row.place] : "an unknown cause", inside = [...row.inside].sort((a, b) => b[1] - a[1]);
         return <tr key={row.place}><td>{amount(row.value, "ns")}</td><td class="bar-cell" style={{ "--share": total > 0 ? row.value / total : 0 } as never}>{percent(total > 0 ? row.value / total : 0)}</td><td>{row.threads.size}</td>
           <td class="left">{row.place ? <><s style={{ background: colorOf(doc, row.place) }} /><button class="link name" title="its flame graph" onClick={() => show([name])}>{name.replace(/^\[(wait: )?|\]$/g, "")}</button></> : name}</td>
           <td class="left">{inside.slice(0, 3).map(([place, value], i) => <>{i > 0 && ", "}<button class="link name" title={`${doc.name[place]}: ${amount(value, "ns")}`} onClick={() => show([doc.name[place]])}>{foldGenerics(doc.name[place])}</button> <span class="quiet">{percent(value / row.value)}</span></>)}{inside.length > 3 && <span class="quiet"> and {inside.length - 3} more</span>}</td></tr>;
