@@ -236,6 +236,24 @@ TEST_F(PageInBrowser, HelpListsEveryKeyAndTheMetricsAreWords) {
                              Not(HasSubstr("(samples)"))));
 }
 
+TEST_F(PageInBrowser, WaitingIsColouredByItsCauseAndListsTheCodeThatWaits) {
+  show("#m=off-cpu&threads=0");
+  wait_for("document.querySelector('#color')?.value === 'cause'");
+  EXPECT_THAT(text(".legend.colors"), HasSubstr("unknown"));
+  EXPECT_THAT(text("aside"), AllOf(HasSubstr("Where it waits"), HasSubstr("Server::serve")));
+  // A lane and the graph have one colour for a cause.
+  EXPECT_EQ(
+      ask("document.querySelector('.legend.colors s').style.background"),
+      ask("[...document.querySelectorAll('.lanes .legend span')].find((one) => one.textContent === "
+          "document.querySelector('.legend.colors span').textContent).querySelector('s').style.background"));
+  show("#m=cpu");
+  EXPECT_EQ(ask("document.querySelector('#color').value"), "crate");
+  EXPECT_EQ(ask("[...document.querySelectorAll('#color option')].some((one) => one.value === 'cause')"),
+            false);
+  show("#m=heap-live");
+  EXPECT_THAT(text("aside"), HasSubstr("Which code asks for it"));
+}
+
 TEST_F(PageInBrowser, EverythingThatCanBeUsedHasANameInEveryView) {
   for (const char* tab : kTabs) {
     SCOPED_TRACE(tab);

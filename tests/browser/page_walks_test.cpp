@@ -295,6 +295,76 @@ TEST_F(PageWalks, SearchGoesToTheNextAndTheTreeIsWalked) {
   EXPECT_THAT(text("#modules tbody tr"), HasSubstr("functions, inlined calls, lines"));
 }
 
+// What people come for, each within three actions: a key, a click, a drag, or a word that is typed.
+TEST_F(PageWalks, TenTasksTakeAtMostThreeActionsEach) {
+  int actions = 0;
+  const auto begin = [&](const char* address = "") {
+    show(address);
+    actions = 0;
+  };
+  const auto key = [&](const char* name) {
+    ++actions;
+    press(name);
+  };
+  const auto click = [&](const std::string& selector, const std::string& words = "") {
+    ++actions;
+    const std::string found = "[...document.querySelectorAll('" + selector +
+                              "')].find((one) => one.textContent.includes('" + words + "'))";
+    wait_for(found);
+    ask(found + ".click()");
+  };
+  const auto drag = [&](double from, double to) {
+    ++actions;
+    const auto [start, y] = lane_at(from);
+    ASSERT_TRUE(browser_->drag(start, y, lane_at(to).first, y).has_value());
+  };
+  const auto answered = [&](const std::string& selector, const char* answer) {
+    wait_for("document.querySelector('" + selector + "')?.textContent.includes('" + answer + "')");
+    EXPECT_LE(actions, 3) << answer;
+  };
+  begin();
+  key("3");
+  answered(".callers .two", "main");  // who calls the hottest function
+  begin();
+  key("2");
+  answered("#top tbody tr", "db::serve");  // what is hot
+  begin();
+  click(".heat[data-lane=wait]");
+  answered(".label.wait .note", "a column is 1 s");  // the slow second
+  begin();
+  key("5");
+  click(".lists button", "longest");
+  click("#longest tbody button");
+  answered(".chain", "ended by persistence");  // who holds the lock
+  begin();
+  key("6");
+  answered("#sites tbody tr", "Cache::insert");  // what grew
+  begin();
+  drag(0.02, 0.2);
+  key("b");
+  drag(0.42, 0.58);
+  answered(".story li", "→");  // what changed
+  begin();
+  key("4");
+  answered("#threads tbody tr", "engine");  // which thread is busy
+  begin();
+  key("8");
+  click("#modules .only");
+  answered(".bar", "module");  // one module alone
+  begin();
+  key("/");
+  ++actions;
+  ASSERT_TRUE(browser_->type("unwind").has_value());
+  key("Enter");
+  answered(".bar", "unwind");  // one function alone
+  begin();
+  click(".story .subject", "Waiting");
+  answered("#color", "cause of the wait");  // what threads wait for, in colours
+  begin();
+  key("c");
+  answered(".notice", "copied: fathom report");  // the same in a terminal
+}
+
 TEST_F(PageWalks, CanvasesHaveATableThatCopies) {
   show("#m=cpu&threads=0");
   EXPECT_EQ(text("#flame-table tbody tr"), "0all0 samples380 samples100 %");
