@@ -39,8 +39,9 @@ function groups(metric: string, per: number, keyOf: (cell: number) => number, na
   const scale = metric === "cpu" ? doc.head.period_ns : 1;
   const sums = values.map((row) => row.reduce((a, b) => a + b, 0));
   const order = sums.map((_, i) => i).filter((i) => sums[i] > 0).sort((a, b) => sums[b] - sums[a]);
-  const bands = order.slice(0, most - 1).map((i, rank) => ({ name: names[i], color: colors(rank, names[i]), values: values[i].map((v, b) => v * scale / ns(b)) }));
-  const rest = order.slice(most - 1);
+  // A rest of one is no shorter than its name.
+  const named = order.length <= most ? order.length : most - 1, bands = order.slice(0, named).map((i, rank) => ({ name: names[i], color: colors(rank, names[i]), values: values[i].map((v, b) => v * scale / ns(b)) }));
+  const rest = order.slice(named);
   if (rest.length) bands.push({
     name: `${rest.length} others`, color: toned(bandHues[bandHues.length - 1]),
     values: new Float64Array(buckets).map((_, b) => scale / ns(b) * rest.reduce((sum, i) => sum + values[i][b], 0)),
