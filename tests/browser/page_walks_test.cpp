@@ -324,7 +324,7 @@ TEST_F(PageWalks, TenTasksTakeAtMostThreeActionsEach) {
   };
   begin();
   key("3");
-  answered(".callers .two", "main");  // who calls the hottest function
+  answered(".callers .two", "db::serve");  // who calls the hottest function
   begin();
   key("2");
   answered("#top tbody tr", "db::serve");  // what is hot
