@@ -167,8 +167,6 @@ Result<KeptSpans> keep_spans(model::Profile& profile, const SpanChoice& choice) 
   std::erase_if(profile.faults,
                 [&](const model::Fault& row) { return !kept[row.thread.value].holds(row.time_ns); });
   sum_threads(profile, kept, has_waits);
-  profile.meta.facts["spans_kept"] =
-      fmt::format("{} of {} spans of {}", result.spans, result.of, printable(result.name));
   return result;
 }
 
