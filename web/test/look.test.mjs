@@ -130,6 +130,7 @@ test("of two times, what changed most comes first", () => {
 test("costs belong to the code that a reader looks for", () => {
   const waits = opened({ ...folds, names: ["main", "app::lock", "pthread_mutex_lock", "[wait: futex]"], kinds: [0, 0, 2, 6], modules: ["app", "app", "libc", ""], crates: ["", "app", "", ""],
     calls: [{ parent: 0, place: 1 }, { parent: 1, place: 2 }, { parent: 2, place: 3 }, { parent: 3, place: 4 }], entries: [{ thread: 0, node: 4, slice: 1, value: 9 }, { thread: 0, node: 3, slice: 1, value: 2 }] });
+  waits.costs.set("off-cpu", waits.costs.get("cpu"));
   const of = (metric) => page.ownersOf(waits, { ...page.take(waits, { metric: "cpu", from: 0, to: 40, thread: null, focus: [], ignore: [] }), metric }).map(([place, value]) => `${waits.name[place]} ${value}`);
   assert.deepEqual(of("cpu"), ["[wait: futex] 9", "pthread_mutex_lock 2"]);
   assert.deepEqual(of("off-cpu"), ["app::lock 11"]);
