@@ -314,6 +314,7 @@ Run add_view(CLI::App& app) {
   app.add_option("--port", arguments->port, "port on 127.0.0.1 (default: a free one)")->type_name("PORT");
   app.add_flag("--no-open", arguments->no_open, "print the address, do not open a browser");
   begin_group(app, kRareGroup);
+  add_span_options(app, arguments->selection.spans);
   add_symbols_option(app, arguments->selection.symbols);
   add_merge_option(app, arguments->selection.dumps);
   return [arguments] { return run_view(*arguments); };
