@@ -10,6 +10,7 @@
 #include "formats/bytehound/events.h"
 #include "formats/bytehound/lz4_block.h"
 #include "formats/heaptrack/heap_course.h"
+#include "model/facts.h"
 
 namespace fathom::formats {
 namespace {
@@ -167,7 +168,7 @@ class Reader {
     std::string command = event.command;
     while (!command.empty() && command.back() == '\0') command.pop_back();
     std::ranges::replace(command, '\0', ' ');
-    if (!command.empty()) import_.profile.meta.facts["command"] = command;
+    if (!command.empty()) model::put_facts(model::OriginFacts{.command = command}, import_.profile.meta);
     executable_ = event.executable.substr(0, event.executable.find('\0'));
     pid_ = event.pid <= INT32_MAX ? static_cast<std::int32_t>(event.pid) : 0;
     constexpr std::uint64_t kSecond = 1'000'000'000, kMostSeconds = std::uint64_t{1} << 33;
@@ -309,7 +310,7 @@ class Reader {
           stripped_blocks_, stripped_bytes_));
     if (deep_)
       import_.note(fmt::format("Stacks with more than {} frames lose their innermost frames.", kMostDepth));
-    profile.meta.facts["heap lives"] = "temporary only";
+    model::put_facts(model::ImportFacts{.heap_lives = "temporary only"}, profile.meta);
     profile.quality.samples = 0;
     return import_.finish(name_);
   }

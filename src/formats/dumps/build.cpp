@@ -9,8 +9,8 @@
 #include "base/abi/walk.h"
 #include "base/text.h"
 #include "formats/jemalloc/estimate.h"
+#include "model/facts.h"
 #include "model/marks.h"
-#include "model/steps.h"
 
 namespace fathom::dumps {
 namespace {
@@ -276,8 +276,8 @@ class HeapBuilder {
 
 ProfileBuilder::ProfileBuilder(FilesByName files) : builder_(profile_), modules_(builder_, std::move(files)) {
   profile_.meta.engine = "import";
-  profile_.meta.facts["format"] = "jemalloc heap dump";
-  profile_.meta.facts[kHeapSource] = "dump";
+  model::put_facts(model::OriginFacts{.format = "jemalloc heap dump"}, profile_.meta);
+  model::put_facts(model::ImportFacts{.heap_source = "dump"}, profile_.meta);
   profile_.meta.start_ns = profile_.meta.end_ns = kStart;
 }
 
@@ -318,15 +318,16 @@ void ProfileBuilder::add(const Instance& instance, std::span<const DumpFile* con
             model::mark_line(static_cast<double>(times.at[i] - kStart) * 1e-9, why) + "\n";
     }
     profile_.meta.end_ns = std::max(profile_.meta.end_ns, times.at.back());
-    profile_.meta.facts[kHeapSource] = "dumps";
+    model::put_facts(model::ImportFacts{.heap_source = "dumps"}, profile_.meta);
     if (times.of_files && profile_.meta.start_unix_ns == 0)
       profile_.meta.start_unix_ns = dumps.front()->modified_unix_ns;
     if (!times.of_files && dumps.size() > 1) {
       profile_.quality.notes.push_back(fmt::format("{}, so each dump stands for one second.", times.why_not));
-      profile_.meta.facts[model::kStepsFact] = "dump";
+      model::put_facts(model::ImportFacts{.steps = "dump"}, profile_.meta);
     }
   }
-  if (!build.counts_allocated() || shape == Shape::kMean) profile_.meta.facts[kHeapAllocated] = "not counted";
+  if (!build.counts_allocated() || shape == Shape::kMean)
+    model::put_facts(model::ImportFacts{.no_allocated = true}, profile_.meta);
   for (const DumpFile* file : dumps) {
     const HeapDump& dump = file->dump;
     const auto note = [&](std::string text) {

@@ -7,6 +7,7 @@
 #include <charconv>
 
 #include "base/text.h"
+#include "model/facts.h"
 
 namespace fathom::dumps {
 namespace {
@@ -60,15 +61,15 @@ class Merger {
   }
 
  private:
-  // `named_after`: for kResultName.
+  // `named_after`: for ImportFacts::result_name.
   Result<model::Profile> done(const std::string& subject, const std::string& meaning,
                               const std::string& named_after) {
     Result<model::Profile> profile = builder_.finish();
     if (!profile) return profile;
     const std::string program(profile->strings[profile->processes.front().name]);
     profile->meta.target = program.empty() ? subject : fmt::format("{}, {}", program, subject);
-    profile->meta.facts["merge"] = meaning;
-    profile->meta.facts[kResultName] = named_after;
+    model::put_facts(model::ImportFacts{.meaning = meaning}, profile->meta);
+    model::put_facts(model::ImportFacts{.result_name = named_after}, profile->meta);
     std::vector<std::string>& notes = profile->quality.notes;
     notes.insert(notes.begin(), notes_.begin(), notes_.end());
     notes.insert(notes.begin(), meaning);

@@ -10,6 +10,7 @@
 #include "formats/firefox/firefox.h"
 #include "formats/import/import.h"
 #include "formats/json/json.h"
+#include "model/facts.h"
 
 namespace fathom::formats {
 namespace {
@@ -28,7 +29,7 @@ class Reader {
     }
     if (in_ns_ && in_samples_) return wrong("threads that count samples next to threads that count time");
     if (in_ns_) {
-      import_.profile.meta.facts["unit"] = "ns";
+      model::put_facts(model::ImportFacts{.unit = "ns"}, import_.profile.meta);
       import_.profile.meta.frequency_hz = 0;
     }
     if (nameless_ != 0)

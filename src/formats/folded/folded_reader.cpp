@@ -19,6 +19,7 @@
 #include "formats/import/left_out_lines.h"
 #include "formats/import/lines.h"
 #include "model/exact_count.h"
+#include "model/facts.h"
 #include "model/rare_stacks.h"
 
 namespace fathom::formats {
@@ -250,7 +251,7 @@ struct FoldedReader::State {
   explicit State(std::string file)
       : name(std::move(file)), builder(profile), stacks(profile, builder), threads(profile, builder) {
     profile.meta.engine = "import";
-    profile.meta.facts["format"] = "folded";
+    model::put_facts(model::OriginFacts{.format = "folded"}, profile.meta);
   }
 
   // What the first lines say of all of them: "stack BEFORE AFTER" in every one. One without makes the number part of a name
@@ -388,10 +389,10 @@ Result<model::Profile> FoldedReader::finish() {
   if (state.is_too_large)
     return fail(ErrorKind::kMalformed,
                 fmt::format("{}: counts with fractions that are too large", state.name));
-  if (state.has_fractions) profile.meta.facts["unit"] = "thousandths";
+  if (state.has_fractions) model::put_facts(model::ImportFacts{.unit = "thousandths"}, profile.meta);
   if (std::ranges::find(state.facts, "mode: wall") != state.facts.end()) {
-    profile.meta.facts["unit"] = "units of wall-clock time";
-    profile.meta.facts[model::kCountedFact] = "all";
+    model::put_facts(model::ImportFacts{.unit = "units of wall-clock time"}, profile.meta);
+    model::put_facts(model::ImportFacts{.counts_all = true}, profile.meta);
     note("The values are units of wall-clock time and no CPU time.");
   }
   leave_out_idle_cpus(profile);

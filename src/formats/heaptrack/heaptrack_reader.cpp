@@ -9,6 +9,7 @@
 #include "formats/heaptrack/heap_course.h"
 #include "formats/heaptrack/heaptrack.h"
 #include "formats/import/left_out_lines.h"
+#include "model/facts.h"
 
 namespace fathom::formats {
 namespace {
@@ -125,7 +126,7 @@ class Reader {
       case 'R':
         return resident(words.hex());
       case 'X':
-        import_.profile.meta.facts["command"] = std::string(words.rest());
+        model::put_facts(model::OriginFacts{.command = std::string(words.rest())}, import_.profile.meta);
         return true;
       case 'x':
         executable_ = text_of(words);
@@ -308,10 +309,9 @@ class Reader {
     profile.meta.start_ns = kImportStart;
     profile.meta.end_ns = now_ns_;
     // "./ledger 1 2"
-    const auto command = profile.meta.facts.find("command");
+    const std::string command = model::facts_of<model::OriginFacts>(profile.meta).command;
     std::string program(executable_);
-    if (program.empty() && command != profile.meta.facts.end())
-      program = command->second.substr(0, command->second.find(' '));
+    if (program.empty()) program = command.substr(0, command.find(' '));
     model::Process& process = profile.processes[0];
     // Whoever is not attached to is recorded to its end.
     if (!attached_) process.end_ns = now_ns_;
@@ -327,7 +327,7 @@ class Reader {
       import_.note("This is a raw file, which has no names: heaptrack_interpret < FILE makes one that has.");
     if (deep_)
       import_.note(fmt::format("Stacks with more than {} frames lose their innermost frames.", kMostDepth));
-    profile.meta.facts["heap lives"] = "temporary only";
+    model::put_facts(model::ImportFacts{.heap_lives = "temporary only"}, profile.meta);
     import_.note("heaptrack has times of 10 ms, so how long blocks lived is not known.");
     profile.quality.samples = 0;
     return import_.finish(name_);

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "model/idle_samples.h"
+#include "model/facts.h"
 
 namespace fathom::formats {
 namespace {
@@ -68,7 +68,7 @@ void leave_out_idle_cpus(model::Profile& profile) {
                            std::string_view(profile.strings[thread.name]).starts_with("swapper"));
   if (std::ranges::find(is_idle_task, true) == is_idle_task.end()) return;
   // A line of folded text stands for as many samples as it counts.
-  const bool counts = !profile.meta.facts.contains("unit");
+  const bool counts = model::facts_of<model::ImportFacts>(profile.meta).unit.empty();
   const auto weight = [counts](const model::Sample& sample) {
     return counts ? static_cast<std::uint64_t>(std::max<std::int64_t>(sample.value, 0)) : 1;
   };
@@ -87,10 +87,11 @@ void leave_out_idle_cpus(model::Profile& profile) {
     return found_idle;
   });
   if (idle == 0) return;
-  profile.meta.facts[model::kIdleSamplesFact] = std::to_string(idle);
+  model::put_facts(model::ImportFacts{.idle_samples = idle}, profile.meta);
   // Idle CPUs are sampled like the others, so all of them are seen. One alone may stand for a file that names none.
   const auto cpus = std::ranges::count(has_cpu, true);
-  if (cpus > 1) profile.meta.facts.try_emplace("cpus", std::to_string(cpus));
+  if (cpus > 1 && !model::facts_of<model::OriginFacts>(profile.meta).cpus)
+    model::put_facts(model::OriginFacts{.cpus = static_cast<std::uint32_t>(cpus)}, profile.meta);
   profile.quality.notes.push_back(fmt::format(
       "{} of {} samples ({:.1f} %) found a CPU idle (the kernel's idle task, swapper): they are left out.",
       idle, all, 100.0 * static_cast<double>(idle) / static_cast<double>(all)));

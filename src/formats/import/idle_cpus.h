@@ -7,7 +7,7 @@
 
 namespace fathom::formats {
 
-// Also notes how many there were, and in meta.facts kIdleSamplesFact. The threads stay, with what is left of them.
+// Also notes how many there were, and in ImportFacts::idle_samples. The threads stay, with what is left of them.
 void leave_out_idle_cpus(model::Profile& profile);
 
 }  // namespace fathom::formats

@@ -5,12 +5,13 @@
 #include "base/abi/walk.h"
 #include "base/text.h"
 #include "formats/import/addresses.h"
+#include "model/facts.h"
 
 namespace fathom::formats {
 
 Import::Import(std::string_view format) : builder(profile) {
   profile.meta.engine = "import";
-  profile.meta.facts["format"] = std::string(format);
+  model::put_facts(model::OriginFacts{.format = std::string(format)}, profile.meta);
 }
 
 model::ProcessId Import::process(std::int32_t pid, std::string_view name) {

@@ -4,6 +4,8 @@
 
 #include <cstdint>
 
+#include "model/facts.h"
+
 namespace fathom::open {
 namespace {
 
@@ -51,8 +53,9 @@ void tell_block_choice(const store::HeapBlockFilter& filter, model::Profile& pro
   place.most_size = filter.most_size;
   place.first_address = filter.first_address;
   place.end_address = filter.end_address;
-  profile.meta.facts["heap blocks"] = text;
-  profile.meta.facts["heap blocks by"] = filter == place ? "place" : "fate";
+  model::put_facts(
+      model::ImportFacts{.block_choice = text, .block_choice_by = filter == place ? "place" : "fate"},
+      profile.meta);
 }
 
 }  // namespace fathom::open

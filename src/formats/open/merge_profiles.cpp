@@ -9,6 +9,7 @@
 #include <set>
 #include <utility>
 
+#include "model/facts.h"
 #include "model/recorded_time.h"
 
 namespace fathom::open {
@@ -19,9 +20,8 @@ using model::Profile;
 // Without a reboot, clocks of one machine differ only by corrections of the time of day.
 constexpr std::int64_t kSameClockNs = 2'000'000'000;
 
-std::string fact(const Profile& profile, const std::string& key) {
-  const auto found = profile.meta.facts.find(key);
-  return found == profile.meta.facts.end() ? std::string() : found->second;
+model::ImportFacts imported(const Profile& profile) {
+  return model::facts_of<model::ImportFacts>(profile.meta);
 }
 
 bool has_cpu(const Profile& profile) {
@@ -70,8 +70,9 @@ class CpuUnit {
     const std::string one = unit(first->profile);
     const std::uint32_t rate = first->profile.meta.frequency_hz;
     for (MergeInput& input : inputs_) {
-      input.profile.meta.facts.erase("unit");
-      if (one != "samples") input.profile.meta.facts["unit"] = one;
+      model::ImportFacts facts = imported(input.profile);
+      facts.unit = one == "samples" ? "" : one;
+      model::replace_facts(facts, input.profile.meta);
       input.profile.meta.frequency_hz = rate;
     }
     return {};
@@ -79,7 +80,7 @@ class CpuUnit {
 
  private:
   static std::string unit(const Profile& profile) {
-    const std::string counted = fact(profile, "unit");
+    const std::string counted = imported(profile).unit;
     return counted.empty() ? "samples" : counted;
   }
   // ns per sample; 0: unknown.
@@ -109,7 +110,7 @@ class CpuUnit {
         sample.value = whole - written;
         written = whole;
       }
-      input.profile.meta.facts["unit"] = "ns";
+      model::put_facts(model::ImportFacts{.unit = "ns"}, input.profile.meta);
       input.profile.meta.frequency_hz = 0;
     }
     return {};
@@ -123,15 +124,15 @@ Result<> check_heaps(const std::vector<MergeInput>& inputs) {
   for (const MergeInput& input : inputs) {
     if (input.profile.heap.empty()) continue;
     if (first == nullptr) first = &input;
-    for (const char* key : {"heap source", "heap allocated"})
-      if (fact(first->profile, key) != fact(input.profile, key))
-        return fail(
-            ErrorKind::kUsage,
-            fmt::format(
-                "the heap of {} is that of a dump and the one of {} is not: they count different things",
-                fact(input.profile, "heap source").empty() ? first->name : input.name,
-                fact(input.profile, "heap source").empty() ? input.name : first->name),
-            "fathom diff BASE NEW, or recordings of one kind");
+    const model::ImportFacts a = imported(first->profile), b = imported(input.profile);
+    if (a.heap_source != b.heap_source || a.no_allocated != b.no_allocated)
+      return fail(
+          ErrorKind::kUsage,
+          fmt::format(
+              "the heap of {} is that of a dump and the one of {} is not: they count different things",
+              b.heap_source.empty() ? first->name : input.name,
+              b.heap_source.empty() ? input.name : first->name),
+          "fathom diff BASE NEW, or recordings of one kind");
   }
   return {};
 }
@@ -227,7 +228,10 @@ void note_overlaps(const std::vector<MergeInput>& inputs, std::vector<std::strin
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     for (std::size_t k = 0; k < i; ++k) {
       const Profile &a = inputs[k].profile, &b = inputs[i].profile;
-      if (!clock_of(a) || !clock_of(b) || fact(a, "host") != fact(b, "host")) continue;
+      if (!clock_of(a) || !clock_of(b) ||
+          model::facts_of<model::OriginFacts>(a.meta).host !=
+              model::facts_of<model::OriginFacts>(b.meta).host)
+        continue;
       if (a.meta.start_ns >= b.meta.end_ns || b.meta.start_ns >= a.meta.end_ns) continue;
       std::set<std::int32_t> pids;
       for (const model::Process& process : a.processes) pids.insert(process.pid);
@@ -308,9 +312,10 @@ Result<Merged> merge_profiles(std::vector<MergeInput> inputs) {
   model::Meta& meta = merged.profile.meta;
   meta.target = target;
   meta.engine = engine;
-  meta.facts.erase(model::kUnrecordedFact);
-  if (unrecorded != 0) meta.facts[model::kUnrecordedFact] = std::to_string(unrecorded);
-  meta.facts["merged"] = std::to_string(inputs.size());
+  auto sampling = model::facts_of<model::SamplingFacts>(meta);
+  sampling.unrecorded_ns = unrecorded != 0 ? std::optional(unrecorded) : std::nullopt;
+  model::replace_facts(sampling, meta);
+  model::put_facts(model::ImportFacts{.merged = inputs.size()}, meta);
   for (const std::string& note : merged.notes) merged.profile.quality.notes.push_back(note);
   if (const Result<> sound = model::check(merged.profile); !sound) return tl::unexpected(sound.error());
   return merged;

@@ -157,17 +157,14 @@ void PerfContainer::read_feature(std::uint32_t feature, std::string_view bytes) 
       read_build_ids(bytes);
       break;
     case kOsRelease:
-      facts["kernel"] = counted_text(in);
-      break;
-    case kArch:
-      facts["arch"] = counted_text(in);
+      origin.kernel = counted_text(in);
       break;
     case kCpuDescription:
-      facts["cpu"] = counted_text(in);
+      origin.cpu = counted_text(in);
       break;
     case kCpus:
       in.skip(4);  // those that could be online
-      facts["cpus"] = std::to_string(in.read<std::uint32_t>());
+      origin.cpus = in.read<std::uint32_t>();
       break;
     case kEventDescription:
       read_event_names(bytes);

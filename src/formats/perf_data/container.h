@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "model/facts.h"
 
 namespace fathom::formats {
 
@@ -53,9 +54,9 @@ class PerfContainer {
 
   std::vector<PerfEvent> events;
   std::map<std::string, std::string, std::less<>> build_ids;  // hex, by path
-  std::map<std::string, std::string, std::less<>> facts;      // "kernel", "cpu", "cpus", "arch"
-  std::string_view tracing;                                   // the texts of tracepoints, among other things
-  bool whole = true;                                          // false: it ends inside of a record
+  model::OriginFacts origin;                                  // kernel, cpu, cpus
+  std::string_view tracing;  // the texts of tracepoints, among other things
+  bool whole = true;         // false: it ends inside of a record
 
  private:
   PerfContainer(std::string_view content, const std::string& name) : content_(content), name_(name) {}

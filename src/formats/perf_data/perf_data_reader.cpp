@@ -20,6 +20,7 @@
 #include "formats/perf_data/perf_data.h"
 #include "formats/perf_data/records.h"
 #include "formats/perf_data/switches.h"
+#include "model/facts.h"
 
 namespace fathom::formats {
 namespace {
@@ -451,7 +452,7 @@ class Reader {
     if (all == 0) return;
     if (ended == 0 && profile.samples.empty()) {
       profile.samples = switches_.as_samples();
-      profile.meta.facts["unit"] = "switches";
+      model::put_facts(model::ImportFacts{.unit = "switches"}, profile.meta);
       profile.meta.event = "sched:sched_switch";
       import_.note(
           "The file records when threads stopped running but not when they resumed, so it has numbers of switches but no times. perf record -e sched:sched_switch -a without a filter records both.");
@@ -469,15 +470,15 @@ class Reader {
   Result<model::Profile> conclude() {
     model::Profile& profile = import_.profile;
     model::Meta& meta = profile.meta;
-    for (const auto& [key, value] : container_.facts)
-      if (key != "arch") meta.facts[key] = value;
+    model::put_facts(container_.origin, meta);
     if (last_ns_ != 0) {
       meta.start_ns = first_ns_;
       meta.end_ns = last_ns_;
     }
     meta.event = choice_.cpu_event;
     meta.frequency_hz = frequency_;
-    if (!choice_.cpu_event.empty()) meta.facts["unit"] = choice_.nanoseconds ? "ns" : choice_.cpu_event;
+    if (!choice_.cpu_event.empty())
+      model::put_facts(model::ImportFacts{.unit = choice_.nanoseconds ? "ns" : choice_.cpu_event}, meta);
     profile.quality.samples = 0;
     add_waits();
     if (profile.samples.empty() && profile.waits.empty())

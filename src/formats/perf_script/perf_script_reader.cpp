@@ -15,6 +15,8 @@
 #include "formats/import/lines.h"
 #include "formats/perf_script/perf_script.h"
 #include "formats/perf_script/perf_script_lines.h"
+#include "model/fact_words.h"
+#include "model/facts.h"
 #include "model/rare_stacks.h"
 #include "model/stack_paths.h"
 
@@ -78,7 +80,7 @@ struct PerfScriptReader::State {
  public:
   explicit State(std::string name) : name_(std::move(name)) {
     profile_.meta.engine = "import";
-    profile_.meta.facts["format"] = "perf script";
+    model::put_facts(model::OriginFacts{.format = "perf script"}, profile_.meta);
     profile_.processes.push_back({});  // of threads whose pid is not printed
     processes_[0] = {0};
   }
@@ -129,14 +131,13 @@ struct PerfScriptReader::State {
     if (colon == std::string_view::npos) return;
     const std::string_view key = trimmed(line.substr(0, colon));
     const std::string_view value = trimmed(line.substr(colon + 1));
-    static constexpr std::pair<std::string_view, const char*> kFacts[] = {{"hostname", "host"},
-                                                                          {"os release", "kernel"},
-                                                                          {"nrcpus online", "cpus"},
-                                                                          {"cpudesc", "cpu"},
-                                                                          {"cmdline", "command"}};
-    for (const auto& [theirs, ours] : kFacts) {
-      if (key == theirs) profile_.meta.facts[ours] = value;
-    }
+    model::OriginFacts origin;
+    if (key == "hostname") origin.host = value;
+    if (key == "os release") origin.kernel = value;
+    if (key == "nrcpus online") origin.cpus = model::number_of_fact<std::uint32_t>(value);
+    if (key == "cpudesc") origin.cpu = value;
+    if (key == "cmdline") origin.command = value;
+    model::put_facts(origin, profile_.meta);
   }
 
   bool begin_sample(std::string_view line) {
@@ -283,9 +284,10 @@ struct PerfScriptReader::State {
       const bool clocks = std::all_of(events_.begin(), events_.end(), [](const auto& event) {
         return event.first.starts_with("cpu-clock") || event.first.starts_with("task-clock");
       });
-      meta.facts["unit"] = clocks               ? "ns"
-                           : events_.size() > 1 ? "events"
-                                                : std::string(events_.begin()->first);
+      model::put_facts(model::ImportFacts{.unit = clocks               ? "ns"
+                                                  : events_.size() > 1 ? "events"
+                                                                       : std::string(events_.begin()->first)},
+                       meta);
     }
     if (unread_ != 0) {
       profile_.quality.notes.push_back(fmt::format("{} of the text could not be read, the first is line {}.",

@@ -13,6 +13,7 @@
 #include "formats/pprof/meanings.h"
 #include "formats/pprof/pprof.h"
 #include "model/exact_count.h"
+#include "model/facts.h"
 
 namespace fathom::formats {
 namespace {
@@ -163,10 +164,10 @@ class Reader {
     if (has(Meaning::kCpuTime)) set_cpu_unit();
     if (has(Meaning::kWallTime) && has(Meaning::kCpuTime)) wall_holds_cpu_ = wall_is_never_less();
     if (!has(Meaning::kCpuTime) && (has(Meaning::kWallTime) || has(Meaning::kOffCpuTime)))
-      meta.facts["unit"] = "ns";
+      model::put_facts(model::ImportFacts{.unit = "ns"}, meta);
     if (counted_) {
-      meta.facts["unit"] = std::string(message_.types[*counted_].type);
-      meta.facts[model::kCountedFact] = "all";
+      model::put_facts(model::ImportFacts{.unit = std::string(message_.types[*counted_].type)}, meta);
+      model::put_facts(model::ImportFacts{.counts_all = true}, meta);
     }
     if (has(Meaning::kCpuTime) || has(Meaning::kSamples)) meta.event = "cpu";
     std::string program = message_.mappings.empty() ? "" : std::string(message_.mappings.front().path);
@@ -202,7 +203,7 @@ class Reader {
     if (exact)
       meta.frequency_hz = frequency;
     else
-      meta.facts["unit"] = "ns";
+      model::put_facts(model::ImportFacts{.unit = "ns"}, meta);
   }
 
   bool wall_is_never_less() const {
@@ -245,15 +246,16 @@ class Reader {
     import_.profile.heap.heaps.push_back(heap);
     import_.profile.heap.slices.push_back({{0}, kImportStart, kImportStart, kImportStart, 0, 0, 0});
     model::Meta& meta = import_.profile.meta;
-    if (!has(Meaning::kPeakBytes)) meta.facts["heap source"] = "dump";
+    if (!has(Meaning::kPeakBytes)) model::put_facts(model::ImportFacts{.heap_source = "dump"}, meta);
     if (!has(Meaning::kAllocatedBytes) && !has(Meaning::kAllocatedObjects))
-      meta.facts["heap allocated"] = "not counted";
-    if (!has(Meaning::kLiveBytes) && !has(Meaning::kLiveObjects)) meta.facts["heap live"] = "not counted";
+      model::put_facts(model::ImportFacts{.no_allocated = true}, meta);
+    if (!has(Meaning::kLiveBytes) && !has(Meaning::kLiveObjects))
+      model::put_facts(model::ImportFacts{.no_live = true}, meta);
     for (const auto& [objects, bytes] : {std::pair(Meaning::kAllocatedObjects, Meaning::kAllocatedBytes),
                                          std::pair(Meaning::kLiveObjects, Meaning::kLiveBytes),
                                          std::pair(Meaning::kPeakObjects, Meaning::kPeakBytes)})
       if (has(bytes) && !has(objects)) {
-        meta.facts["heap block counts"] = "not counted";
+        model::put_facts(model::ImportFacts{.no_block_counts = true}, meta);
         import_.note(
             fmt::format("The file does not record how many blocks {} was: each call site counts as one.",
                         message_.types[columns_.at(bytes)].type));

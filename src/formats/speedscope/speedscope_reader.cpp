@@ -8,6 +8,7 @@
 #include "formats/import/import.h"
 #include "formats/json/json.h"
 #include "formats/speedscope/speedscope.h"
+#include "model/facts.h"
 
 namespace fathom::formats {
 namespace {
@@ -29,7 +30,7 @@ class Reader {
     read_frames();
     import_.profile.meta.start_ns = import_.profile.meta.end_ns = kImportStart;
     const Kind kind = kind_to_read(profiles);
-    if (kind == Kind::kTime) import_.profile.meta.facts["unit"] = "ns";
+    if (kind == Kind::kTime) model::put_facts(model::ImportFacts{.unit = "ns"}, import_.profile.meta);
     by_fathom_ = text_of(member(json_, "exporter")) == "fathom";
     if (kind == Kind::kBytes) begin_heap();
     std::vector<std::string> left_out;
@@ -168,8 +169,8 @@ class Reader {
     heap.from_start = true;
     heap.start_ns = heap.end_ns = heap.peak_ns = kImportStart;
     import_.profile.heap.heaps.push_back(heap);
-    import_.profile.meta.facts["heap source"] = "dump";
-    import_.profile.meta.facts["heap allocated"] = "not counted";
+    model::put_facts(model::ImportFacts{.heap_source = "dump"}, import_.profile.meta);
+    model::put_facts(model::ImportFacts{.no_allocated = true}, import_.profile.meta);
     import_.note(
         "The file counts bytes but not whether they are live: each of its samples counts as one block.");
   }

@@ -8,6 +8,7 @@
 #include "formats/import/import.h"
 #include "formats/json/json.h"
 #include "formats/v8/v8.h"
+#include "model/facts.h"
 
 namespace fathom::formats {
 namespace {
@@ -146,7 +147,7 @@ Result<model::Profile> read_cpu_profile(std::string_view text, const std::string
     }
     return import.finish(name);
   }
-  meta.facts["unit"] = "ns";
+  model::put_facts(model::ImportFacts{.unit = "ns"}, meta);
   // Microseconds since the start. Samples of several threads of V8 come out of order now and then.
   std::vector<std::pair<double, std::size_t>> times;
   double now = 0;
@@ -190,8 +191,8 @@ Result<model::Profile> read_heap_profile(std::string_view text, const std::strin
   heap.start_ns = heap.end_ns = heap.peak_ns = kImportStart;
   model::Meta& meta = import.profile.meta;
   meta.start_ns = meta.end_ns = kImportStart;
-  meta.facts["heap source"] = "dump";
-  meta.facts["heap allocated"] = "not counted";
+  model::put_facts(model::ImportFacts{.heap_source = "dump"}, meta);
+  model::put_facts(model::ImportFacts{.no_allocated = true}, meta);
   std::unordered_map<std::uint64_t, double> blocks;
   const Json& samples = member(*json, "samples");
   for (std::size_t i = 0; i < length_of(samples); ++i) blocks[row_of(member(samples[i], "nodeId"))] += 1;

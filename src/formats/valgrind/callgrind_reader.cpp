@@ -15,6 +15,7 @@
 #include "formats/valgrind/call_paths.h"
 #include "formats/valgrind/callgrind.h"
 #include "model/exact_count.h"
+#include "model/facts.h"
 
 namespace fathom::formats {
 namespace {
@@ -232,14 +233,16 @@ class CallgrindReader {
     if (profile.samples.empty())
       return fail(ErrorKind::kMalformed,
                   fmt::format("{}: no cost of {} in a file of callgrind", name_, event_));
-    if (!command_.empty()) profile.meta.facts["command"] = command_;
+    if (!command_.empty()) model::put_facts(model::OriginFacts{.command = std::string(command_)}, profile.meta);
     profile.meta.event = event_;
     const auto own = own_units_.find(event_);
     const bool sampled = own != own_units_.end();
     if (!sampled || own->second != "samples")
-      profile.meta.facts["unit"] =
-          event_ == "Ir" ? "instructions" : std::string(sampled ? own->second : event_);
-    if (!sampled) profile.meta.facts[model::kCountedFact] = "all";
+      model::put_facts(
+          model::ImportFacts{.unit = event_ == "Ir" ? "instructions"
+                                                    : std::string(sampled ? own->second : event_)},
+          profile.meta);
+    if (!sampled) model::put_facts(model::ImportFacts{.counts_all = true}, profile.meta);
     if (!costs_.of_calls.empty())
       import_.note(
           "callgrind records pairs of caller and callee: self costs are exact, and costs of longer paths are divided in proportion.");

@@ -9,6 +9,7 @@
 #include "formats/valgrind/dhat.h"
 #include "formats/valgrind/frame_text.h"
 #include "model/exact_count.h"
+#include "model/facts.h"
 
 namespace fathom::formats {
 namespace {
@@ -31,7 +32,7 @@ class Reader {
     process_ = import_.process(pid > 0 && pid < 2e9 ? static_cast<std::int32_t>(pid) : 0,
                                command.substr(0, command.find(' ')));
     model::Meta& meta = import_.profile.meta;
-    if (!command.empty()) meta.facts["command"] = command;
+    if (!command.empty()) model::put_facts(model::OriginFacts{.command = command}, meta);
     meta.start_ns = kImportStart;
     meta.end_ns = time_of("te");
     if (heap) begin_heap();
@@ -44,10 +45,10 @@ class Reader {
       end_heap();
     } else {
       const std::string verb = text_of(member(json_, "verb"));
-      meta.facts["unit"] = text_of(member(json_, "bu")).empty() ? "bytes" : text_of(member(json_, "bu"));
-      meta.facts[model::kCountedFact] = "all";
-      import_.note(fmt::format("The values are {} of DHAT's mode {} ({}) and no CPU time.",
-                               meta.facts["unit"], text_of(member(json_, "mode")), verb));
+      const std::string unit = text_of(member(json_, "bu")).empty() ? "bytes" : text_of(member(json_, "bu"));
+      model::put_facts(model::ImportFacts{.unit = unit, .counts_all = true}, meta);
+      import_.note(fmt::format("The values are {} of DHAT's mode {} ({}) and no CPU time.", unit,
+                               text_of(member(json_, "mode")), verb));
     }
     return import_.finish(name_);
   }
@@ -97,7 +98,7 @@ class Reader {
     import_.profile.heap.slices.push_back({{0}, heap.start_ns, heap.end_ns, heap.peak_ns, 0, 0, 0});
     // DHAT writes its file when the program ends.
     import_.profile.processes[process_.value].end_ns = heap.end_ns;
-    import_.profile.meta.facts["heap lives"] = "not known";
+    model::put_facts(model::ImportFacts{.heap_lives = "not known"}, import_.profile.meta);
     import_.note("DHAT says how long blocks lived as a mean only, so short lives are not known.");
   }
 

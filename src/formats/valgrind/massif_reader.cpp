@@ -11,7 +11,7 @@
 #include "formats/import/left_out_lines.h"
 #include "formats/valgrind/frame_text.h"
 #include "formats/valgrind/massif.h"
-#include "model/steps.h"
+#include "model/facts.h"
 
 namespace fathom::formats {
 namespace {
@@ -245,10 +245,10 @@ class MassifReader {
   Result<model::Profile> finish() {
     model::Profile& profile = import_.profile;
     model::Meta& meta = profile.meta;
-    meta.facts["heap allocated"] = "not counted";
-    meta.facts["heap lives"] = "not known";
-    meta.facts["heap block counts"] = "not counted";
-    if (!command_.empty()) meta.facts["command"] = command_;
+    model::put_facts(model::ImportFacts{.no_allocated = true}, meta);
+    model::put_facts(model::ImportFacts{.heap_lives = "not known"}, meta);
+    model::put_facts(model::ImportFacts{.no_block_counts = true}, meta);
+    if (!command_.empty()) model::put_facts(model::OriginFacts{.command = std::string(command_)}, meta);
     meta.start_ns = kImportStart;
     meta.end_ns = last_ns_;
     const std::string_view program = command_.substr(0, command_.find(' '));
@@ -259,7 +259,7 @@ class MassifReader {
         slices_, snapshots_));
     if (!scale()) {
       import_.note("massif counted instructions or bytes, not time: each snapshot counts as one second.");
-      import_.profile.meta.facts[model::kStepsFact] = "snapshot";
+      model::put_facts(model::ImportFacts{.steps = "snapshot"}, import_.profile.meta);
     }
     if (last_ns_ > detailed_ns_)
       import_.note("The last snapshots have no stacks: live memory is from the last one that has them.");
