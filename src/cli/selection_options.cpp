@@ -6,6 +6,7 @@
 #include <cmath>
 #include <filesystem>
 
+#include "analysis/core/uncounted.h"
 #include "analysis/spans/latency.h"
 #include "analysis/summary/report.h"
 #include "base/huge_pages.h"
@@ -15,6 +16,7 @@
 #endif
 #include "cli/option_groups.h"
 #include "formats/open/open_profile.h"
+#include "model/facts.h"
 
 namespace fathom::cli {
 namespace {
@@ -36,38 +38,20 @@ bool takes_any_sample(const model::Profile& profile, const analysis::Selection& 
   });
 }
 
-// Files of other tools have what these count, and "heap lives" and "heap allocated" say what is not in them.
-Result<> check_imported(const model::Profile& profile, model::Metric metric) {
-  using model::Metric;
-  const auto& facts = profile.meta.facts;
-  auto lives = facts.find("heap lives");
-  if (lives == facts.end()) lives = facts.find(dumps::kHeapSource);  // one moment has no lives
-  const bool knows_temporary = lives == facts.end() || lives->second == "temporary only";
-  if ((metric == Metric::kHeapShortLived && lives != facts.end()) ||
-      (metric == Metric::kHeapTemporary && !knows_temporary))
-    return fail(ErrorKind::kNotFound, "the file has no lifetimes of blocks",
-                "fathom record --heap, or --metric heap-live");
-  if (facts.contains(dumps::kHeapAllocated) &&
-      (metric == Metric::kHeapAllocated || metric == Metric::kHeapAllocations))
-    return fail(ErrorKind::kNotFound, "the file has no counts of allocations",
-                "fathom record --heap, or --metric heap-live");
-  return {};
-}
-
-// Dumps count what is live, and what was allocated only if configured to; none has lives of blocks.
+// The other metrics that a file does not count have no rows: the error of an empty report lists those that have.
 Result<> check_counted(const model::Profile& profile, model::Metric metric) {
-  using model::Metric;
-  const auto& facts = profile.meta.facts;
-  const auto format = facts.find("format");
-  const bool of_other_tool = format != facts.end() && format->second != "jemalloc heap dump";
-  if (of_other_tool || !facts.contains(dumps::kHeapSource)) return check_imported(profile, metric);
-  if (metric == Metric::kHeapTemporary || metric == Metric::kHeapShortLived)
-    return fail(ErrorKind::kNotFound, "heap dumps have no lifetimes of blocks",
+  const auto why = analysis::uncounted(profile, metric);
+  if (!why) return {};
+  const bool of_dump = model::facts_of<model::OriginFacts>(profile.meta).format == "jemalloc heap dump";
+  if (*why == analysis::Uncounted::kLifetimes)
+    return fail(ErrorKind::kNotFound,
+                of_dump ? "heap dumps have no lifetimes of blocks" : "the file has no lifetimes of blocks",
                 "fathom record --heap, or --metric heap-live");
-  if (facts.contains(dumps::kHeapAllocated) &&
-      (metric == Metric::kHeapAllocated || metric == Metric::kHeapAllocations))
-    return fail(ErrorKind::kNotFound, "the dump has no counts of allocations: prof_accum was off",
-                "prof_accum:true when the program starts, or --metric heap-live");
+  if (*why == analysis::Uncounted::kAllocations)
+    return of_dump ? fail(ErrorKind::kNotFound, "the dump has no counts of allocations: prof_accum was off",
+                          "prof_accum:true when the program starts, or --metric heap-live")
+                   : fail(ErrorKind::kNotFound, "the file has no counts of allocations",
+                          "fathom record --heap, or --metric heap-live");
   return {};
 }
 
@@ -169,8 +153,8 @@ std::string name_of_input(const std::string& input) {
 }
 
 std::string result_name(const model::Profile& profile, const std::string& input) {
-  const auto named = profile.meta.facts.find(dumps::kResultName);
-  return named != profile.meta.facts.end() && input != "-" ? named->second : name_of_input(input);
+  std::string named = model::facts_of<model::ImportFacts>(profile.meta).result_name;
+  return !named.empty() && input != "-" ? named : name_of_input(input);
 }
 
 void add_dump_inputs(CLI::App& app, DumpInputs& inputs) {
@@ -199,8 +183,9 @@ Result<model::Profile> open_with_names(const std::string& path, const store::Rea
   names.tell = [](const std::string& text) { say("fathom: --symbols: {}\n", text); };
   Result<model::Profile> profile = open::open_profiles(inputs, read, names, merging);
   // What several dumps mean together is never left to guess.
-  if (profile && profile->meta.facts.contains("merge") && (inputs.size() > 1 || name_of_input(path) != path))
-    say("fathom: {}\n", profile->meta.facts.at("merge"));
+  if (profile && (inputs.size() > 1 || name_of_input(path) != path))
+    if (const auto facts = model::facts_of<model::ImportFacts>(profile->meta); !facts.meaning.empty())
+      say("fathom: {}\n", facts.meaning);
   return profile;
 }
 
@@ -269,8 +254,7 @@ Result<analysis::Selection> selection_from(const SelectionOptions& given, const 
   if (options.heap_unit == "blocks") selection.heap_unit = analysis::HeapUnit::kBlocks;
   if (options.from.given()) selection.from_ns = static_cast<std::uint64_t>(*options.from.seconds * 1e9);
   // Of dumps over time, what happened is what happened since the first one.
-  const auto source = profile.meta.facts.find(dumps::kHeapSource);
-  if (!options.from.given() && source != profile.meta.facts.end() && source->second == "dumps" &&
+  if (!options.from.given() && model::facts_of<model::ImportFacts>(profile.meta).heap_source == "dumps" &&
       selection.metric != model::Metric::kHeapPeak)
     selection.from_ns = 1;
   if (options.until.given()) selection.to_ns = static_cast<std::uint64_t>(*options.until.seconds * 1e9);
