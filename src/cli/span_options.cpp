@@ -98,7 +98,7 @@ void say_placement(const formats::SpanFile& file, const formats::AddedSpans& add
   if (added.added == 0 && added.outside != 0)
     say("fathom: {}: all {} are outside of the recording\n", name, analysis::counted(added.outside, "span"));
   if (added.without_thread != 0)
-    say("fathom: {}: {} of {} spans ran on threads that fathom did not record or cannot tell\n", name,
+    say("fathom: {}: {} of {} spans ran on threads that fathom did not record or cannot identify\n", name,
         added.without_thread, added.added);
   if (file.left_out != 0)
     say("fathom: {}: {} left out: damaged, or without an end\n", name,
