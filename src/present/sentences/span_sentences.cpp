@@ -80,6 +80,14 @@ std::string span_holder_words(const SpanPlace& place, const std::string& thread,
                      where.empty() ? "" : " in " + where);
 }
 
+// To follow a time: "waiting for a channel", "in the run queue", "in fsync of /data/x".
+static std::string spent_words(const SpanPlace& place) {
+  std::string words = span_place_words(place);
+  for (const std::string_view verb : {"running", "allocating", "asleep", "waiting", "between"})
+    if (words.starts_with(verb)) return words;
+  return "in " + words;
+}
+
 std::string slow_sentence(const SpanKindReport& kind) {
   if (!kind.slow) return "";
   const SlowSpans& slow = *kind.slow;
@@ -99,15 +107,8 @@ std::string slow_sentence(const SpanKindReport& kind) {
     if (!cause.is_certain || said == 3) break;
     const std::string by =
         span_holder_words(cause.place, cause.holder_thread, cause.holder_site, cause.holder_line);
-    text +=
-        fmt::format("{}{} ± {} more {} {}{}", said == 0 ? "" : "; ", span_time(cause.more_ns()),
-                    span_time(cause.error_ns),
-                    cause.place.work == SpanWork::kQueued ||
-                            (cause.place.work == SpanWork::kWaiting && cause.place.cause == Cause::kFutex &&
-                             span_place_words(cause.place).starts_with("the "))
-                        ? "in"
-                        : "of",
-                    span_place_words(cause.place), by.empty() ? "" : ", " + by);
+    text += fmt::format("{}{} ± {} more {}{}", said == 0 ? "" : "; ", span_time(cause.more_ns()),
+                        span_time(cause.error_ns), spent_words(cause.place), by.empty() ? "" : ", " + by);
     ++said;
     if (explained || cause.behind.empty()) continue;
     explained = true;
@@ -115,8 +116,8 @@ std::string slow_sentence(const SpanKindReport& kind) {
     for (std::size_t i = 0; i < std::min<std::size_t>(3, cause.behind.size()); ++i) {
       const SlowDetail& detail = cause.behind[i];
       if (detail.mean_ns < 0.1 * cause.more_ns()) break;
-      behind += fmt::format("{}{} of {} by {}", behind.empty() ? "" : ", ", span_time(detail.mean_ns),
-                            span_place_words(detail.place), printable(detail.thread));
+      behind += fmt::format("{}thread {} spent {} {}", behind.empty() ? "" : ", ", printable(detail.thread),
+                            span_time(detail.mean_ns), spent_words(detail.place));
     }
     if (!behind.empty()) text += " (behind it: " + behind + ")";
   }
