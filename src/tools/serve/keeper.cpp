@@ -59,6 +59,7 @@ void Keeper::begin(const Lent& lent, std::uint64_t now_ns) {
   start_ns_ = window_from_ns_ = lent.profile.meta.start_ns;
   unix_offset_ns_ = lent.profile.meta.start_unix_ns - lent.profile.meta.start_ns;
   frequency_hz_ = lent.profile.meta.frequency_hz;
+  rates_.push_back({window_from_ns_, frequency_hz_});
   const std::uint64_t unix_ns = now_ns + unix_offset_ns_;
   window_until_ns_ = unix_ns - unix_ns % options_.window_ns + options_.window_ns - unix_offset_ns_;
 }
@@ -134,6 +135,7 @@ void Keeper::end_windows(const Lent& lent, std::uint64_t now_ns) {
   quality_ = ended.quality_after;
   frequency_hz_ = lent.profile.meta.frequency_hz;
   window_from_ns_ = now_ns;
+  if (rate_changed) rates_.push_back({now_ns, frequency_hz_});
   while (window_until_ns_ <= now_ns) window_until_ns_ += options_.window_ns;
   ended_.push_back(std::move(ended));
 }
@@ -267,7 +269,28 @@ model::Profile Keeper::stretch(const Lent& lent, const Pull& pull, std::uint64_t
   meta.start_ns = stretch.from_ns;
   meta.end_ns = stretch.until_ns;
   meta.start_unix_ns = stretch.from_ns + unix_offset_ns_;
+  weigh_by_rate(excerpt.profile());
   return excerpt.take();
+}
+
+// A stretch over which the rate changed has no rate: each sample stands for the period at which it was taken.
+void Keeper::weigh_by_rate(model::Profile& stretch) const {
+  const auto rate_at = [&](std::uint64_t time_ns) {
+    std::uint32_t hz = rates_.front().hz;
+    for (const RateSince& rate : rates_)
+      if (rate.from_ns <= time_ns) hz = rate.hz;
+    return hz;
+  };
+  const std::uint32_t first = rate_at(stretch.meta.start_ns);
+  const bool changed = std::ranges::any_of(rates_, [&](const RateSince& rate) {
+    return rate.from_ns > stretch.meta.start_ns && rate.from_ns < stretch.meta.end_ns && rate.hz != first;
+  });
+  stretch.meta.frequency_hz = first;
+  if (!changed) return;
+  for (model::Sample& sample : stretch.samples)
+    if (const std::uint32_t hz = rate_at(sample.time_ns); hz != 0) sample.value *= 1'000'000'000 / hz;
+  stretch.meta.frequency_hz = 0;
+  stretch.meta.facts["unit"] = "ns";
 }
 
 // All of it: what is live follows from everything that was allocated and freed before.
@@ -327,6 +350,7 @@ void Keeper::forget_old() {
     if (pull.length_ns != 0) from = std::min(from, pull.from_ns);
   while (!samples_.empty() && samples_.front().time_ns < from) samples_.pop_front();
   while (!waits_.empty() && end_of(waits_.front()) < from) waits_.pop_front();
+  while (rates_.size() > 1 && rates_[1].from_ns <= from) rates_.pop_front();
   while (!faults_.empty() && faults_.front().time_ns < from) faults_.pop_front();
   while (!ranges_.empty() && ranges_.front().time_ns < from) ranges_.pop_front();
   for (auto& points : points_)

@@ -84,6 +84,7 @@ class Keeper final : public session::Companion {
                 bool waits) const;
   void add_series(model::Profile& part, const model::Profile& profile, std::uint64_t from_ns,
                   std::uint64_t until_ns) const;
+  void weigh_by_rate(model::Profile& stretch) const;
   void forget_old();
   static std::vector<Times> times_of(const model::Profile& profile);
 
@@ -97,6 +98,12 @@ class Keeper final : public session::Companion {
   std::uint64_t dropped_samples_ = 0, dropped_waits_ = 0;
   std::deque<Ended> ended_;
   std::vector<Pull> waiting_;
+
+  struct RateSince {
+    std::uint64_t from_ns;
+    std::uint32_t hz;
+  };
+  std::deque<RateSince> rates_;
 
   std::deque<model::Sample> samples_;
   std::deque<model::Wait> waits_;

@@ -77,6 +77,29 @@ TEST(Keeper, AnyNumberOfClientsGetTheStretchThatTheyAskedFor) {
   }
 }
 
+TEST(Keeper, AStretchOverWhichTheRateChangedCountsTime) {
+  std::uint64_t asked = 0;
+  model::Profile stretch;
+  TestingRates rates;
+  rates.change_ns = 61'000'000'000;
+  rates.hz = 50;
+  const TestingRecording recording(
+      6, 2,
+      [&](std::uint64_t now_ns, Pulls& pulls) {
+        if (asked != 0 || now_ns < 60'000'000'000) return;
+        asked = now_ns;
+        pulls.ask({Cost::kCpu, now_ns, 2'000'000'000,
+                   [&](std::optional<model::Profile> rows) { stretch = std::move(*rows); }});
+      },
+      rates);
+  ASSERT_FALSE(stretch.samples.empty());
+  EXPECT_EQ(stretch.meta.facts.at("unit"), "ns");
+  for (const model::Sample& sample : stretch.samples)
+    EXPECT_EQ(sample.value, sample.time_ns < rates.change_ns ? 1'000'000'000 / 99 : 20'000'000);
+  for (const model::Profile& window : recording.windows())
+    EXPECT_EQ(window.meta.frequency_hz, window.meta.start_ns < rates.change_ns ? 99u : 50u);
+}
+
 TEST(Keeper, SinceTheStartIsWhatAllWindowsHave) {
   model::Profile since_start;
   std::uint64_t asked = 0;

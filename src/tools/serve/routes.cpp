@@ -50,6 +50,10 @@ Route wrong(Route route, std::string problem) {
 }
 
 Route profile_route(Route route, std::string_view name, std::string_view query) {
+  if (name == "symbol") {
+    route.kind = Route::Kind::kSymbol;
+    return route;
+  }
   const auto cost = cost_of(name);
   if (!cost) return route;
   route.kind = Route::Kind::kProfile;

@@ -5,6 +5,7 @@
 //   /metrics                 all targets
 //   /p/NAME/metrics          one target
 //   /p/NAME/debug/pprof/X    one target; without /p/NAME the only one
+//   .../debug/pprof/symbol   go tool pprof asks for names that a profile lacks, and gives up where there is no answer
 #pragma once
 
 #include <cstdint>
@@ -17,7 +18,16 @@
 namespace fathom::serve {
 
 struct Route {
-  enum class Kind : std::uint8_t { kIndex, kDiscovery, kMetrics, kPprofIndex, kProfile, kUnknown, kWrong };
+  enum class Kind : std::uint8_t {
+    kIndex,
+    kDiscovery,
+    kMetrics,
+    kPprofIndex,
+    kProfile,
+    kSymbol,
+    kUnknown,
+    kWrong
+  };
   Kind kind = Kind::kUnknown;
   std::string target = {};  // of /p/NAME; empty: none was named
   Cost cost = Cost::kCpu;

@@ -30,6 +30,7 @@ TEST(Routes, WhatScrapersAskFor) {
       {"/debug/pprof/profile", Kind::kProfile, "", Cost::kCpu, 30, false},  // as Go: 30 s
       {"/debug/pprof/block?debug=1", Kind::kProfile, "", Cost::kBlock, 0, true},
       {"/debug/pprof/block?debug=0&seconds=2", Kind::kProfile, "", Cost::kBlock, 2, false},
+      {"/p/reth/debug/pprof/symbol", Kind::kSymbol, "reth", Cost::kCpu, 0, false},
       {"/debug/pprof/", Kind::kPprofIndex, "", Cost::kCpu, 0, false},
       {"/debug/pprof", Kind::kPprofIndex, "", Cost::kCpu, 0, false},
       {"/p/a%2Eb/metrics", Kind::kMetrics, "a.b", Cost::kCpu, 0, false},
@@ -49,9 +50,9 @@ TEST(Routes, WhatScrapersAskFor) {
 TEST(Routes, WhatIsNotServed) {
   // The command line, the environment and memory of a process never are.
   for (const char* asked :
-       {"/debug/pprof/cmdline", "/debug/pprof/goroutine", "/debug/pprof/trace", "/debug/pprof/symbol",
-        "/debug/pprofile", "/debug/pprof/profile/x", "/p/reth", "/p//metrics", "/p/%/metrics",
-        "/p/%4/metrics", "/p/%zz/metrics", "/metrics/", "/sd/x", "", "x", "/p/reth/sd", "/../metrics"}) {
+       {"/debug/pprof/cmdline", "/debug/pprof/goroutine", "/debug/pprof/trace", "/debug/pprofile",
+        "/debug/pprof/profile/x", "/p/reth", "/p//metrics", "/p/%/metrics", "/p/%4/metrics", "/p/%zz/metrics",
+        "/metrics/", "/sd/x", "", "x", "/p/reth/sd", "/../metrics"}) {
     SCOPED_TRACE(asked);
     EXPECT_EQ(route_of(asked).kind, Kind::kUnknown);
   }

@@ -124,11 +124,16 @@ void Service::govern(std::uint64_t now_ns) {
   const double before_s = std::exchange(spent_s_, spent_s);
   const std::uint64_t from_ns = std::exchange(governed_ns_, now_ns);
   if (from_ns == 0) return;
+  // What the full rate around a pin costs says nothing about the rate that the governor has chosen.
+  if (std::exchange(was_full_rate_, now_ns < full_rate_until_ns_) || was_full_rate_) {
+    if (!was_full_rate_)
+      for (const auto& target : targets_) target->set_frequency(governor_->rate());
+    return;
+  }
   const double cost = std::max(spent_s - before_s, 0.0) / (static_cast<double>(now_ns - from_ns) * 1e-9);
   const bool was_beyond = governor_->is_beyond_reach();
   const std::uint32_t rate = governor_->period_ended(cost);
-  const bool full = now_ns < full_rate_until_ns_;
-  for (const auto& target : targets_) target->set_frequency(full ? options_.recording.frequency_hz : rate);
+  for (const auto& target : targets_) target->set_frequency(rate);
   if (!governor_->is_beyond_reach() || was_beyond) return;
   const std::lock_guard lock(mutex_);
   tell(fmt::format("fathom uses {:.1f} % of a core at the lowest rate, more than --budget allows",
@@ -146,6 +151,8 @@ bool Service::is_pinned(const std::string& target, std::uint64_t from_unix_ns,
 void Service::pin(const std::string& target, const std::string& reason) {
   const std::uint64_t now = wall_clock_ns();
   full_rate_until_ns_ = monotonic_ns() + kPinnedNs;
+  was_full_rate_ = true;
+  for (const auto& each : targets_) each->set_frequency(options_.recording.frequency_hz);
   for (const auto& each : targets_) {
     if (!target.empty() && each->name() != target) continue;
     const Pin pin{each->name(), now - kPinnedNs, now + kPinnedNs};
@@ -250,9 +257,11 @@ std::optional<metrics::Answer> Service::handle(const metrics::Request& request,
                                                const metrics::LateAnswer& late) {
   const std::unique_lock lock(mutex_);
   if (!server_) return metrics::refusal(503);
-  if (auto refused = metrics::refusal_of(request, policy_)) return refused;
-  const bool with_body = request.method == "GET";
   const Route route = route_of(request.target);
+  metrics::Request allowed = request;
+  if (route.kind == Route::Kind::kSymbol && request.method == "POST") allowed.method = "GET";
+  if (auto refused = metrics::refusal_of(allowed, policy_)) return refused;
+  const bool with_body = allowed.method == "GET";
   switch (route.kind) {
     case Route::Kind::kIndex:
       return text_answer(index_text(), with_body);
@@ -267,6 +276,8 @@ std::optional<metrics::Answer> Service::handle(const metrics::Request& request,
       return text_answer("allocs block heap mutex profile\n", with_body);
     case Route::Kind::kProfile:
       return handle_profile(route, with_body, late);
+    case Route::Kind::kSymbol:  // names are in the profile, as far as they are known
+      return text_answer("num_symbols: 1\n", with_body);
     case Route::Kind::kWrong:
       return error_answer(400, route.problem);
     case Route::Kind::kUnknown:

@@ -89,6 +89,7 @@ class Service {
 
   std::map<std::string, std::vector<TriggerWatch>> triggers_;
   std::uint64_t full_rate_until_ns_ = 0;
+  bool was_full_rate_ = false;  // in a part of the governor's period
 
   std::unique_ptr<Meter> meter_;  // memory of the targets' processes
   std::uint64_t metered_ns_ = 0, aged_ns_ = 0;

@@ -53,13 +53,21 @@ inline Sums sums_of(const model::Profile& profile) {
   return sums;
 }
 
+// From when on a recording has another rate; its samples keep their distance.
+struct TestingRates {
+  std::uint64_t change_ns = UINT64_MAX;
+  std::uint32_t hz = 0;
+};
+
 // Three threads that run and wait in turn for some minutes. The keeper gets what a recording would lend it, 20 times a second; the
 // clock is ours.
 class TestingRecording {
  public:
   using OnStep = std::function<void(std::uint64_t now_ns, Pulls& pulls)>;
 
-  explicit TestingRecording(std::uint64_t seed, int minutes = 4, const OnStep& on_step = {}) : random_(seed) {
+  explicit TestingRecording(std::uint64_t seed, int minutes = 4, const OnStep& on_step = {},
+                            const TestingRates& rates = {})
+      : random_(seed) {
     Pulls pulls;
     fill_tables(profile_, builder_);
     whole_ = profile_;
@@ -80,6 +88,7 @@ class TestingRecording {
     for (; now_ < end; now_ += 50'000'000) {
       happen(now_);
       profile_.meta.end_ns = now_;
+      if (now_ >= rates.change_ns) profile_.meta.frequency_hz = rates.hz;
       if (on_step) on_step(now_, pulls);
       keeper.step(lent, now_);
       if (now_ % 1'000'000'000 < 50'000'000) (void)keeper.before_save(lent, false);
