@@ -7,6 +7,7 @@
 #include <unordered_map>
 
 #include "analysis/core/words.h"
+#include "model/facts.h"
 #include "present/exports/function_costs.h"
 
 namespace fathom::present {
@@ -95,9 +96,8 @@ class CallgrindWriter {
     const model::MetricInfo& metric = model::info_of(selection.metric);
     std::string event(metric.name);
     std::ranges::replace(event, '-', '_');
-    const auto command = profile_.meta.facts.find("command");
-    const std::string of =
-        analysis::printable(command != profile_.meta.facts.end() ? command->second : profile_.meta.target);
+    const std::string command = model::facts_of<model::OriginFacts>(profile_.meta).command;
+    const std::string of = analysis::printable(command.empty() ? profile_.meta.target : command);
     out_ = fmt::format("# callgrind format\nversion: 1\ncreator: {}\n",
                        options_.version.empty() ? "fathom" : options_.version);
     if (profile_.processes.size() == 1) out_ += fmt::format("pid: {}\n", profile_.processes[0].pid);

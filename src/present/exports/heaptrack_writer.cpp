@@ -11,6 +11,7 @@
 
 #include "analysis/core/heap.h"
 #include "analysis/core/words.h"
+#include "model/facts.h"
 
 namespace fathom::present {
 namespace {
@@ -125,14 +126,11 @@ class HeaptrackWriter {
   }
 
   void write_head() {
-    const auto fact = [&](const char* key) {
-      const auto found = profile_.meta.facts.find(key);
-      return found == profile_.meta.facts.end() ? std::string() : analysis::printable(found->second);
-    };
+    const auto origin = model::facts_of<model::OriginFacts>(profile_.meta);
     line("v 10500 3\n");
-    const std::string command = fact("command");
+    const std::string command = analysis::printable(origin.command);
     line(fmt::format("X {}\n", command.empty() ? analysis::printable(profile_.meta.target) : command));
-    const std::uint64_t memory = std::strtoull(fact("memory_bytes").c_str(), nullptr, 10);
+    const std::uint64_t memory = origin.memory_bytes.value_or(0);
     line(fmt::format("I {:x} {:x}\n", kPage, memory / kPage));
     if (!from_start_) line("A\n");
     double most = 0;

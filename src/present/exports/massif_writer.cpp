@@ -11,6 +11,7 @@
 #include "analysis/core/heap.h"
 #include "analysis/core/rows_by_slice.h"
 #include "analysis/core/words.h"
+#include "model/facts.h"
 #include "present/exports/massif_tree.h"
 
 namespace fathom::present {
@@ -164,9 +165,8 @@ class Maker {
 
   MassifFile file() {
     MassifFile out;
-    const auto fact = profile_.meta.facts.find("command");
-    out.command = analysis::printable(
-        fact == profile_.meta.facts.end() || fact->second.empty() ? profile_.meta.target : fact->second);
+    const std::string command = model::facts_of<model::OriginFacts>(profile_.meta).command;
+    out.command = analysis::printable(command.empty() ? profile_.meta.target : command);
     const Heap& heap = heap_.heaps[chosen_];
     out.description = "(recorded by fathom";
     if (heap.mode == HeapMode::kSampled) {
