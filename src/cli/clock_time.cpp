@@ -11,7 +11,7 @@
 namespace fathom::cli {
 namespace {
 
-constexpr std::uint64_t kSecondNs = 1'000'000'000;
+constexpr std::uint64_t kClockSecondNs = 1'000'000'000;
 
 struct Parts {
   std::optional<int> year, month, day;
@@ -66,7 +66,7 @@ std::optional<Parts> parts_of(std::string_view text) {
 }
 
 tm day_of(std::uint64_t unix_ns, bool utc) {
-  const auto seconds = static_cast<time_t>(unix_ns / kSecondNs);
+  const auto seconds = static_cast<time_t>(unix_ns / kClockSecondNs);
   tm day{};
   if (utc)
     gmtime_r(&seconds, &day);
@@ -90,7 +90,7 @@ std::optional<std::uint64_t> at(const Parts& parts, std::uint64_t reference_unix
   when.tm_isdst = -1;
   const time_t seconds = parts.utc ? timegm(&when) : mktime(&when);
   if (seconds < 0) return std::nullopt;
-  return static_cast<std::uint64_t>(seconds) * kSecondNs;
+  return static_cast<std::uint64_t>(seconds) * kClockSecondNs;
 }
 
 // "now", "-10m": before `now`.

@@ -170,7 +170,7 @@ Result<std::vector<serve::TargetPlan>> plans_of(const ServeArguments& arguments)
   return plans;
 }
 
-Result<serve::ServeOptions> options_of(const ServeArguments& arguments) {
+Result<serve::ServeOptions> serve_options_of(const ServeArguments& arguments) {
   serve::ServeOptions options;
   auto plans = plans_of(arguments);
   if (!plans) return tl::unexpected<Error>(plans.error());
@@ -214,7 +214,7 @@ Result<int> run_serve(const ServeArguments& arguments) {
   StopRequests stops(false);  // before any thread
   const PinSignal pin_signal;
   serve::ServiceManager manager = serve::ServiceManager::from_environment();
-  auto options = options_of(arguments);
+  auto options = serve_options_of(arguments);
   if (!options) return tl::unexpected<Error>(options.error());
   // Before any thread is started: from then on our death, however it comes, takes the tracer out.
   std::optional<inject::DetachGuardian> guardian;
