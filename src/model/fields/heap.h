@@ -105,7 +105,7 @@ constexpr void fields_of(Visitor&& field, Row&... row) {
   field({"site", "", kDifference}, row.site...);
   field({"allocated_blocks", ""}, row.allocated.blocks...);
   field({"allocated_bytes", "as requested"}, row.allocated.bytes...);
-  field({"freed_blocks", "blocks of this site, whoever freed them"}, row.freed.blocks...);
+  field({"freed_blocks", "blocks of this site, freed by any thread"}, row.freed.blocks...);
   field({"freed_bytes", ""}, row.freed.bytes...);
   field({"temporary_blocks", "freed by their thread before its next allocation; exact only"},
         row.temporary.blocks...);
