@@ -46,14 +46,43 @@ class KeptTimes {
       if (end > begin) visit(begin, end);
     }
   }
-  double length() const {
-    double ns = 0;
-    for (const KeptTime& time : times_) ns += static_cast<double>(time.to_ns - time.from_ns);
+  std::uint64_t length(std::uint64_t from, std::uint64_t to) const {
+    std::uint64_t ns = 0;
+    visit(from, to, [&](std::uint64_t begin, std::uint64_t end) { ns += end - begin; });
     return ns;
+  }
+  bool is_empty() const { return times_.empty(); }
+  void add(const KeptTimes& others) {
+    times_.insert(times_.end(), others.times_.begin(), others.times_.end());
   }
 
  private:
   std::vector<KeptTime> times_;
+};
+
+// Times of all threads. Spans without a thread are of each thread: stored once, because there may be many of both.
+class KeptThreads {
+ public:
+  explicit KeptThreads(std::size_t threads) : own_(threads) {}
+  void add(const SpanPart& part) {
+    (part.thread == model::kNoThread ? of_all_ : own_[part.thread.value]).add(part.from_ns, part.to_ns);
+  }
+  void join() {
+    of_all_.join();
+    for (KeptTimes& times : own_) {
+      if (times.is_empty()) continue;
+      times.add(of_all_);
+      times.join();
+    }
+  }
+  const KeptTimes& of(model::ThreadId thread) const {
+    const KeptTimes& own = own_[thread.value];
+    return own.is_empty() ? of_all_ : own;
+  }
+
+ private:
+  KeptTimes of_all_;
+  std::vector<KeptTimes> own_;  // after join(), with the times of all threads
 };
 
 Result<const SpansOfKind*> kind_of(const std::vector<SpansOfKind>& kinds, const std::string& name) {
@@ -73,12 +102,12 @@ Result<const SpansOfKind*> kind_of(const std::vector<SpansOfKind>& kinds, const 
               known.empty() ? "fathom report --spans FILE reads spans" : "one of " + known);
 }
 
-void cut_waits(model::Profile& profile, const std::vector<KeptTimes>& kept) {
+void cut_waits(model::Profile& profile, const KeptThreads& kept) {
   std::vector<model::Wait> rows;
   for (const model::Wait& wait : profile.all_waits()) {
     const std::uint64_t woken = wait.start_ns + wait.waited_ns, end = woken + wait.queued_ns;
     bool any = false;
-    const KeptTimes& times = kept[wait.thread.value];
+    const KeptTimes& times = kept.of(wait.thread);
     if (end == wait.start_ns && times.holds(wait.start_ns)) {
       rows.push_back(wait);
       continue;
@@ -100,13 +129,22 @@ void cut_waits(model::Profile& profile, const std::vector<KeptTimes>& kept) {
   profile.quality.waits = profile.waits.size() + profile.quality.filtered_waits;
 }
 
-void sum_threads(model::Profile& profile, const std::vector<KeptTimes>& kept, bool has_waits) {
+void sum_threads(model::Profile& profile, const KeptThreads& kept, bool has_waits) {
+  // Others are known only because they woke a thread: when they ran was not recorded.
+  std::vector<char> is_recorded(profile.threads.size());
+  for (const model::Sample& sample : profile.samples) is_recorded[sample.thread.value] = 1;
+  for (const model::Wait& wait : profile.waits) is_recorded[wait.thread.value] = 1;
+  std::vector<std::uint64_t> ran_ns;  // in the whole recording; 0: unknown
   for (std::uint32_t i = 0; i < profile.threads.size(); ++i) {
     model::Thread& thread = profile.threads[i];
     thread.waits = thread.preemptions = thread.waited_ns = thread.queued_ns = 0;
     thread.unwalked_waits = thread.unwalked_ns = 0;
     // Without waits it is not known when the thread ran.
-    thread.ran_ns = has_waits ? static_cast<std::uint64_t>(kept[i].length()) : 0;
+    const bool is_known = has_waits && (is_recorded[i] != 0 || thread.ran_ns != 0 || thread.cpu_ns != 0);
+    const std::uint64_t end_ns = thread.end_ns == 0 ? profile.meta.end_ns : thread.end_ns;
+    ran_ns.push_back(thread.ran_ns);
+    thread.ran_ns =
+        is_known ? kept.of({i}).length(std::max(thread.start_ns, profile.meta.start_ns), end_ns) : 0;
   }
   for (const model::Wait& wait : profile.waits) {
     model::Thread& thread = profile.threads[wait.thread.value];
@@ -115,7 +153,12 @@ void sum_threads(model::Profile& profile, const std::vector<KeptTimes>& kept, bo
     thread.queued_ns += wait.queued_ns;
     thread.ran_ns -= std::min(thread.ran_ns, wait.waited_ns + wait.queued_ns);
   }
-  for (model::Thread& thread : profile.threads) thread.cpu_ns = thread.ran_ns;
+  for (std::size_t i = 0; i < ran_ns.size(); ++i) {
+    model::Thread& thread = profile.threads[i];
+    // Waits without a row count as running, but no more than all that the thread ran.
+    if (ran_ns[i] != 0) thread.ran_ns = std::min(thread.ran_ns, ran_ns[i]);
+    thread.cpu_ns = thread.ran_ns;
+  }
 }
 
 }  // namespace
@@ -126,7 +169,8 @@ Result<KeptSpans> keep_spans(model::Profile& profile, const SpanChoice& choice) 
   if (!kind) return tl::unexpected(kind.error());
   KeptSpans result;
   result.name = (*kind)->name;
-  std::vector<KeptTimes> kept(profile.threads.size());
+  KeptThreads kept(profile.threads.size());
+  bool known = false;
   for (const WholeSpan& span : (*kind)->spans) {
     ++result.of;
     if (span.length_ns() < choice.slower_than_ns ||
@@ -135,15 +179,8 @@ Result<KeptSpans> keep_spans(model::Profile& profile, const SpanChoice& choice) 
     ++result.spans;
     result.time_ns += static_cast<double>(span.length_ns());
     for (const SpanPart& part : span.parts) {
-      if (part.thread != model::kNoThread) {
-        kept[part.thread.value].add(part.from_ns, part.to_ns);
-      } else {
-        for (std::size_t i = 0; i < kept.size(); ++i) {
-          const model::Thread& thread = profile.threads[i];
-          kept[i].add(std::max(part.from_ns, thread.start_ns),
-                      thread.end_ns == 0 ? part.to_ns : std::min(part.to_ns, thread.end_ns));
-        }
-      }
+      kept.add(part);
+      known = known || (part.from_ns < profile.meta.end_ns && part.to_ns >= profile.meta.start_ns);
     }
   }
   if (result.spans == 0)
@@ -151,11 +188,17 @@ Result<KeptSpans> keep_spans(model::Profile& profile, const SpanChoice& choice) 
                 fmt::format("--span: none of the {} is that {}", counted(result.of, "span"),
                             choice.slower_than_ns != 0 ? "slow" : "fast"),
                 "fathom report --spans prints how long they take");
-  for (KeptTimes& times : kept) times.join();
+  // add_spans() puts spans of an unknown clock after the end.
+  if (!known)
+    return fail(ErrorKind::kNotFound,
+                fmt::format("--span: when the spans {} took place in the recording is unknown",
+                            printable(result.name)),
+                "fathom report --spans prints how long they take");
+  kept.join();
 
   std::vector<model::Sample> samples;
   for (const model::Sample& sample : profile.all_samples())
-    if (kept[sample.thread.value].holds(sample.time_ns)) samples.push_back(sample);
+    if (kept.of(sample.thread).holds(sample.time_ns)) samples.push_back(sample);
   const std::uint64_t before = profile.all_samples().size();
   profile.quality.filtered += before - samples.size();
   profile.packed_samples = {};
@@ -165,7 +208,7 @@ Result<KeptSpans> keep_spans(model::Profile& profile, const SpanChoice& choice) 
   const bool has_waits = !profile.all_waits().empty();
   cut_waits(profile, kept);
   std::erase_if(profile.faults,
-                [&](const model::Fault& row) { return !kept[row.thread.value].holds(row.time_ns); });
+                [&](const model::Fault& row) { return !kept.of(row.thread).holds(row.time_ns); });
   sum_threads(profile, kept, has_waits);
   return result;
 }

@@ -22,9 +22,10 @@ struct KeptSpans {
   double time_ns = 0;
 };
 
-// Drops samples, faults and calls outside of the spans, and cuts waits to the parts inside; counts them as filtered. Of a span
-// without a thread, the time of all threads is kept. Times of threads become those inside the spans. Heap and series stay whole.
-// kNotFound if there is no such kind, or no span of it is long enough; kUsage if the name fits several kinds.
+// Drops samples and faults outside of the spans, and cuts waits to the parts inside; counts them as filtered. Of a span without a
+// thread, the time of all threads is kept. Times of threads become those inside the spans. Heap, series and the counts of probed
+// functions stay whole. kNotFound if there is no such kind, no span of it is long enough, or none is known to be in the recording;
+// kUsage if the name fits several kinds.
 Result<KeptSpans> keep_spans(model::Profile& profile, const SpanChoice& choice);
 
 }  // namespace fathom::analysis

@@ -69,6 +69,27 @@ TEST(KeepSpans, ASpanWithoutThreadKeepsAllThreads) {
   EXPECT_EQ(hand.profile.samples.size(), 200u);
 }
 
+TEST(KeepSpans, ASpanWithoutThreadGivesNoTimeToThreadsThatWereNotRecorded) {
+  SomeSpans hand;
+  const model::ThreadId waker = hand.thread(hand.process(99, "other"), 99, "waker");
+  hand.span("phase", 0, 100, model::kNoThread);
+  ASSERT_TRUE(keep_spans(hand.profile, {.name = "phase"}));
+  EXPECT_EQ(hand.profile.threads[waker.value].ran_ns, 0u);
+  EXPECT_GT(hand.profile.threads[hand.disk.value].ran_ns, 0u);
+}
+
+TEST(KeepSpans, SpansOfAnUnknownClockKeepNoTime) {
+  SomeSpans hand;
+  model::Span& span = hand.profile.spans.emplace_back();
+  span.start_ns = hand.profile.meta.end_ns + 5;
+  span.end_ns = span.start_ns + 1'000'000;
+  span.name = hand.builder.string("elsewhere");
+  const auto kept = keep_spans(hand.profile, {.name = "elsewhere"});
+  ASSERT_FALSE(kept);
+  EXPECT_EQ(kept.error().kind, ErrorKind::kNotFound);
+  EXPECT_NE(kept.error().remedy, "");
+}
+
 // Slow and fast spans of a kind share its time, whatever the recording.
 TEST(KeepSpans, SlowAndFastPartsAddUp) {
   const SomeSpans hand;
