@@ -51,7 +51,8 @@ ClockShift shift_of(const Profile& profile, const SpanFile& file) {
       if (overlaps(profile, file, shift) != 0) return shift;
     }
   }
-  return {SpanPlacement::kUnknown, false, profile.meta.start_ns};
+  // After the recording, so that no view takes them for something that happened in it.
+  return {SpanPlacement::kUnknown, false, profile.meta.end_ns};
 }
 
 class ThreadFinder {

@@ -84,7 +84,7 @@ TEST(AddSpans, ClocksAreRecognized) {
         {SpanClock::kUnknown, 101 * second, 0, 101 * second, SpanPlacement::kByClock},
         {SpanClock::kUnknown, unix_ns + second, 0, 101 * second, SpanPlacement::kByClock},
         {SpanClock::kUnknown, second, 101 * second, 102 * second, SpanPlacement::kProcessStart},
-        {SpanClock::kUnknown, second, 0, 101 * second, SpanPlacement::kUnknown}}) {
+        {SpanClock::kUnknown, second, 0, 111 * second, SpanPlacement::kUnknown}}) {
     Profile profile = recording();
     profile.processes[0].start_ns = one.process_start_ns;
     const AddedSpans added =
