@@ -104,6 +104,16 @@ TEST(TraceEvents, EveryPrefixOfAFileIsReadOrRefused) {
   EXPECT_EQ(most, 3u);
 }
 
+TEST(TraceEvents, AFileThatEndsInsideOfAnEventKeepsTheWholeOnes) {
+  const std::string event = R"({"args":{"text":"}],\\"},"ph":"X","ts":1,"dur":2,"name":"a","tid":5})";
+  for (const std::string head : {"[", R"({"otherData":{"a":{}},"traceEvents":[)"}) {
+    const std::string text = head + event + "," + event;
+    for (std::size_t size = head.size() + event.size(); size < text.size(); ++size)
+      EXPECT_EQ(spans_of(text.substr(0, size)).spans.size(), 1u) << text.substr(0, size);
+    EXPECT_EQ(spans_of(text).spans.size(), 2u);
+  }
+}
+
 TEST(Otlp, TimesAreOfTheDayAndSpansNameTheirThread) {
   const SpanFile file = spans_of(R"({"resourceSpans":[{"resource":{"attributes":[
       {"key":"process.pid","value":{"intValue":"77"}}]},"scopeSpans":[{"spans":[

@@ -131,13 +131,30 @@ class TraceReader {
   std::map<std::tuple<std::string, std::uint64_t, std::string>, Open> async_;
 };
 
-// The text up to its last complete event, closed.
+// The text up to its last complete event, closed. Events hold objects, so a brace alone is no end of one.
 std::string closed(std::string_view text) {
-  std::string whole(text);
-  const std::size_t last = whole.find_last_of('}');
-  if (last == std::string::npos) return whole;
-  whole.resize(last + 1);
-  return whole + (text.substr(text.find_first_not_of(" \t\r\n")).starts_with('[') ? "]" : "]}");
+  std::string open, closers;  // the brackets that are open now, and those that were after the last event
+  std::size_t end = 0;
+  bool in_string = false;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    if (in_string) {
+      if (c == '\\') ++i;
+      in_string = c != '"';
+    } else if (c == '"') {
+      in_string = true;
+    } else if (c == '{' || c == '[') {
+      open.push_back(c);
+    } else if (c == '}' || c == ']') {
+      if (open.empty()) break;
+      open.pop_back();
+      if (c != '}' || open.empty() || open.size() > (open.front() == '[' ? 1 : 2)) continue;
+      end = i + 1;
+      closers.clear();
+      for (std::size_t k = open.size(); k > 0; --k) closers.push_back(open[k - 1] == '{' ? '}' : ']');
+    }
+  }
+  return std::string(text.substr(0, end)) + closers;
 }
 
 }  // namespace
