@@ -44,8 +44,8 @@ std::uint32_t SpanPlaces::of(const TimePiece& piece) {
     place.cause = causes_.of_queue(wait);
     return row(std::move(place));
   }
-  const auto [known, added] =
-      of_waits_.try_emplace({wait.stack.value, wait.object.value, wait.system_call, wait.throttled}, 0);
+  const auto [known, added] = of_waits_.try_emplace(
+      {wait.stack.value, wait.object.value, wait.system_call, wait.throttled, wait.state}, 0);
   if (added) {
     SpanPlace place;
     place.work = SpanWork::kWaiting;

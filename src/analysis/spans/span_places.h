@@ -61,7 +61,8 @@ class SpanPlaces {
   AllocatorStacks allocators_;
   std::vector<SpanPlace> places_;
   std::map<SpanPlace, std::uint32_t> rows_;
-  std::map<std::tuple<std::uint32_t, std::uint32_t, std::int32_t, bool>, std::uint32_t> of_waits_;
+  std::map<std::tuple<std::uint32_t, std::uint32_t, std::int32_t, bool, model::WaitState>, std::uint32_t>
+      of_waits_;
   std::unordered_map<std::uint32_t, std::uint32_t> of_samples_;
   std::unordered_map<std::uint32_t, std::pair<std::string, std::string>> site_of_;
 };
