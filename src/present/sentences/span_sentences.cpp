@@ -98,9 +98,10 @@ std::string slow_sentence(const SpanKindReport& kind) {
         "The slowest {} of {} take {} on average, the faster half {}: no cause sets them apart beyond noise.",
         slow.count, name, span_time(slow.slow_mean_ns), span_time(slow.fast_mean_ns));
   std::string text = fmt::format(
-      "The slowest 5 % of {} ({} of {}, {} or more) take {} more than the faster half ({}): ", name,
-      slow.count, with_commas(static_cast<std::int64_t>(kind.seen)),
-      span_time(static_cast<double>(slow.least_ns)), span_time(more), span_time(slow.fast_mean_ns));
+      "The slowest {:.0f} % of {} ({} of {}, {} or more) take {} more than the faster half ({}): ",
+      100.0 * static_cast<double>(slow.count) / static_cast<double>(kind.seen), name, slow.count,
+      with_commas(static_cast<std::int64_t>(kind.seen)), span_time(static_cast<double>(slow.least_ns)),
+      span_time(more), span_time(slow.fast_mean_ns));
   std::size_t said = 0;
   bool explained = false;  // what is behind one wait is enough for a sentence
   for (const SlowCause& cause : slow.causes) {
@@ -136,10 +137,9 @@ std::vector<std::string> span_notes(const SpanReport& report) {
     if (kind.cut != 0)
       notes.push_back(fmt::format("{}: {} began before the recording or ended after it, and {} left out.",
                                   name, counted(kind.cut, "span"), kind.cut == 1 ? "is" : "are"));
-    if (kind.count != 0 && kind.count < kLeastSpans && kind.seen != 0 &&
-        kind.source != model::SpanSource::kMark)
+    if (kind.seen != 0 && kind.seen < kLeastSpans && kind.source != model::SpanSource::kMark)
       notes.push_back(fmt::format("{}: {} are too few to compare slow with fast ones; that takes {}.", name,
-                                  counted(kind.count, "span"), kLeastSpans));
+                                  counted(kind.seen, "span"), kLeastSpans));
   }
   if (!report.has_waits && !report.kinds.empty())
     notes.push_back("Waiting was not recorded, so all time of a span counts as running.");
