@@ -19,6 +19,7 @@ session::Companion::Save SpanCompanion::before_save(const Lent& lent, bool last)
     const auto files = read_span_files({path});
     if (!files) {
       say("fathom: {}\n", files.error().message);
+      if (!files.error().remedy.empty()) say("try: {}\n", files.error().remedy);
       continue;
     }
     for (const formats::SpanFile& file : *files)

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <optional>
 #include <span>
 
 #include "analysis/core/words.h"
@@ -55,6 +56,15 @@ Result<std::vector<std::string>> span_paths(const std::string& path) {
   return paths;
 }
 
+Result<formats::SpanFile> read_span_file(const std::string& path) {
+  Result<std::string> text = read_file(path, kMostSpanBytes);
+  if (text && formats::is_packed(*text)) text = formats::unpacked(*text, path, kMostSpanBytes);
+  if (!text) return within("--spans", text.error());
+  auto file = formats::read_spans(*text, path);
+  if (!file) return within("--spans", file.error());
+  return file;
+}
+
 }  // namespace
 
 void add_span_options(CLI::App& app, SpanOptions& options) {
@@ -101,24 +111,36 @@ void say_placement(const formats::SpanFile& file, const formats::AddedSpans& add
     say("fathom: {}: {} of {} spans ran on threads that fathom did not record or cannot identify\n", name,
         added.without_thread, added.added);
   if (file.left_out != 0)
-    say("fathom: {}: {} left out: damaged, or without an end\n", name,
+    say("fathom: {}: {} left out: damaged, without an end, or more than fathom reads\n", name,
         analysis::counted(file.left_out, "line or event", "lines or events"));
 }
 
 Result<std::vector<formats::SpanFile>> read_span_files(const std::vector<std::string>& paths) {
   std::vector<formats::SpanFile> files;
+  std::size_t left = formats::kMostSpans;
   for (const std::string& named : paths) {
     const auto all = span_paths(named);
     if (!all) return tl::unexpected(all.error());
+    std::size_t read = 0;
+    std::optional<Error> wrong;
     for (const std::string& path : *all) {
-      Result<std::string> text = read_file(path, kMostSpanBytes);
-      if (!text) return within("--spans", text.error());
-      if (formats::is_packed(*text)) text = formats::unpacked(*text, path, kMostSpanBytes);
-      if (!text) return within("--spans", text.error());
-      auto file = formats::read_spans(*text, path);
-      if (!file) return within("--spans", file.error());
+      auto file = read_span_file(path);
+      if (!file) {
+        // The program may still write to one of its files; the others are whole.
+        if (path != named)
+          say("fathom: {}; the file is left out\n", analysis::printable(file.error().message));
+        wrong = file.error();
+        continue;
+      }
+      ++read;
+      const std::size_t spans = std::min(left, file->spans.size());
+      file->left_out += file->spans.size() - spans;
+      file->spans.resize(spans);
+      file->spans.shrink_to_fit();
+      left -= spans;
       files.push_back(std::move(*file));
     }
+    if (read == 0 && wrong) return tl::unexpected(*wrong);
   }
   return files;
 }
