@@ -268,7 +268,8 @@ SpanReport make_span_report(const model::Profile& profile, const Selection& sele
   for (const std::uint32_t id : reporter.threads()) {
     const model::Thread& thread = profile.threads[id];
     unwalked += static_cast<double>(thread.unwalked_ns);
-    all += static_cast<double>(thread.ran_ns) + static_cast<double>(thread.waited_ns);
+    all += static_cast<double>(thread.ran_ns) + static_cast<double>(thread.waited_ns) +
+           static_cast<double>(thread.queued_ns);
   }
   if (all > 0) report.unwalked_share = std::min(1.0, unwalked / all);
   return report;
