@@ -138,8 +138,8 @@ std::vector<std::string> span_notes(const SpanReport& report) {
       notes.push_back(fmt::format("{}: {} began before the recording or ended after it, and {} left out.",
                                   name, counted(kind.cut, "span"), kind.cut == 1 ? "is" : "are"));
     if (kind.seen != 0 && kind.seen < kLeastSpans && kind.source != model::SpanSource::kMark)
-      notes.push_back(fmt::format("{}: {} are too few to compare slow with fast ones; that takes {}.", name,
-                                  counted(kind.seen, "span"), kLeastSpans));
+      notes.push_back(fmt::format("{}: {} {} too few to compare slow with fast ones; that takes {}.", name,
+                                  counted(kind.seen, "span"), kind.seen == 1 ? "is" : "are", kLeastSpans));
   }
   if (!report.has_waits && !report.kinds.empty())
     notes.push_back("Waiting was not recorded, so all time of a span counts as running.");
