@@ -49,7 +49,12 @@ Result<std::unique_ptr<Service>> Service::start(ServeOptions options) {
 
 // Requests end first, then the recordings, then what they have left to write.
 Service::~Service() {
-  server_.reset();
+  std::unique_ptr<metrics::Server> server;
+  {
+    const std::lock_guard lock(mutex_);  // the server's thread may be in handle(), which uses it
+    server = std::move(server_);
+  }
+  server.reset();
   targets_.clear();
   answer_worker_.reset();
   store_worker_.reset();
