@@ -23,6 +23,8 @@ constexpr std::uint64_t kMeterEvery = 5 * kSecondNs;
 constexpr std::uint64_t kAgeEvery = 600 * kSecondNs;
 constexpr std::uint64_t kLeastPeriodNs = 10 * kSecondNs;  // of the governor
 constexpr std::size_t kMostSentences = 100, kMostPins = 100;
+// A client that leaves does not take its request along, so the number of connections is no bound.
+constexpr std::size_t kMostAsked = 64;
 constexpr std::uint64_t kPinnedNs = 60 * kSecondNs;  // before and after
 
 double own_rss() {
@@ -317,10 +319,17 @@ std::optional<metrics::Answer> Service::handle_profile(const Route& route, bool 
     return error_answer(404, "the heap is not recorded: fathom serve --heap");
   if (!target->state().recording) return error_answer(503, "the target does not run, or cannot be recorded");
   if (!with_body) return profile_answer("", false);
+  if (asked_ >= kMostAsked)
+    return error_answer(503, "too many profiles are being recorded for clients; ask again in some seconds");
+  ++asked_;
+  const metrics::LateAnswer answer = [this, late](metrics::Answer whole) {
+    --asked_;
+    late(std::move(whole));
+  };
   const Cost cost = route.cost;
   const std::uint64_t changes_ns = heap ? route.seconds * kSecondNs : 0;
   target->ask({cost, 0, route.seconds * kSecondNs,
-               [this, cost, late, changes_ns, as_text = route.as_text](std::optional<model::Profile> rows) {
+               [this, cost, late = answer, changes_ns, as_text = route.as_text](std::optional<model::Profile> rows) {
                  if (!rows) return late(error_answer(503, "the target has ended, or cannot be recorded"));
                  auto shared = std::make_shared<model::Profile>(std::move(*rows));
                  answer_worker_->post([cost, late, as_text, changes_ns, shared] {

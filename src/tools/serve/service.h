@@ -2,6 +2,7 @@
 // all of these; the caller owns signals and the terminal, and calls tick() about twice a second.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -86,6 +87,7 @@ class Service {
     std::uint64_t from_unix_ns = 0, until_unix_ns = 0;
   };
   std::vector<Pin> pins_;  // the newest ones
+  std::atomic<std::size_t> asked_{0};  // profiles that clients asked for and do not have yet
 
   std::map<std::string, std::vector<TriggerWatch>> triggers_;
   std::uint64_t full_rate_until_ns_ = 0;
