@@ -14,6 +14,7 @@ namespace {
 
 constexpr std::uint64_t kPointsEvery = kSecondNs;  // of series, in a window
 constexpr std::uint64_t kPullGrace = 20'000'000;   // the rings were emptied after the stretch had ended
+constexpr std::uint64_t kKeptNs = 15 * kSecondNs;  // metrics ask for the seconds that have just passed
 constexpr std::size_t kMostWaitKinds = 200'000;
 
 bool walked_whole(const model::Sample& sample) {
@@ -109,7 +110,7 @@ void Keeper::step(const Lent& lent, std::uint64_t now_ns) {
   end_windows(lent, now_ns);
   cut_windows(lent, now_ns, false);
   answer(lent, now_ns, false);
-  forget_old();
+  forget_old(now_ns);
   if (lent.profile.stacks.size() > options_.most_stacks ||
       lent.profile.threads.size() > options_.most_threads)
     lent.end_recording();
@@ -344,8 +345,9 @@ model::Profile Keeper::since_start(const model::Profile& profile, std::uint64_t 
   return excerpt.take();
 }
 
-void Keeper::forget_old() {
+void Keeper::forget_old(std::uint64_t now_ns) {
   std::uint64_t from = ended_.empty() ? window_from_ns_ : ended_.front().from_ns;
+  from = std::min(from, less(now_ns, kKeptNs));
   for (const Pull& pull : waiting_)
     if (pull.length_ns != 0) from = std::min(from, pull.from_ns);
   while (!samples_.empty() && samples_.front().time_ns < from) samples_.pop_front();

@@ -85,7 +85,7 @@ class Keeper final : public session::Companion {
   void add_series(model::Profile& part, const model::Profile& profile, std::uint64_t from_ns,
                   std::uint64_t until_ns) const;
   void weigh_by_rate(model::Profile& stretch) const;
-  void forget_old();
+  void forget_old(std::uint64_t now_ns);
   static std::vector<Times> times_of(const model::Profile& profile);
 
   KeeperOptions options_;

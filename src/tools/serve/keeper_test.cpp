@@ -100,6 +100,29 @@ TEST(Keeper, AStretchOverWhichTheRateChangedCountsTime) {
     EXPECT_EQ(window.meta.frequency_hz, window.meta.start_ns < rates.change_ns ? 99u : 50u);
 }
 
+// As metrics ask: for the seconds that have passed, a window's edge among them.
+TEST(Keeper, AStretchThatBeganInTheWindowBeforeIsWhole) {
+  model::Profile stretch;
+  std::uint64_t from = 0;
+  const TestingRecording recording(7, 2, [&](std::uint64_t now_ns, Pulls& pulls) {
+    if (from != 0 || now_ns < 44'500'000'000) return;  // the first window ended at 41.5 s
+    from = now_ns - 5'000'000'000;
+    pulls.ask({Cost::kTimes, from, 5'000'000'000,
+               [&](std::optional<model::Profile> rows) { stretch = std::move(*rows); }});
+  });
+  ASSERT_LT(from, recording.windows().front().meta.end_ns);
+  ASSERT_LT(recording.windows().front().meta.end_ns + 1'500'000'000, from + 5'000'000'000);
+  std::size_t expected = 0;
+  for (const model::Sample& sample : recording.whole().samples)
+    expected += sample.time_ns >= from && sample.time_ns < from + 5'000'000'000 ? 1 : 0;
+  EXPECT_EQ(stretch.samples.size(), expected);
+  std::uint64_t waited = 0, expected_ns = 0;
+  for (const model::Wait& wait : stretch.waits) waited += wait.waited_ns;
+  for (const model::Wait& wait : recording.whole().waits)
+    if (const auto part = part_of(wait, from, from + 5'000'000'000)) expected_ns += part->waited_ns;
+  EXPECT_EQ(waited, expected_ns);
+}
+
 TEST(Keeper, SinceTheStartIsWhatAllWindowsHave) {
   model::Profile since_start;
   std::uint64_t asked = 0;
