@@ -184,7 +184,7 @@ void Service::look_at_triggers(std::uint64_t now_ns) {
   if (options_.triggers.empty()) return;
   for (const auto& target : targets_) {
     const TargetState state = target->state();
-    if (!state.recording) continue;
+    if (!state.recording || state.pids.empty()) continue;  // a target without processes uses nothing, not 0
     const TriggerReading reading = usage_of(state.pids, now_ns);
     std::vector<TriggerWatch>& watches = triggers_[target->name()];
     if (watches.empty())

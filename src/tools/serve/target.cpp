@@ -126,6 +126,7 @@ Result<> Target::record(std::vector<std::int32_t> pids) {
     state_.recording = true;
     ++state_.recordings;
     state_.problem.clear();
+    state_.pids = members_;  // not those of the recording before, and not none
   }
   bool asked = false;
   for (session.step(); !session.ended(); session.step()) {
