@@ -117,7 +117,7 @@ void Service::store(const std::string& target, model::Profile window) {
   const std::lock_guard lock(mutex_);
   TargetCounters& counters = counters_[target];
   ++(written ? counters.windows : counters.failed_windows);
-  if (!written) tell(fmt::format("a window of {} is lost: {}", target, written.error().message));
+  if (!written) tell(fmt::format("a window of {} is lost: {}", target, sentence_of(written.error())));
 }
 
 // The cost of the last period: fathom, and its programs in the kernel. A recording that began in the period counts from zero, so the

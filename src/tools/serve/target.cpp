@@ -38,6 +38,10 @@ class Rate final : public session::Companion {
 
 }  // namespace
 
+std::string sentence_of(const Error& error) {
+  return error.remedy.empty() ? error.message : fmt::format("{}; try: {}", error.message, error.remedy);
+}
+
 Target::Target(TargetPlan plan, session::RecordOptions options, KeeperOptions keeper)
     : plan_(std::move(plan)),
       options_(std::move(options)),
@@ -95,7 +99,7 @@ void Target::run() {
     {
       const std::lock_guard lock(mutex_);
       state_.recording = false;
-      state_.problem = recorded ? std::string() : recorded.error().message;
+      state_.problem = recorded ? std::string() : sentence_of(recorded.error());
     }
     pulls_.refuse();
     if (!recorded && !pause(kAfterProblem)) break;

@@ -34,6 +34,9 @@ struct TargetState {
   std::vector<std::int32_t> pids;
 };
 
+// What went wrong and what to try next, in one line.
+std::string sentence_of(const Error& error);
+
 class Target {
  public:
   // `options`: of each recording; pids, target, output and companions are set here. `keeper` likewise, but for its pulls.
