@@ -22,7 +22,7 @@ namespace {
 constexpr std::uint64_t kMeterEvery = 5 * kSecondNs;
 constexpr std::uint64_t kAgeEvery = 600 * kSecondNs;
 constexpr std::uint64_t kLeastPeriodNs = 10 * kSecondNs;  // of the governor
-constexpr std::size_t kMostSentences = 100, kMostPins = 100;
+constexpr std::size_t kMostSentences = 100, kMostPins = 100;  // pins: of each target
 // A client that leaves does not take its request along, so the number of connections is no bound.
 constexpr std::size_t kMostAsked = 64;
 constexpr std::uint64_t kPinnedNs = 60 * kSecondNs;  // before and after
@@ -155,6 +155,24 @@ bool Service::is_pinned(const std::string& target, std::uint64_t from_unix_ns,
   });
 }
 
+// A log may match at every tick: its pins are one that grows. True: the pin is worth a sentence, which one of the last ten seconds is
+// not.
+bool Service::keep_pin(const Pin& pin) {
+  const auto grown = std::ranges::find_if(pins_, [&](const Pin& known) {
+    return known.target == pin.target && known.until_unix_ns >= pin.from_unix_ns &&
+           known.from_unix_ns <= pin.from_unix_ns;
+  });
+  if (grown == pins_.end()) {
+    pins_.push_back(pin);
+    if (pins_.size() > kMostPins * targets_.size()) pins_.erase(pins_.begin());
+    return true;
+  }
+  grown->until_unix_ns = std::max(grown->until_unix_ns, pin.until_unix_ns);
+  const bool tells = pin.until_unix_ns >= grown->told_until_ns + kSecondNs * 10;
+  if (tells) grown->told_until_ns = pin.until_unix_ns;
+  return tells;
+}
+
 void Service::pin(const std::string& target, const std::string& reason) {
   const std::uint64_t now = wall_clock_ns();
   full_rate_until_ns_ = monotonic_ns() + kPinnedNs;
@@ -162,12 +180,11 @@ void Service::pin(const std::string& target, const std::string& reason) {
   for (const auto& each : targets_) each->set_frequency(options_.recording.frequency_hz);
   for (const auto& each : targets_) {
     if (!target.empty() && each->name() != target) continue;
-    const Pin pin{each->name(), now - kPinnedNs, now + kPinnedNs};
+    const Pin pin{each->name(), now - kPinnedNs, now + kPinnedNs, now + kPinnedNs};
     {
       const std::lock_guard lock(mutex_);
-      pins_.push_back(pin);
-      if (pins_.size() > kMostPins) pins_.erase(pins_.begin());
-      tell(fmt::format("{}: {}; the minute before and the minute after are kept", each->name(), reason));
+      if (keep_pin(pin))
+        tell(fmt::format("{}: {}; the minute before and the minute after are kept", each->name(), reason));
     }
     // Windows that are there already get the name of a pinned one.
     store_worker_->post([folder = options_.store + "/" + pin.target, pin] {

@@ -85,7 +85,9 @@ class Service {
   struct Pin {
     std::string target;
     std::uint64_t from_unix_ns = 0, until_unix_ns = 0;
+    std::uint64_t told_until_ns = 0;  // the end that the last sentence was about
   };
+  bool keep_pin(const Pin& pin);
   std::vector<Pin> pins_;  // the newest ones
   std::atomic<std::size_t> asked_{0};  // profiles that clients asked for and do not have yet
 
