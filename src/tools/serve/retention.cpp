@@ -29,11 +29,13 @@ void merge_windows(const std::string& folder, const std::vector<StoredWindow>& g
     aged.problems.push_back(merged.error().message);
     return;
   }
-  if (auto written = write_window(folder, *merged); !written) {
+  const auto written = write_window(folder, *merged);
+  if (!written) {
     aged.problems.push_back(written.error().message);
     return;
   }
-  for (const StoredWindow& window : group) remove_file(window, aged);
+  for (const StoredWindow& window : group)
+    if (window.path != *written) remove_file(window, aged);
   aged.merged += group.size();
 }
 
