@@ -12,6 +12,9 @@
 namespace fathom::serve {
 namespace {
 
+// Reading a window takes many times the size of its file in memory, and all of a group are read at once.
+constexpr std::uint64_t kMostMergedBytes = std::uint64_t{8} << 20;
+
 bool is_older(const StoredWindow& window, std::uint64_t than_ns, std::uint64_t now_unix_ns) {
   return window.name.end_unix_ns() < now_unix_ns && now_unix_ns - window.name.end_unix_ns() > than_ns;
 }
@@ -62,8 +65,21 @@ std::vector<std::vector<StoredWindow>> to_merge(const std::vector<StoredWindow>&
     }
   }
   std::vector<std::vector<StoredWindow>> chosen;
-  for (auto& [place, group] : groups)
-    if (group.size() > 1) chosen.push_back(std::move(group));
+  for (auto& [place, group] : groups) {
+    std::vector<StoredWindow> part;
+    std::uint64_t bytes = 0;
+    const auto end_part = [&] {
+      if (part.size() > 1) chosen.push_back(std::move(part));
+      part.clear();
+      bytes = 0;
+    };
+    for (StoredWindow& window : group) {
+      if (bytes + window.bytes > kMostMergedBytes) end_part();
+      bytes += window.bytes;
+      part.push_back(std::move(window));
+    }
+    end_part();
+  }
   return chosen;
 }
 

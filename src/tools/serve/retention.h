@@ -22,7 +22,8 @@ struct RetentionRule {
   std::optional<std::uint64_t> most_bytes = {};  // of all targets: the oldest go until the rest fits
 };
 
-// Windows that become one, in order of time; groups follow the multiples of the longer length. A single window is no group.
+// Windows that become one, in order of time; groups follow the multiples of the longer length. A single window is no group. The files
+// of a group have at most 8 MiB together: large windows stay as they are.
 std::vector<std::vector<StoredWindow>> to_merge(const std::vector<StoredWindow>& windows,
                                                 const RetentionRule& rule, std::uint64_t now_unix_ns);
 

@@ -188,6 +188,19 @@ TEST_F(Store, ARangeCutsRowsToTheMillisecondAndCountsWhatItLeavesOut) {
   EXPECT_EQ(waited, whole_waited);
 }
 
+TEST(Retention, LargeWindowsAreMergedInPartsThatFitIntoMemory) {
+  std::vector<StoredWindow> windows;
+  for (std::uint64_t i = 0; i < 10; ++i)
+    windows.push_back({{i * 60'000'000'000, 60'000, false}, std::to_string(i), std::uint64_t{3} << 20});
+  windows[9].bytes = std::uint64_t{9} << 20;
+  const auto groups = to_merge(windows, {}, 2 * 3'600'000'000'000);
+  ASSERT_EQ(groups.size(), 4u);
+  for (std::size_t i = 0; i < groups.size(); ++i) {
+    ASSERT_EQ(groups[i].size(), 2u);
+    EXPECT_EQ(groups[i].front().path, std::to_string(2 * i));
+  }
+}
+
 TEST(Retention, TheOldestGoAndPinnedOnesStay) {
   std::mt19937_64 random(3);
   for (int run = 0; run < 200; ++run) {
