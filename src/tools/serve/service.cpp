@@ -25,6 +25,7 @@ constexpr std::uint64_t kLeastPeriodNs = 10 * kSecondNs;  // of the governor
 constexpr std::size_t kMostSentences = 100, kMostPins = 100;  // pins: of each target
 // A client that leaves does not take its request along, so the number of connections is no bound.
 constexpr std::size_t kMostAsked = 64;
+constexpr std::size_t kMostUnwrittenRows = 2'000'000;
 constexpr std::uint64_t kPinnedNs = 60 * kSecondNs;  // before and after
 
 double own_rss() {
@@ -87,8 +88,17 @@ void Service::begin_targets() {
     KeeperOptions keeper;
     keeper.window_ns = options_.window_ns;
     keeper.on_window = [this, name](model::Profile window) {
-      store_worker_->post([this, name, window = std::make_shared<model::Profile>(std::move(window))] {
+      const std::size_t rows = window.samples.size() + window.waits.size() + window.stacks.size();
+      if (unwritten_rows_ != 0 && unwritten_rows_ + rows > kMostUnwrittenRows) {
+        const std::lock_guard counting(mutex_);
+        ++counters_[name].failed_windows;
+        return tell(fmt::format("a window of {} is lost: the disk of {} is too slow; try: a longer --window",
+                                name, options_.store));
+      }
+      unwritten_rows_ += rows;
+      store_worker_->post([this, name, rows, window = std::make_shared<model::Profile>(std::move(window))] {
         store(name, std::move(*window));
+        unwritten_rows_ -= rows;
       });
     };
     targets_.push_back(std::make_unique<Target>(std::move(plan), options_.recording, std::move(keeper)));

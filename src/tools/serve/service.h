@@ -89,6 +89,7 @@ class Service {
   };
   bool keep_pin(const Pin& pin);
   std::vector<Pin> pins_;  // the newest ones
+  std::atomic<std::size_t> unwritten_rows_{0};  // of windows that are not in the store yet
   std::atomic<std::size_t> asked_{0};  // profiles that clients asked for and do not have yet
 
   std::map<std::string, std::vector<TriggerWatch>> triggers_;
