@@ -93,6 +93,9 @@ Result<model::Profile> open_store(const std::string& folder, StoreChoice choice,
   const auto from = time_of(choice.from, "--from"), until = time_of(choice.until, "--until");
   if (!from) return tl::unexpected<Error>(from.error());
   if (!until) return tl::unexpected<Error>(until.error());
+  if (*from && *until && **from >= **until)
+    return fail(ErrorKind::kUsage, "--from must be before --until",
+                "a date with each time, such as --from 'yesterday 23:50' --until 00:10");
   serve::TimeRange range{*from, *until};
   std::vector<serve::StoredWindow> windows = serve::windows_in(folder + "/" + *target);
   if (choice.upgrade != StoreChoice::Upgrade::kAny) {
@@ -101,7 +104,7 @@ Result<model::Profile> open_store(const std::string& folder, StoreChoice choice,
     windows = std::move(*chosen);
   }
   if (!range.from_unix_ns && !range.until_unix_ns && choice.upgrade == StoreChoice::Upgrade::kAny &&
-      windows.back().name.end_unix_ns() - windows.front().name.start_unix_ns > kHourNs) {
+      !windows.empty() && windows.back().name.end_unix_ns() - windows.front().name.start_unix_ns > kHourNs) {
     range.from_unix_ns = windows.back().name.end_unix_ns() - kHourNs;
     say("fathom: using the last hour of {}; --from and --until choose another time\n", *target);
   }
