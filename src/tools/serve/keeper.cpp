@@ -75,8 +75,10 @@ void Keeper::count_waits(const model::Wait& wait) {
                 static_cast<std::uint8_t>(wait.state),
                 wait.throttled,
                 wait.result == 0};
-  if (totals_.size() >= kMostWaitKinds && !totals_.contains(kind))
+  if (totals_.size() >= kMostWaitKinds && !totals_.contains(kind)) {
     kind.stack = kind.waker_stack = kind.object = 0;  // the time stays, its place is lost
+    kind.waker = model::kNoThread.value;              // pairs of threads alone can be too many
+  }
   WaitSum& sum = totals_[kind];
   sum.waits += wait.weight;
   sum.waited_ns += static_cast<double>(wait.waited_ns) * wait.weight;
