@@ -10,7 +10,9 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "analysis/core/words.h"
@@ -262,6 +264,28 @@ Result<std::optional<int>> repeat(RecordArguments& arguments) {
   return std::nullopt;
 }
 
+// The option of record that --continuous has no use for; empty: there is none.
+std::string_view useless_without_end(const RecordArguments& arguments) {
+  const std::pair<bool, std::string_view> given[] = {
+      {arguments.duration_s > 0, "-d"},
+      {!arguments.heap.empty(), "--heap"},
+      {!arguments.begin.when.empty(), "--start-when"},
+      {!arguments.begin.log.empty(), "--when-log"},
+      {!arguments.around.empty(), "--around"},
+      {arguments.stable_points > 0, "--until-stable"},
+      {arguments.repeat > 0, "--repeat"},
+      {arguments.flight, "--flight"},
+      {!arguments.probes.empty(), "--probe"},
+      {!arguments.span_functions.empty(), "--span"},
+      {!arguments.spans.empty(), "--spans"},
+      {!arguments.marks.empty(), "--marks"},
+      {arguments.flamegraph, "--flamegraph"},
+  };
+  for (const auto& [is_given, name] : given)
+    if (is_given) return name;
+  return {};
+}
+
 // --continuous: fathom serve with the targets and the rate of record.
 Result<int> record_without_end(const RecordArguments& arguments) {
   std::vector<std::string> targets;
@@ -270,6 +294,9 @@ Result<int> record_without_end(const RecordArguments& arguments) {
   if (!arguments.options.command.empty())
     return fail(ErrorKind::kUsage, "--continuous records processes that run already, or come later",
                 "fathom serve NAME");
+  if (const std::string_view option = useless_without_end(arguments); !option.empty())
+    return fail(ErrorKind::kUsage, fmt::format("{} does not work with --continuous", option),
+                "fathom serve NAME (fathom serve --help lists its options)");
   GroupArguments groups = arguments.groups;
   groups.machine = groups.machine || arguments.habits.whole_machine;
   const std::uint32_t usual_hz = session::RecordOptions().frequency_hz;
