@@ -200,6 +200,21 @@ TEST_F(ServeRun, ATargetThatStartsAgainIsFollowedAndTheEndWritesTheLastWindow) {
   EXPECT_EQ(processes, 2u) << recording.at("processes").dump(1);
 }
 
+TEST_F(ServeRun, SIGUSR1PinsWindowsAndTheServiceGoesOn) {
+  start_target();
+  serve();
+  ASSERT_TRUE(wait_for_windows(1)) << serve_->errors_so_far();
+  serve_->send(SIGUSR1);
+  const auto pinned = [&] {
+    const fs::path folder = folder_ / ("store/" + std::string(kTarget));
+    return std::any_of(fs::directory_iterator(folder), fs::directory_iterator(), [](const auto& entry) {
+      return entry.path().filename().string().ends_with("-pinned.fathom");
+    });
+  };
+  EXPECT_TRUE(wait_until(pinned, milliseconds(60'000))) << serve_->errors_so_far();
+  EXPECT_FALSE(serve_->finished());
+}
+
 // A stretch of the store has what one recording of it has: here, of the same windows read one by one.
 TEST_F(ServeRun, WindowsReadTogetherHaveTheSumOfTheirSamples) {
   start_target();

@@ -1,9 +1,7 @@
 // fathom serve: processes recorded without end into a store, and endpoints for scrapers.
 #include <fmt/format.h>
 #include <poll.h>
-#include <pthread.h>
 #include <signal.h>
-#include <time.h>
 
 #include <charconv>
 #include <memory>
@@ -45,26 +43,6 @@ struct ServeArguments {
   std::string budget, keep = "7d", most;
   std::vector<std::string> triggers, logs;
   bool heap = false, quiet = false;
-};
-
-// SIGUSR1, held back in all threads that start after it.
-class PinSignal {
- public:
-  PinSignal() {
-    ::sigemptyset(&set_);
-    ::sigaddset(&set_, SIGUSR1);
-    ::pthread_sigmask(SIG_BLOCK, &set_, &before_);
-  }
-  ~PinSignal() { ::pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
-  PinSignal(const PinSignal&) = delete;
-  PinSignal& operator=(const PinSignal&) = delete;
-  bool came() const {
-    const timespec now{};
-    return ::sigtimedwait(&set_, nullptr, &now) > 0;
-  }
-
- private:
-  sigset_t set_{}, before_{};
 };
 
 // "1%", "0.5%" of a core.
@@ -212,7 +190,6 @@ std::string status_of(const serve::Service& service) {
 
 Result<int> run_serve(const ServeArguments& arguments) {
   StopRequests stops(false);  // before any thread
-  const PinSignal pin_signal;
   serve::ServiceManager manager = serve::ServiceManager::from_environment();
   auto options = serve_options_of(arguments);
   if (!options) return tl::unexpected<Error>(options.error());
@@ -234,8 +211,12 @@ Result<int> run_serve(const ServeArguments& arguments) {
   for (bool ends = false; !ends;) {
     pollfd ready{stops.fd(), POLLIN, 0};
     (void)::poll(&ready, 1, 500);
-    while (stops.take(std::nullopt)) ends = true;
-    if (pin_signal.came()) (*service)->pin("", "SIGUSR1");
+    while (const auto received = stops.take(std::nullopt)) {
+      if (received->signal == SIGUSR1)
+        (*service)->pin("", "SIGUSR1");
+      else
+        ends = true;
+    }
     (*service)->tick(monotonic_ns());
     for (const std::string& sentence : (*service)->take_sentences()) say("fathom: {}\n", sentence);
     if (std::string now = status_of(**service); now != status) {
