@@ -21,7 +21,7 @@ namespace {
 
 constexpr std::uint64_t kMeterEvery = 5 * kSecondNs;
 constexpr std::uint64_t kAgeEvery = 600 * kSecondNs;
-constexpr std::uint64_t kLeastPeriodNs = 10 * kSecondNs;  // of the governor
+constexpr std::uint64_t kLeastPeriodNs = 10 * kSecondNs;      // of the governor
 constexpr std::size_t kMostSentences = 100, kMostPins = 100;  // pins: of each target
 // A client that leaves does not take its request along, so the number of connections is no bound.
 constexpr std::size_t kMostAsked = 64;
@@ -355,16 +355,17 @@ std::optional<metrics::Answer> Service::handle_profile(const Route& route, bool 
   };
   const Cost cost = route.cost;
   const std::uint64_t changes_ns = heap ? route.seconds * kSecondNs : 0;
-  target->ask({cost, 0, route.seconds * kSecondNs,
-               [this, cost, late = answer, changes_ns, as_text = route.as_text](std::optional<model::Profile> rows) {
-                 if (!rows) return late(error_answer(503, "the target has ended, or cannot be recorded"));
-                 auto shared = std::make_shared<model::Profile>(std::move(*rows));
-                 answer_worker_->post([cost, late, as_text, changes_ns, shared] {
-                   if (as_text) return late(text_answer(text_of(*shared, cost), true));
-                   const auto bytes = pprof_of(*shared, cost, changes_ns);
-                   late(bytes ? profile_answer(*bytes, true) : error_answer(500, bytes.error().message));
-                 });
-               }});
+  target->ask(
+      {cost, 0, route.seconds * kSecondNs,
+       [this, cost, late = answer, changes_ns, as_text = route.as_text](std::optional<model::Profile> rows) {
+         if (!rows) return late(error_answer(503, "the target has ended, or cannot be recorded"));
+         auto shared = std::make_shared<model::Profile>(std::move(*rows));
+         answer_worker_->post([cost, late, as_text, changes_ns, shared] {
+           if (as_text) return late(text_answer(text_of(*shared, cost), true));
+           const auto bytes = pprof_of(*shared, cost, changes_ns);
+           late(bytes ? profile_answer(*bytes, true) : error_answer(500, bytes.error().message));
+         });
+       }});
   return std::nullopt;
 }
 

@@ -88,9 +88,9 @@ class Service {
     std::uint64_t told_until_ns = 0;  // the end that the last sentence was about
   };
   bool keep_pin(const Pin& pin);
-  std::vector<Pin> pins_;  // the newest ones
+  std::vector<Pin> pins_;                       // the newest ones
   std::atomic<std::size_t> unwritten_rows_{0};  // of windows that are not in the store yet
-  std::atomic<std::size_t> asked_{0};  // profiles that clients asked for and do not have yet
+  std::atomic<std::size_t> asked_{0};           // profiles that clients asked for and do not have yet
 
   std::map<std::string, std::vector<TriggerWatch>> triggers_;
   std::uint64_t full_rate_until_ns_ = 0;
