@@ -165,8 +165,7 @@ bool Service::is_pinned(const std::string& target, std::uint64_t from_unix_ns,
   });
 }
 
-// A log may match at every tick: its pins are one that grows. True: the pin is worth a sentence, which one of the last ten seconds is
-// not.
+// A log may match at every tick: its pins are one that grows. Returns whether to print a sentence, which is at most once in ten seconds.
 bool Service::keep_pin(const Pin& pin) {
   const auto grown = std::ranges::find_if(pins_, [&](const Pin& known) {
     return known.target == pin.target && known.until_unix_ns >= pin.from_unix_ns &&
@@ -178,9 +177,9 @@ bool Service::keep_pin(const Pin& pin) {
     return true;
   }
   grown->until_unix_ns = std::max(grown->until_unix_ns, pin.until_unix_ns);
-  const bool tells = pin.until_unix_ns >= grown->told_until_ns + kSecondNs * 10;
-  if (tells) grown->told_until_ns = pin.until_unix_ns;
-  return tells;
+  const bool reports = pin.until_unix_ns >= grown->reported_until_ns + 10 * kSecondNs;
+  if (reports) grown->reported_until_ns = pin.until_unix_ns;
+  return reports;
 }
 
 void Service::pin(const std::string& target, const std::string& reason) {

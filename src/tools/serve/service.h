@@ -85,7 +85,7 @@ class Service {
   struct Pin {
     std::string target;
     std::uint64_t from_unix_ns = 0, until_unix_ns = 0;
-    std::uint64_t told_until_ns = 0;  // the end that the last sentence was about
+    std::uint64_t reported_until_ns = 0;  // its end when the last sentence about it was printed
   };
   bool keep_pin(const Pin& pin);
   std::vector<Pin> pins_;                       // the newest ones
