@@ -32,6 +32,12 @@ void merge_windows(const std::string& folder, const std::vector<StoredWindow>& g
     aged.problems.push_back(merged.error().message);
     return;
   }
+  // Reading skips windows that are gone. Where another fathom merges the same store, what it has not removed yet would replace the whole.
+  const bool all_there = std::ranges::all_of(group, [](const StoredWindow& window) {
+    std::error_code problem;
+    return std::filesystem::exists(window.path, problem);
+  });
+  if (!all_there) return;
   const auto written = write_window(folder, *merged);
   if (!written) {
     aged.problems.push_back(written.error().message);
