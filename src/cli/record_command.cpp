@@ -332,7 +332,9 @@ Result<int> run_record(RecordArguments& arguments) {
     if (!options.command.empty())
       return fail(ErrorKind::kUsage, "--start-when and --when-log wait for a process that runs already",
                   "fathom record --start-when 'cpu > 50%' -p PID");
-    if (!arguments.quiet) say("fathom: waits for the moment to record\n");
+    if (!arguments.quiet)
+      say("fathom: waiting for {}\n",
+          arguments.begin.when.empty() ? "a line of the log" : arguments.begin.when);
     const auto reason = wait_to_begin(arguments.begin, options.pids);
     if (!reason) return tl::unexpected<Error>(reason.error());
     if (!arguments.quiet) say("fathom: {}\n", *reason);
