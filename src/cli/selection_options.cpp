@@ -208,11 +208,12 @@ Result<model::Profile> open_selected(const std::string& path, const SelectionOpt
   read->packed = options.packed && !options.spans.changes_rows() && options.metric != kLatency;
   Result<model::Profile> profile = open_with_names(path, *read, options.symbols, options.dumps, options.pid,
                                                    options.long_names, options.statistics);
+  // Before threads lose their waits outside of spans, in which they would seem to run.
+  if (profile && options.metric == kLatency && !analysis::weigh_by_parallelism(*profile))
+    return fail(ErrorKind::kNotFound, path + ": no CPU samples of a known length", "--metric cpu");
   if (profile)
     if (const Result<> applied = apply_spans(*profile, options.spans); !applied)
       return tl::unexpected(applied.error());
-  if (profile && options.metric == kLatency && !analysis::weigh_by_parallelism(*profile))
-    return fail(ErrorKind::kNotFound, path + ": no CPU samples of a known length", "--metric cpu");
   return profile;
 }
 
