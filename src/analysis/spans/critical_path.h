@@ -40,14 +40,18 @@ class CriticalPaths {
     on_path_[thread.value] = 0;
   }
 
-  // Whether another thread ended this wait, so that its time is explained by what that thread did. A wait that goes on after the
-  // time has not been ended in it.
-  bool follows(const TimePiece& piece) const {
-    if (piece.doing != Doing::kWaiting || hops_ == kMostHops) return false;
+  // Whether another thread ended this wait, in the time of the piece: a wait that goes on after it has not been ended in it.
+  bool is_ended(const TimePiece& piece) const {
+    if (piece.doing != Doing::kWaiting) return false;
     const model::Wait& wait = *piece.wait;
-    return wait.waker != model::kNoThread && !wait.unfinished && on_path_[wait.waker.value] == 0 &&
+    return wait.waker != model::kNoThread && !wait.unfinished &&
            piece.to_ns == wait.start_ns + wait.waited_ns && is_ended_by_a_thread(causes_.of(wait)) &&
            !causes_.is_ended_by_timer(wait);
+  }
+  // Whether its time is explained by what that thread did.
+  bool follows(const TimePiece& piece) const {
+    return is_ended(piece) && hops_ != kMostHops && on_path_[piece.wait->waker.value] == 0 &&
+           times_.is_recorded(piece.wait->waker);
   }
 
  private:

@@ -74,6 +74,14 @@ TEST(CriticalPath, WaitsThatNoThreadEndedInTheTimeAreNotFollowed) {
   EXPECT_EQ(path_of(asleep, 10, 10), (std::vector<Step>{{"engine", Doing::kWaiting, 10, 20}}));
 }
 
+TEST(CriticalPath, AThreadThatWasNotRecordedIsNotFollowed) {
+  HandMadeSpans hand;
+  waits_for(hand, hand.engine, hand.thread(hand.process(99, "other"), 99, "waker"), 10, 30);
+  EXPECT_EQ(path_of(hand, 0, 50), (std::vector<Step>{{"engine", Doing::kRunning, 0, 10},
+                                                     {"engine", Doing::kWaiting, 10, 40},
+                                                     {"engine", Doing::kRunning, 40, 50}}));
+}
+
 // Of any recording, damaged or not: the pieces cover the time, in order, without gaps and without overlap.
 TEST(CriticalPath, CoversTheTimeExactly) {
   model::for_each_profile(100, [](const model::Profile& profile) {

@@ -94,7 +94,7 @@ class KindReporter {
         }
         const std::uint32_t row = places_.of(piece);
         parts.ns[row] += ns;
-        if (holders != nullptr && paths_.follows(piece))
+        if (holders != nullptr && paths_.is_ended(piece))
           (*holders)[row][{thread_name(profile_, piece.wait->waker), piece.wait->waker_stack}] += ns;
       });
     }

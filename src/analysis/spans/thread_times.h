@@ -26,6 +26,9 @@ class ThreadTimes {
   // Copies the waits and CPU samples of `profile`, by thread and in the order of time.
   explicit ThreadTimes(const model::Profile& profile);
 
+  // False for threads that are known only because they woke another one: what they did was not recorded.
+  bool is_recorded(model::ThreadId thread) const { return is_recorded_[thread.value] != 0; }
+
   struct Tick {
     std::uint64_t time_ns = 0;
     model::StackId stack;
@@ -58,6 +61,7 @@ class ThreadTimes {
  private:
   std::vector<std::vector<model::Wait>> waits_;  // by thread
   std::vector<std::vector<Tick>> samples_;
+  std::vector<char> is_recorded_;
 };
 
 }  // namespace fathom::analysis
