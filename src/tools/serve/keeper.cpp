@@ -15,6 +15,7 @@ namespace {
 constexpr std::uint64_t kPointsEvery = kSecondNs;  // of series, in a window
 constexpr std::uint64_t kPullGrace = 20'000'000;   // the rings were emptied after the stretch had ended
 constexpr std::uint64_t kKeptNs = 15 * kSecondNs;  // metrics ask for the seconds that have just passed
+constexpr std::uint64_t kMostClockChange = 5 * kSecondNs;
 constexpr std::size_t kMostWaitKinds = 200'000;
 
 bool walked_whole(const model::Sample& sample) {
@@ -114,8 +115,14 @@ void Keeper::step(const Lent& lent, std::uint64_t now_ns) {
   answer(lent, now_ns, false);
   forget_old(now_ns);
   if (lent.profile.stacks.size() > options_.most_stacks ||
-      lent.profile.threads.size() > options_.most_threads)
+      lent.profile.threads.size() > options_.most_threads || clock_was_set())
     lent.end_recording();
+}
+
+bool Keeper::clock_was_set() const {
+  if (!options_.unix_offset_ns) return false;
+  const std::uint64_t offset = options_.unix_offset_ns();
+  return std::max(less(offset, unix_offset_ns_), less(unix_offset_ns_, offset)) > kMostClockChange;
 }
 
 // The edge is the moment at which the exact times of the threads were summed: they belong to the window to the nanosecond.

@@ -28,7 +28,10 @@ struct KeeperOptions {
   // Beyond these the recording ends, and its owner begins another one: its tables only grow.
   std::size_t most_stacks = 400'000, most_threads = 40'000;
   std::function<void(model::Profile)> on_window;  // in the recording's thread: must not block
-  Pulls* pulls = nullptr;                         // outlives the keeper
+  // CLOCK_REALTIME - CLOCK_MONOTONIC now. If the machine slept, or its clock was set, the recording ends too: windows are named after the
+  // time of day. Empty: the clock is never set.
+  std::function<std::uint64_t()> unix_offset_ns = {};
+  Pulls* pulls = nullptr;  // outlives the keeper
 };
 
 class Keeper final : public session::Companion {
@@ -84,6 +87,7 @@ class Keeper final : public session::Companion {
                 bool waits) const;
   void add_series(model::Profile& part, const model::Profile& profile, std::uint64_t from_ns,
                   std::uint64_t until_ns) const;
+  bool clock_was_set() const;
   void weigh_by_rate(model::Profile& stretch) const;
   void forget_old(std::uint64_t now_ns);
   static std::vector<Times> times_of(const model::Profile& profile);

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "tools/serve/seconds.h"
 #include "tools/serve/testing_recording.h"
 
 namespace fathom::serve {
@@ -121,6 +122,27 @@ TEST(Keeper, AStretchThatBeganInTheWindowBeforeIsWhole) {
   for (const model::Wait& wait : recording.whole().waits)
     if (const auto part = part_of(wait, from, from + 5'000'000'000)) expected_ns += part->waited_ns;
   EXPECT_EQ(waited, expected_ns);
+}
+
+TEST(Keeper, ARecordingEndsIfTheClockIsSetAndNotIfItIsAdjusted) {
+  constexpr std::uint64_t kOffset = 1'700'000'000'000'000'000;
+  for (const std::int64_t change_ms : {0, 900, -900, 3'600'000, -3'600'000}) {
+    SCOPED_TRACE(change_ms);
+    model::Profile profile;
+    model::Builder builder(profile);
+    profile.meta.start_ns = kSecondNs;
+    profile.meta.start_unix_ns = kOffset + kSecondNs;
+    std::uint64_t offset = kOffset;
+    KeeperOptions options;
+    options.unix_offset_ns = [&] { return offset; };
+    Keeper keeper(options);
+    session::TestingLent lending(profile, builder);
+    keeper.step(lending.lent(), 2 * kSecondNs);
+    EXPECT_FALSE(lending.ended);
+    offset += static_cast<std::uint64_t>(change_ms * 1'000'000);
+    keeper.step(lending.lent(), 3 * kSecondNs);
+    EXPECT_EQ(lending.ended, change_ms > 5000 || change_ms < -5000);
+  }
 }
 
 TEST(Keeper, SinceTheStartIsWhatAllWindowsHave) {

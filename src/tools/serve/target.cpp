@@ -49,6 +49,7 @@ Target::Target(TargetPlan plan, session::RecordOptions options, KeeperOptions ke
       wanted_hz_(options_.frequency_hz),
       wake_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
   keeper_.pulls = &pulls_;
+  keeper_.unix_offset_ns = [] { return wall_clock_ns() - monotonic_ns(); };
   thread_ = metrics::quiet_thread([this] { run(); });
 }
 
