@@ -110,6 +110,8 @@ void say_placement(const formats::SpanFile& file, const formats::AddedSpans& add
   if (added.without_thread != 0)
     say("fathom: {}: {} of {} spans ran on threads that fathom did not record or cannot identify\n", name,
         added.without_thread, added.added);
+  if (file.is_cut && file.source != model::SpanSource::kMarkerFile)
+    say("fathom: {}: it ends in the middle of an event; fathom uses those before\n", name);
   if (file.left_out != 0)
     say("fathom: {}: {} left out: damaged, without an end, or more than fathom reads\n", name,
         analysis::counted(file.left_out, "line or event", "lines or events"));

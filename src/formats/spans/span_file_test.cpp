@@ -128,6 +128,26 @@ TEST(Otlp, TimesAreOfTheDayAndSpansNameTheirThread) {
   EXPECT_EQ(file.left_out, 1u);
 }
 
+// As the file exporter of the collector writes them, and cut where the collector was ended.
+TEST(Otlp, AFileMayHaveARequestInEachLine) {
+  const auto line = [](const std::string& name) {
+    return R"({"resourceSpans":[{"scopeSpans":[{"spans":[{"name":")" + name +
+           R"(","startTimeUnixNano":"3","endTimeUnixNano":"4"}]}]}]})";
+  };
+  const std::string text = line("a") + "\n" + line("b") + "\n";
+  for (std::size_t size = text.size() / 2; size < text.size() - 1; ++size) {
+    const SpanFile file = spans_of(text.substr(0, size));
+    EXPECT_THAT(shown(file), ElementsAre("a 3-4 0")) << size;
+    EXPECT_EQ(file.left_out, 0u) << size;
+    EXPECT_EQ(file.is_cut, size > text.size() / 2) << size;
+  }
+  EXPECT_THAT(shown(spans_of(text)), ElementsAre("a 3-4 0", "b 3-4 0"));
+  const SpanFile damaged = spans_of(line("a") + "\nnonsense\n" + line("b") + "\n");
+  EXPECT_THAT(shown(damaged), ElementsAre("a 3-4 0", "b 3-4 0"));
+  EXPECT_EQ(damaged.left_out, 1u);
+  EXPECT_FALSE(read_spans("{\"resourceSpans\":\n[\n{}\n", "f")) << "one object that is cut";
+}
+
 TEST(Spans, OtherFilesAreRefusedWithTheFormatsThatAreRead) {
   for (const char* text : {"hello", "1 2", "{\"a\":1}", "[1,2]",
                            "\x7f"
