@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "base/clock.h"
+#include "cli/notices.h"
 #include "linux/process/status.h"
 #include "tools/serve/log_watch.h"
 #include "tools/serve/trigger.h"
@@ -32,6 +33,7 @@ Result<std::string> wait_to_begin(const BeginCondition& condition, const std::ve
     auto opened = serve::LogWatch::open(condition.log);
     if (!opened) return within("--when-log", opened.error());
     log.emplace(std::move(*opened));
+    if (const auto problem = log->problem()) say("fathom: {}\n", *problem);
   }
   for (;;) {
     if (std::ranges::all_of(pids, [](std::int32_t pid) { return process::is_ending(pid); }))

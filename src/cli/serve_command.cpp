@@ -70,6 +70,7 @@ Result<> take_limits(const ServeArguments& arguments, serve::ServeOptions& optio
   for (const std::string& text : arguments.logs) {
     auto log = serve::LogWatch::open(text);
     if (!log) return within("--pin-log", log.error());
+    if (const auto problem = log->problem()) notice_now(fmt::format("fathom: {}\n", *problem));
     options.logs.push_back(std::move(*log));
   }
   const auto age = parse_duration_ns(arguments.keep);

@@ -6,6 +6,8 @@
 #include <unistd.h>
 
 #include <array>
+#include <cerrno>
+#include <cstring>
 #include <utility>
 
 #include "analysis/core/words.h"
@@ -53,6 +55,17 @@ void LogWatch::follow() {
   inode_ = named.st_ino;
   offset_ = begun_ ? 0 : named.st_size;
   line_.clear();
+}
+
+std::optional<std::string> LogWatch::problem() const {
+  if (fd_) return std::nullopt;
+  struct stat named {};
+  const bool is_other = ::stat(path_.c_str(), &named) == 0 && !S_ISREG(named.st_mode);
+  const Fd fd(is_other ? -1 : ::open(path_.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  const int error = errno;
+  if (fd) return std::nullopt;
+  return fmt::format("cannot read {} yet: {}; try: a file that exists and is readable",
+                     analysis::printable(path_), is_other ? "not a regular file" : std::strerror(error));
 }
 
 std::optional<std::string> LogWatch::take() {

@@ -19,6 +19,8 @@ class LogWatch {
   static Result<LogWatch> open(std::string_view text);
   // The first matching line since the last call, cut to 200 bytes; all lines up to now are taken. Does not wait.
   std::optional<std::string> take();
+  // A sentence if the file cannot be read now. It is watched from its beginning once it can.
+  std::optional<std::string> problem() const;
 
  private:
   LogWatch(std::string path, std::regex pattern) : path_(std::move(path)), pattern_(std::move(pattern)) {}

@@ -1,5 +1,6 @@
 #include "tools/serve/trigger.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <stdlib.h>
 
@@ -91,9 +92,13 @@ TEST(LogWatch, SeesNewLinesOnlyAlsoOfAFileThatIsRenamedOrCutShort) {
   ASSERT_NE(::mkdtemp(folder.data()), nullptr);
   const std::string path = folder + "/a.log";
   const auto append = [&](const char* text) { std::ofstream(path, std::ios::app) << text; };
+  EXPECT_THAT(LogWatch::open(path + ":x")->problem().value_or(""), testing::HasSubstr("No such file"));
+  EXPECT_THAT(LogWatch::open(folder + ":x")->problem().value_or(""),
+              testing::HasSubstr("not a regular file"));
   append("ERROR before\n");
   auto watch = LogWatch::open(path + ":ERROR.*(x|before)");
   ASSERT_TRUE(watch) << watch.error().message;
+  EXPECT_EQ(watch->problem(), std::nullopt);
   EXPECT_FALSE(watch->take());
   append("fine\nERROR x 1\nERROR x 2\n");
   EXPECT_EQ(watch->take(), "ERROR x 1");
