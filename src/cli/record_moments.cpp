@@ -35,12 +35,13 @@ Result<std::string> wait_to_begin(const BeginCondition& condition, const std::ve
     log.emplace(std::move(*opened));
     if (const auto problem = log->problem()) say("fathom: {}\n", *problem);
   }
+  serve::Usage usage;
   for (;;) {
     if (std::ranges::all_of(pids, [](std::int32_t pid) { return process::is_ending(pid); }))
       return fail(ErrorKind::kNotFound, "the target ended before the recording could begin",
                   "a weaker condition");
     if (trigger)
-      if (auto reason = trigger->take(serve::usage_of(pids, monotonic_ns()))) return std::move(*reason);
+      if (auto reason = trigger->take(usage.take(pids, monotonic_ns()))) return std::move(*reason);
     if (log)
       if (auto line = log->take()) return std::move(*line);
     std::this_thread::sleep_for(std::chrono::milliseconds(100));

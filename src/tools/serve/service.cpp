@@ -12,7 +12,6 @@
 #include "tools/serve/discovery.h"
 #include "tools/serve/seconds.h"
 #include "tools/serve/store.h"
-#include "tools/serve/usage.h"
 
 #include <unistd.h>
 
@@ -211,7 +210,7 @@ void Service::look_at_triggers(std::uint64_t now_ns) {
   for (const auto& target : targets_) {
     const TargetState state = target->state();
     if (!state.recording || state.pids.empty()) continue;  // a target without processes uses nothing, not 0
-    const TriggerReading reading = usage_of(state.pids, now_ns);
+    const TriggerReading reading = usage_[target->name()].take(state.pids, now_ns);
     std::vector<TriggerWatch>& watches = triggers_[target->name()];
     if (watches.empty())
       for (const Trigger& trigger : options_.triggers) watches.emplace_back(trigger);

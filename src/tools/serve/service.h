@@ -23,6 +23,7 @@
 #include "tools/serve/routes.h"
 #include "tools/serve/target.h"
 #include "tools/serve/trigger.h"
+#include "tools/serve/usage.h"
 #include "tools/serve/worker.h"
 
 namespace fathom::serve {
@@ -93,6 +94,7 @@ class Service {
   std::atomic<std::size_t> asked_{0};           // profiles that clients asked for and do not have yet
 
   std::map<std::string, std::vector<TriggerWatch>> triggers_;
+  std::map<std::string, Usage> usage_;
   std::uint64_t full_rate_until_ns_ = 0;
   bool was_full_rate_ = false;  // in a part of the governor's period
 

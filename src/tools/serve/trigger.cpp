@@ -93,7 +93,7 @@ std::optional<double> TriggerWatch::value(const TriggerReading& reading) {
   if (before.time_ns + over > reading.time_ns) return std::nullopt;
   const double seconds = static_cast<double>(reading.time_ns - before.time_ns) * 1e-9;
   if (trigger_.what == Trigger::What::kSlope) return (reading.rss_bytes - before.rss_bytes) / seconds;
-  return std::max(reading.cpu_s - before.cpu_s, 0.0) / seconds;  // a process that ended took its time along
+  return std::max(reading.cpu_s - before.cpu_s, 0.0) / seconds;
 }
 
 std::optional<std::string> TriggerWatch::take(const TriggerReading& reading) {

@@ -30,7 +30,7 @@ Result<Trigger> parse_trigger(std::string_view text);
 // What a target has used so far.
 struct TriggerReading {
   std::uint64_t time_ns = 0;
-  double cpu_s = 0;  // since its processes started
+  double cpu_s = 0;  // since the first reading
   double rss_bytes = 0;
 };
 

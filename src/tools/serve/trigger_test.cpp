@@ -3,11 +3,14 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
 
+#include "base/clock.h"
 #include "tools/serve/log_watch.h"
+#include "tools/serve/usage.h"
 
 namespace fathom::serve {
 namespace {
@@ -85,6 +88,22 @@ TEST(Triggers, ASlopeIsOfTenSecondsAndNotOfOneStep) {
     fired += watch.take({now, 0, rss}) ? 1 : 0;
   }
   EXPECT_EQ(fired, 1);
+}
+
+TEST(Usage, AProcessThatJoinsDoesNotBringTheTimeThatItUsedBefore) {
+  volatile std::uint64_t sum = 0;
+  while (clock_ns(CLOCK_PROCESS_CPUTIME_ID) < 50'000'000) sum = sum + 1;  // five ticks or more
+  Usage usage;
+  const std::uint64_t now = monotonic_ns();
+  EXPECT_EQ(usage.take({}, now).cpu_s, 0);
+  const TriggerReading joined = usage.take({::getpid()}, now + 1);
+  EXPECT_EQ(joined.cpu_s, 0);
+  EXPECT_GT(joined.rss_bytes, 0);
+  const std::uint64_t end = clock_ns(CLOCK_PROCESS_CPUTIME_ID) + 50'000'000;
+  while (clock_ns(CLOCK_PROCESS_CPUTIME_ID) < end) sum = sum + 1;
+  const double used = usage.take({::getpid()}, now + 2).cpu_s;
+  EXPECT_GT(used, 0);
+  EXPECT_EQ(usage.take({}, now + 3).cpu_s, used) << "it ended";
 }
 
 TEST(LogWatch, SeesNewLinesOnlyAlsoOfAFileThatIsRenamedOrCutShort) {
