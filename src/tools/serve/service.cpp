@@ -91,8 +91,9 @@ void Service::begin_targets() {
       if (unwritten_rows_ != 0 && unwritten_rows_ + rows > kMostUnwrittenRows) {
         const std::lock_guard counting(mutex_);
         ++counters_[name].failed_windows;
-        return tell(fmt::format("a window of {} is lost: the disk of {} is too slow; try: a longer --window",
-                                name, options_.store));
+        return tell(fmt::format(
+            "a window of {} is lost: the disk of {} is too slow; try: a lower --freq, or another --store",
+            name, options_.store));
       }
       unwritten_rows_ += rows;
       store_worker_->post([this, name, rows, window = std::make_shared<model::Profile>(std::move(window))] {
