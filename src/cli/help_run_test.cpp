@@ -34,7 +34,7 @@ TEST_F(Cli, WrongUsageIsStatusTwo) {
   EXPECT_EQ(run({"report", recording_, "--sort", "name"}).status, 2);
   const Outcome metric = run({"report", recording_, "--metric", "joules"});
   EXPECT_EQ(metric.status, 2);
-  EXPECT_THAT(metric.error, HasSubstr("heap-temporary, heap-short-lived\n"))
+  EXPECT_THAT(metric.error, HasSubstr("heap-temporary, heap-short-lived, latency\n"))
       << "all of them, and nothing after them";
   EXPECT_EQ(run({"report", recording_, "--from", "5", "--to", "4"}).status, 2);
   EXPECT_EQ(run({"export", recording_, "--to", "tea"}).status, 2);

@@ -88,12 +88,12 @@ void add_selection_options(CLI::App& app, SelectionOptions& options) {
   app.add_option("--metric", options.metric, "cpu, latency, off-cpu, wall, heap-live and others");
   app.add_option("--thread", options.thread, "threads with this name or number");
   app.add_option("--pid", options.pid, "one process")->type_name("PID");
-  add_time_option(app, "--from", options.from,
-                  "from this time after the start (10, 500ms), this mark, or this time of day (02:00)");
-  add_time_option(app, "--until", options.until, "up to this time, in the same words");
+  add_time_option(app, "--from", options.from, "from here: 10 (seconds), 500ms, a mark, or 02:00");
+  add_time_option(app, "--until", options.until, "up to here, in the same words");
 #ifdef FATHOM_HAS_SERVE
   app.add_option("--target", options.store_target, "of a store of fathom serve: this target")
-      ->type_name("NAME");
+      ->type_name("NAME")
+      ->group(kRareGroup);
 #endif
   app.add_option("--focus", options.focus, "stacks with this function: part of a name, /regex/")
       ->type_name("PATTERN")

@@ -20,13 +20,14 @@ bool is_word(char each) {
          each == '_';
 }
 
-// A length and so many letters: "7my_node". "" if that is not what stands there, or if it is no name in ASCII.
-std::string_view take_name(std::string_view& text) {
+// A length and that many letters: "7my_node". "" if that is not what stands there, or if it is no name in ASCII. `separator`: what
+// stands between them if the name begins with a digit or with "_".
+std::string_view take_name(std::string_view& text, std::string_view separator) {
   std::size_t length = 0;
   const auto read = std::from_chars(text.data(), text.data() + text.size(), length);
   if (read.ec != std::errc{} || length == 0) return {};
   text.remove_prefix(static_cast<std::size_t>(read.ptr - text.data()));
-  take(text, "_");  // v0: between the length and a name that starts with a digit or "_"
+  if (!separator.empty()) take(text, separator);
   if (length > text.size()) return {};
   const std::string_view name = text.substr(0, length);
   text.remove_prefix(length);
@@ -39,7 +40,7 @@ bool is_end(std::string_view rest) {
 }
 
 std::string_view of_legacy(std::string_view text) {
-  const std::string_view crate = take_name(text);
+  const std::string_view crate = take_name(text, "");
   if (crate.empty() || !take(text, "4main17h") || text.size() <= kHashDigits) return {};
   text.remove_prefix(kHashDigits);
   return take(text, "E") && is_end(text) ? crate : std::string_view();
@@ -51,7 +52,7 @@ std::string_view of_v0(std::string_view text) {
     if (end == text.npos || !std::ranges::all_of(text.substr(0, end), is_word)) return {};
     text.remove_prefix(end + 1);
   }
-  const std::string_view crate = take_name(text);
+  const std::string_view crate = take_name(text, "_");
   return !crate.empty() && take(text, "4main") && is_end(text) ? crate : std::string_view();
 }
 

@@ -95,11 +95,12 @@ constexpr void fields_of(Visitor&& field, Row&... row) {
   field({"thread", "none if it ran on no thread, on several, or on one that was not recorded", kDifference},
         or_none(row.thread, kNoThread)...);
   field({"source", ""}, row.source...);
-  field({"id",
-         "rows with the same one, name and source are one span that was entered several times; 0: a span of its own",
-         kDifference},
-        row.id...);
-  field({"parent", "`id` of the span that it belongs to; 0: unknown", kDifference}, row.parent...);
+  field(
+      {"span_id",
+       "rows with the same one, name and source are one span that was entered several times; 0: a span of its own",
+       kDifference},
+      row.id...);
+  field({"parent", "`span_id` of the span that it belongs to; 0: unknown", kDifference}, row.parent...);
 }
 
 template <class Visitor, RowOf<MemoryRange>... Row>
