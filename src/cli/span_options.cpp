@@ -101,7 +101,7 @@ void take_recording(SpanOptions& options, std::string& input) {
 void say_placement(const formats::SpanFile& file, const formats::AddedSpans& added) {
   const std::string name = analysis::printable(file.path);
   if (added.placement == formats::SpanPlacement::kUnknown)
-    say("fathom: {}: its clock is not the recording's, and the start of its process is unknown: fathom uses only the lengths of its spans\n",
+    say("fathom: {}: its clock does not fit the recording's, so fathom uses only the lengths of its spans\n",
         name);
   if (added.placement == formats::SpanPlacement::kProcessStart)
     say("fathom: {}: its times count from an unnamed start; fathom assumes the start of the process\n", name);

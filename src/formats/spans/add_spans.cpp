@@ -32,29 +32,6 @@ ClockShift from_unix(const Meta& meta) {
           back ? meta.start_unix_ns - meta.start_ns : meta.start_ns - meta.start_unix_ns};
 }
 
-// Times that count from an unnamed start are tried against the clocks that programs use. The recording's window is minutes of
-// years, so what falls into it did so on purpose.
-ClockShift shift_of(const Profile& profile, const SpanFile& file) {
-  const ClockShift none, wall = from_unix(profile.meta);
-  if (file.clock == SpanClock::kMonotonic || file.spans.empty()) return none;
-  if (file.clock == SpanClock::kUnix && profile.meta.start_unix_ns != 0) return wall;
-  if (file.clock == SpanClock::kUnknown) {
-    if (overlaps(profile, file, none) != 0) return none;
-    if (profile.meta.start_unix_ns != 0 && overlaps(profile, file, wall) != 0) return wall;
-    const std::int32_t pid = file.spans.front().pid;
-    std::optional<std::uint64_t> start;
-    for (const Process& process : profile.processes)
-      if (process.start_ns != 0 && (process.pid == pid || profile.processes.size() == 1))
-        start = std::min(start.value_or(process.start_ns), process.start_ns);
-    if (start) {
-      const ClockShift shift{SpanPlacement::kProcessStart, false, *start};
-      if (overlaps(profile, file, shift) != 0) return shift;
-    }
-  }
-  // After the recording, so that no view takes them for something that happened in it.
-  return {SpanPlacement::kUnknown, false, profile.meta.end_ns};
-}
-
 class ThreadFinder {
  public:
   explicit ThreadFinder(const Profile& profile) : profile_(profile) {
@@ -81,6 +58,70 @@ class ThreadFinder {
 };
 
 constexpr std::size_t kMostMoments = 4000;
+constexpr double kNearlyAlways = 0.98;
+
+// From when to when a thread was off its CPU.
+using ThreadWaits = std::vector<std::pair<std::uint64_t, std::uint64_t>>;
+
+std::vector<ThreadWaits> waits_by_thread(const Profile& profile, const std::vector<AsleepTime>& asleep) {
+  std::vector<ThreadWaits> by_thread(profile.threads.size());
+  for (const AsleepTime& time : asleep) by_thread[time.thread.value].emplace_back(time.from_ns, time.to_ns);
+  for (ThreadWaits& waits : by_thread) std::ranges::sort(waits);
+  return by_thread;
+}
+
+bool is_awake(const ThreadWaits& waits, std::uint64_t at) {
+  const auto after = std::ranges::upper_bound(waits, std::pair(at, UINT64_MAX));
+  // The clock is read some hundred nanoseconds before or after the switch that the scheduler stamps.
+  constexpr std::uint64_t kSlackNs = 2000;
+  return after == waits.begin() || std::prev(after)->second <= at + kSlackNs ||
+         std::prev(after)->first + kSlackNs >= at;
+}
+
+// A clock that is milliseconds off puts beginnings and ends of spans into times at which their threads slept.
+bool is_awake_at_its_spans(const Profile& profile, const SpanFile& file, const ClockShift& shift,
+                           const std::vector<AsleepTime>& asleep) {
+  const ThreadFinder threads(profile);
+  const std::vector<ThreadWaits> waits = waits_by_thread(profile, asleep);
+  std::size_t awake = 0, asked = 0;
+  const std::size_t step = file.spans.size() / kMostMoments + 1;
+  for (std::size_t i = 0; i < file.spans.size(); i += step) {
+    const FileSpan& span = file.spans[i];
+    if (span.async || span.tid == 0) continue;
+    const ThreadId thread = threads.find(span.pid, span.tid, shift(span.start_ns));
+    if (thread == kNoThread) continue;
+    for (const std::uint64_t at : {shift(span.start_ns), shift(span.end_ns)}) {
+      if (at < profile.meta.start_ns || at >= profile.meta.end_ns) continue;
+      ++asked;
+      if (is_awake(waits[thread.value], at)) ++awake;
+    }
+  }
+  return static_cast<double>(awake) >= kNearlyAlways * static_cast<double>(asked);
+}
+
+// Times that count from an unnamed start are tried against the clocks that programs use. The recording's window is minutes of
+// years, so what falls into it did so on purpose.
+ClockShift shift_of(const Profile& profile, const SpanFile& file, const std::vector<AsleepTime>& asleep) {
+  const ClockShift none, wall = from_unix(profile.meta);
+  if (file.clock == SpanClock::kMonotonic || file.spans.empty()) return none;
+  if (file.clock == SpanClock::kUnix && profile.meta.start_unix_ns != 0) return wall;
+  if (file.clock == SpanClock::kUnknown) {
+    if (overlaps(profile, file, none) != 0) return none;
+    if (profile.meta.start_unix_ns != 0 && overlaps(profile, file, wall) != 0) return wall;
+    const std::int32_t pid = file.spans.front().pid;
+    std::optional<std::uint64_t> start;
+    for (const Process& process : profile.processes)
+      if (process.start_ns != 0 && (process.pid == pid || profile.processes.size() == 1))
+        start = std::min(start.value_or(process.start_ns), process.start_ns);
+    if (start) {
+      const ClockShift shift{SpanPlacement::kProcessStart, false, *start};
+      if (overlaps(profile, file, shift) != 0 && is_awake_at_its_spans(profile, file, shift, asleep))
+        return shift;
+    }
+  }
+  // After the recording, so that no view takes them for something that happened in it.
+  return {SpanPlacement::kUnknown, false, profile.meta.end_ns};
+}
 
 }  // namespace
 
@@ -94,31 +135,24 @@ std::vector<AsleepTime> asleep_times(const Profile& profile) {
 ThreadId thread_awake_at(const Profile& profile, const std::vector<AsleepTime>& asleep,
                          const std::vector<std::uint64_t>& moments, std::int32_t pid) {
   if (moments.empty()) return kNoThread;
-  std::vector<std::vector<std::pair<std::uint64_t, std::uint64_t>>> by_thread(profile.threads.size());
-  for (const AsleepTime& time : asleep) by_thread[time.thread.value].emplace_back(time.from_ns, time.to_ns);
+  const std::vector<ThreadWaits> by_thread = waits_by_thread(profile, asleep);
   const std::size_t step = moments.size() / kMostMoments + 1;
-  constexpr double kNearlyAlways = 0.98, kClearlyLess = 0.9;
+  constexpr double kClearlyLess = 0.9;
   ThreadId best = kNoThread;
   double most = 0, second = 0;
   for (std::uint32_t i = 0; i < profile.threads.size(); ++i) {
     const Thread& thread = profile.threads[i];
     if (pid != 0 && profile.processes[thread.process.value].pid != pid) continue;
-    auto& waits = by_thread[i];
+    const ThreadWaits& waits = by_thread[i];
     // A stranger that is known only because it woke a recorded thread: when it slept was not recorded.
     if (waits.empty() && thread.ran_ns == 0 && thread.cpu_ns == 0) continue;
-    std::ranges::sort(waits);
     std::size_t awake = 0, asked = 0;
     for (std::size_t m = 0; m < moments.size(); m += step) {
       ++asked;
       const std::uint64_t at = moments[m];
       if ((thread.start_ns != 0 && at < thread.start_ns) || (thread.end_ns != 0 && at > thread.end_ns))
         continue;
-      const auto after = std::ranges::upper_bound(waits, std::pair(at, UINT64_MAX));
-      // The clock is read some hundred nanoseconds before or after the switch that the scheduler stamps.
-      constexpr std::uint64_t kSlackNs = 2000;
-      if (after == waits.begin() || std::prev(after)->second <= at + kSlackNs ||
-          std::prev(after)->first + kSlackNs >= at)
-        ++awake;
+      if (is_awake(waits, at)) ++awake;
     }
     const double share = static_cast<double>(awake) / static_cast<double>(asked);
     if (share > most) {
@@ -134,7 +168,7 @@ ThreadId thread_awake_at(const Profile& profile, const std::vector<AsleepTime>& 
 
 AddedSpans add_spans(Profile& profile, const SpanFile& file, const std::vector<AsleepTime>& asleep) {
   AddedSpans added;
-  const ClockShift shift = shift_of(profile, file);
+  const ClockShift shift = shift_of(profile, file, asleep);
   added.placement = shift.placement;
   const bool placed = shift.placement != SpanPlacement::kUnknown;
   std::vector<StringId> names;

@@ -14,7 +14,7 @@ namespace fathom::formats {
 // How a file without a known clock was placed.
 enum class SpanPlacement : std::uint8_t {
   kByClock,       // the file's clock is known, or its times fit the recording's clock
-  kProcessStart,  // from the start of the process, which began in the recording: some milliseconds early
+  kProcessStart,  // from the start of the process, whose threads were awake when the spans began and ended
   kUnknown,       // lengths only: no span has a thread
 };
 

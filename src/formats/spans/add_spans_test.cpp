@@ -96,6 +96,25 @@ TEST(AddSpans, ClocksAreRecognized) {
   }
 }
 
+// The program began to count 20 ms after its start, so that its spans would begin and end while their thread sleeps.
+TEST(AddSpans, AStartOfTheProcessThatPutsSpansIntoWaitsIsNotBelieved) {
+  constexpr std::uint64_t kMs = 1'000'000;
+  for (const bool fits : {true, false}) {
+    Profile profile = recording();
+    profile.processes[0].start_ns = profile.meta.start_ns;
+    std::vector<FileSpan> spans;
+    for (std::uint64_t i = 0; i < 100; ++i) {
+      const std::uint64_t at = i * 50 * kMs + (fits ? 0 : 20 * kMs);
+      spans.push_back(
+          {at - (fits ? 0 : 20 * kMs), at - (fits ? 0 : 20 * kMs) + 10 * kMs, 0, 10, 11, 0, 0, false});
+      sleeps(profile, 1, at + 10 * kMs, 40 * kMs);
+    }
+    const AddedSpans added = add(profile, file_with(SpanClock::kUnknown, spans));
+    EXPECT_EQ(added.placement, fits ? SpanPlacement::kProcessStart : SpanPlacement::kUnknown);
+    EXPECT_EQ(profile.spans[7].thread, fits ? ThreadId{1} : kNoThread);
+  }
+}
+
 // Thread 11 sleeps most of the time, and thread 10 marks moments between its own short waits.
 TEST(AddSpans, AFileWithoutThreadGetsTheOneThatWasAwake) {
   Profile profile = recording();
