@@ -105,6 +105,9 @@ void say_placement(const formats::SpanFile& file, const formats::AddedSpans& add
         name);
   if (added.placement == formats::SpanPlacement::kProcessStart)
     say("fathom: {}: its times count from an unnamed start; fathom assumes the start of the process\n", name);
+  if (added.known != 0)
+    say("fathom: {}: {} in the recording already; fathom counts them once\n", name,
+        analysis::counted(added.known, "span is", "spans are"));
   if (added.added == 0 && added.outside != 0)
     say("fathom: {}: all {} are outside of the recording\n", name, analysis::counted(added.outside, "span"));
   if (added.without_thread != 0)
@@ -151,6 +154,9 @@ Result<> apply_spans(model::Profile& profile, const SpanOptions& options) {
   if ((options.slower_s || options.faster_s) && options.name.empty())
     return fail(ErrorKind::kUsage, "--slower-than and --faster-than choose among the spans of --span",
                 "--span NAME --slower-than 100ms");
+  if (options.slower_s && options.faster_s && *options.faster_s <= *options.slower_s)
+    return fail(ErrorKind::kUsage, "no span takes at least --slower-than and less than --faster-than",
+                "--slower-than 20ms --faster-than 100ms");
   if (!options.files.empty()) {
     const auto files = read_span_files(options.files);
     if (!files) return tl::unexpected(files.error());

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <tuple>
 #include <unordered_map>
 
 namespace fathom::formats {
@@ -123,6 +124,20 @@ ClockShift shift_of(const Profile& profile, const SpanFile& file, const std::vec
   return {SpanPlacement::kUnknown, false, profile.meta.end_ns};
 }
 
+using SpanKey =
+    std::tuple<std::uint64_t, std::uint64_t, std::uint64_t, std::uint32_t, std::uint32_t, SpanSource>;
+
+SpanKey key_of(const Span& span) {
+  return {span.start_ns, span.end_ns, span.id, span.name.value, span.thread.value, span.source};
+}
+
+std::vector<SpanKey> keys_of(const std::vector<Span>& spans) {
+  std::vector<SpanKey> keys;
+  for (const Span& span : spans) keys.push_back(key_of(span));
+  std::ranges::sort(keys);
+  return keys;
+}
+
 }  // namespace
 
 std::vector<AsleepTime> asleep_times(const Profile& profile) {
@@ -175,6 +190,7 @@ AddedSpans add_spans(Profile& profile, const SpanFile& file, const std::vector<A
   for (const std::string& name : file.names) names.push_back(profile.strings.intern(name));
   const ThreadFinder threads(profile);
   std::vector<Span> rows;
+  std::vector<char> is_async;
   std::vector<std::size_t> nameless;  // rows whose file does not name the thread
   for (const FileSpan& from : file.spans) {
     Span row;
@@ -193,9 +209,9 @@ AddedSpans add_spans(Profile& profile, const SpanFile& file, const std::vector<A
         row.thread = threads.find(from.pid, from.tid, row.start_ns);
       else
         nameless.push_back(rows.size());
-      if (from.tid != 0 && row.thread == kNoThread) ++added.without_thread;
     }
     rows.push_back(row);
+    is_async.push_back(!placed || from.async);
   }
   if (!nameless.empty()) {
     std::vector<std::uint64_t> moments;
@@ -205,10 +221,18 @@ AddedSpans add_spans(Profile& profile, const SpanFile& file, const std::vector<A
     }
     const ThreadId thread = thread_awake_at(profile, asleep, moments, file.spans.front().pid);
     for (const std::size_t i : nameless) rows[i].thread = thread;
-    if (thread == kNoThread) added.without_thread += nameless.size();
   }
-  added.added = rows.size();
-  profile.spans.insert(profile.spans.end(), rows.begin(), rows.end());
+  // Of a file that was read before: `record --spans` stored its spans.
+  const std::vector<SpanKey> known = keys_of(profile.spans);
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    if (std::ranges::binary_search(known, key_of(rows[i]))) {
+      ++added.known;
+      continue;
+    }
+    ++added.added;
+    if (!is_async[i] && rows[i].thread == kNoThread) ++added.without_thread;
+    profile.spans.push_back(rows[i]);
+  }
   return added;
 }
 

@@ -22,6 +22,7 @@ struct AddedSpans {
   std::uint64_t added = 0;
   std::uint64_t without_thread =
       0;                      // of these, without async ones: their thread was not recorded, or is not known
+  std::uint64_t known = 0;    // in the recording already, and left out
   std::uint64_t outside = 0;  // before or after the recording, and left out
   SpanPlacement placement = SpanPlacement::kByClock;
 };

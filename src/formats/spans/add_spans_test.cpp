@@ -138,6 +138,24 @@ TEST(AddSpans, AFileWithoutThreadGetsTheOneThatWasAwake) {
   EXPECT_EQ(other.spans[7].thread, kNoThread);
 }
 
+TEST(AddSpans, AFileThatIsReadTwiceIsAddedOnce) {
+  Profile profile = recording();
+  const std::uint64_t at = profile.meta.start_ns + 5;
+  const SpanFile file = file_with(SpanClock::kMonotonic, {{at, at + 1, 0, 10, 11, 0, 0, false},
+                                                          {at, at + 1, 0, 10, 11, 0, 0, false},
+                                                          {at, at + 1, 0, 10, 99, 0, 0, false},
+                                                          {at, at + 1, 0, 10, 11, 3, 0, true}});
+  EXPECT_EQ(add(profile, file).added, 4u) << "equal spans of one file are several";
+  const AddedSpans again = add(profile, file);
+  EXPECT_EQ(again.added, 0u);
+  EXPECT_EQ(again.known, 4u);
+  EXPECT_EQ(again.without_thread, 0u);
+  EXPECT_EQ(profile.spans.size(), 4u);
+  SpanFile later = file;
+  later.spans.push_back({at + 9, at + 10, 0, 10, 11, 0, 0, false});
+  EXPECT_EQ(add(profile, later).added, 1u) << "the program wrote one more";
+}
+
 TEST(AddSpans, AnyFileLeavesAValidProfile) {
   for_each_profile(100, [](const Profile& random) {
     Profile profile = random;
