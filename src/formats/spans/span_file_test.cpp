@@ -114,6 +114,16 @@ TEST(TraceEvents, AFileThatEndsInsideOfAnEventKeepsTheWholeOnes) {
   }
 }
 
+TEST(TraceEvents, AnArrayNeedsNoBracketAtItsEnd) {
+  const std::string event = R"({"ph":"X","ts":1,"dur":2,"name":"a","tid":5})";
+  for (const std::string end : {"", ",", ",\n", "\n"}) {
+    const SpanFile file = spans_of("[\n" + event + ",\n" + event + end);
+    EXPECT_EQ(file.spans.size(), 2u) << end;
+    EXPECT_FALSE(file.is_cut) << end;
+  }
+  EXPECT_TRUE(spans_of("[" + event + ",{\"ph\"").is_cut);
+}
+
 TEST(Otlp, TimesAreOfTheDayAndSpansNameTheirThread) {
   const SpanFile file = spans_of(R"({"resourceSpans":[{"resource":{"attributes":[
       {"key":"process.pid","value":{"intValue":"77"}}]},"scopeSpans":[{"spans":[

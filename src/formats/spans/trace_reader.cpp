@@ -131,8 +131,13 @@ class TraceReader {
   std::map<std::tuple<std::string, std::uint64_t, std::string>, Open> async_;
 };
 
+struct ClosedText {
+  std::string text;
+  bool is_cut = false;  // more than a comma followed the last complete event
+};
+
 // The text up to its last complete event, closed. Events hold objects, so a brace alone is no end of one.
-std::string closed(std::string_view text) {
+ClosedText closed(std::string_view text) {
   std::string open, closers;  // the brackets that are open now, and those that were after the last event
   std::size_t end = 0;
   bool in_string = false;
@@ -154,7 +159,8 @@ std::string closed(std::string_view text) {
       for (std::size_t k = open.size(); k > 0; --k) closers.push_back(open[k - 1] == '{' ? '}' : ']');
     }
   }
-  return std::string(text.substr(0, end)) + closers;
+  const bool is_cut = text.find_first_not_of(" \t\r\n,", end) != std::string_view::npos;
+  return {std::string(text.substr(0, end)) + closers, is_cut};
 }
 
 }  // namespace
@@ -174,8 +180,10 @@ Result<SpanFile> read_trace_events(std::string_view text, const std::string& pat
   file.source = model::SpanSource::kChromeTrace;
   Result<Json> json = parse_json(text, path);
   if (!json && json.error().kind == ErrorKind::kMalformed) {
-    file.is_cut = true;
-    auto rest = parse_json(closed(text), path);
+    // The format leaves the bracket at the end of an array to the writer's choice.
+    const ClosedText whole = closed(text);
+    file.is_cut = whole.is_cut;
+    auto rest = parse_json(whole.text, path);
     if (!rest) return tl::unexpected(json.error());
     json = std::move(rest);
   }
