@@ -75,6 +75,12 @@ class KeptThreads {
       times.join();
     }
   }
+  // Whether some of the span's time is kept. When a span without a thread took place on them is unknown, so it is.
+  bool holds(const model::Span& span) const {
+    if (span.thread == model::kNoThread && of_all_.is_empty()) return true;
+    const KeptTimes& times = span.thread == model::kNoThread ? of_all_ : of(span.thread);
+    return times.holds(span.start_ns) || times.length(span.start_ns, span.end_ns) != 0;
+  }
   const KeptTimes& of(model::ThreadId thread) const {
     const KeptTimes& own = own_[thread.value];
     return own.is_empty() ? of_all_ : own;
@@ -209,6 +215,7 @@ Result<KeptSpans> keep_spans(model::Profile& profile, const SpanChoice& choice) 
   cut_waits(profile, kept);
   std::erase_if(profile.faults,
                 [&](const model::Fault& row) { return !kept.of(row.thread).holds(row.time_ns); });
+  std::erase_if(profile.spans, [&](const model::Span& row) { return !kept.holds(row); });
   sum_threads(profile, kept, has_waits);
   return result;
 }

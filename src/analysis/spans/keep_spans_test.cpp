@@ -47,6 +47,16 @@ TEST(KeepSpans, OnlyTheTimeOfTheChosenSpansIsLeft) {
   EXPECT_EQ(hand.profile.threads[hand.disk.value].ran_ns, 0u);
 }
 
+TEST(KeepSpans, OnlySpansWithTimeInTheChosenOnesAreLeft) {
+  SomeSpans hand;
+  hand.span("part of get", 150, 10, hand.engine);
+  hand.span("at the same time", 150, 10, hand.disk);
+  ASSERT_TRUE(keep_spans(hand.profile, {.name = "get", .slower_than_ns = 100'000'000}));
+  std::vector<std::string> names;
+  for (const model::Span& span : hand.profile.spans) names.emplace_back(hand.profile.strings[span.name]);
+  EXPECT_THAT(names, testing::ElementsAre("get", "part of get"));
+}
+
 TEST(KeepSpans, ANameMayBeAPartThatOnlyOneKindHas) {
   SomeSpans hand;
   SomeSpans other;
