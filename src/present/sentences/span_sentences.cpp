@@ -145,7 +145,7 @@ std::vector<std::string> span_notes(const SpanReport& report) {
     notes.push_back("Waiting was not recorded, so all time of a span counts as running.");
   if (report.unwalked_share >= 0.01)
     notes.push_back(fmt::format(
-        "{} of the time of these threads was waits that were too many to record one by one; it counts as running.",
+        "{} of the time of these threads was waits that fathom could not record one by one; it counts as running.",
         percent(report.unwalked_share)));
   return notes;
 }
