@@ -35,7 +35,7 @@ struct RowGroups {
 
 }  // namespace
 
-SlowSpans compare_slow(const std::vector<SpanRows>& spans, const SpanPlaces& places) {
+SlowSpans compare_slow(const std::vector<SpanRows>& spans, const RowValues& usual, const SpanPlaces& places) {
   std::vector<std::size_t> order(spans.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
   std::ranges::stable_sort(order, std::greater<>(), [&](std::size_t i) { return spans[i].length_ns; });
@@ -51,23 +51,35 @@ SlowSpans compare_slow(const std::vector<SpanRows>& spans, const SpanPlaces& pla
 
   std::vector<RowGroups> rows(places.size());
   const auto add = [&](GroupSum RowGroups::*group, std::size_t from, std::size_t to, double& mean) {
-    double length = 0;
+    double length = 0, unsampled = 0, unsampled_squares = 0;
     for (std::size_t i = from; i < to; ++i) {
       const SpanRows& span = spans[order[i]];
       length += static_cast<double>(span.length_ns);
+      unsampled += span.unsampled_ns;
+      unsampled_squares += span.unsampled_ns * span.unsampled_ns;
       for (const auto& [row, ns] : span.ns) {
         (rows[row].*group).sum += ns;
         (rows[row].*group).squares += ns * ns;
       }
+    }
+    // A span with samples has none of this.
+    for (const auto& [row, share] : usual) {
+      (rows[row].*group).sum += share * unsampled;
+      (rows[row].*group).squares += share * share * unsampled_squares;
     }
     mean = length / static_cast<double>(to - from);
     for (RowGroups& row : rows) (row.*group).count = to - from;
   };
   add(&RowGroups::slow, 0, slow_count, result.slow_mean_ns);
   add(&RowGroups::fast, spans.size() - fast_count, spans.size(), result.fast_mean_ns);
-  for (const std::size_t i : result.members)
-    for (const auto& [row, ns] : spans[i].ns)
+  for (const std::size_t i : result.members) {
+    const auto count = [&](std::uint32_t row, double ns) {
       if (ns > 2 * rows[row].fast.mean()) ++rows[row].with_it;
+    };
+    for (const auto& [row, ns] : spans[i].ns) count(row, ns);
+    if (spans[i].unsampled_ns > 0)
+      for (const auto& [row, share] : usual) count(row, share * spans[i].unsampled_ns);
+  }
 
   const double excess = result.slow_mean_ns - result.fast_mean_ns;
   std::vector<double> chances;

@@ -12,10 +12,14 @@
 
 namespace fathom::analysis {
 
-// Time of one span by row of SpanPlaces. The rows add up to its length, but for running rows, which are estimates from samples.
+// Nanoseconds or shares by row of SpanPlaces.
+using RowValues = std::vector<std::pair<std::uint32_t, double>>;
+
+// Time of one span by row. The rows and the running time without a sample add up to its length.
 struct SpanRows {
   std::uint64_t length_ns = 0;
-  std::vector<std::pair<std::uint32_t, double>> ns;
+  RowValues ns;
+  double unsampled_ns = 0;  // it ran, and no sample says in which function
 };
 
 // What the thread that a slow span waited for did meanwhile.
@@ -49,7 +53,8 @@ struct SlowSpans {
 inline constexpr double kSlowShare = 0.05;
 inline constexpr std::size_t kLeastSpans = 20;  // with fewer there is nothing to compare
 
-// `spans`: at least kLeastSpans. The holder and what is behind a cause are left empty.
-SlowSpans compare_slow(const std::vector<SpanRows>& spans, const SpanPlaces& places);
+// `spans`: at least kLeastSpans. `usual`: shares of the running time of all spans, which divide that without a sample. The holder
+// and what is behind a cause are left empty.
+SlowSpans compare_slow(const std::vector<SpanRows>& spans, const RowValues& usual, const SpanPlaces& places);
 
 }  // namespace fathom::analysis

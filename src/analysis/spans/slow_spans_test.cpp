@@ -145,5 +145,26 @@ TEST(SlowSpans, FewSpansAreNotCompared) {
   EXPECT_FALSE(make_span_report(hand.profile, {}).kinds[0].slow);
 }
 
+// Spans of 10 us, and a sample each millisecond. Taking a sample takes time, so the spans that have one are the slow ones: they ran for
+// 50 us longer, and not for the millisecond that a sample stands for.
+TEST(SlowSpans, ASampleInAShortSpanIsNotAPeriodOfRunning) {
+  HandMadeSpans hand;
+  const model::StackId stack = hand.stack({hand.main, hand.execute});
+  for (int i = 0; i < 2000; ++i) {
+    const double at = 1 + i * 0.1;
+    const bool sampled = i % 20 == 3;
+    hand.span("command", at, sampled ? 0.06 : 0.01, hand.engine);
+    if (sampled) hand.runs(hand.engine, stack, at + 0.005, 1);
+  }
+  hand.profile.meta.end_ns = hand.at(210);
+  const SpanReport report = make_span_report(hand.profile, {});
+  ASSERT_EQ(report.kinds.size(), 1u);
+  ASSERT_TRUE(report.kinds[0].slow);
+  const SlowSpans& slow = *report.kinds[0].slow;
+  double more = 0;
+  for (const SlowCause& cause : slow.causes) more += cause.more_ns();
+  EXPECT_NEAR(more, slow.slow_mean_ns - slow.fast_mean_ns, 100);
+}
+
 }  // namespace
 }  // namespace fathom::analysis

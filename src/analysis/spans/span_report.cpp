@@ -119,9 +119,18 @@ class KindReporter {
       SpanRows& of = rows.emplace_back();
       of.length_ns = seen_[i]->length_ns();
       for (const auto& [row, ns] : all[i].ns) of.ns.emplace_back(row, ns);
-      for (const auto& [row, value] : all[i].samples) of.ns.emplace_back(row, value * scale);
-      if (sampled <= 0) of.ns.emplace_back(running, all[i].ran_ns);
+      // How long the span ran is exact; its samples only say where. A span that is shorter than their period would otherwise seem to run
+      // for a period or not at all, and the sample itself makes it one of the slow ones.
+      double own = 0;
+      for (const auto& [row, value] : all[i].samples) own += value;
+      for (const auto& [row, value] : all[i].samples)
+        if (own > 0) of.ns.emplace_back(row, value / own * all[i].ran_ns);
+      if (own <= 0) of.unsampled_ns = all[i].ran_ns;
     }
+    usual_.clear();
+    for (const auto& [row, value] : sums.samples)
+      if (sampled > 0) usual_.emplace_back(row, value / sampled);
+    if (sampled <= 0) usual_.emplace_back(running, 1);
     std::vector<SpanSegment> out;
     for (const auto& [row, ns] : sums.ns) out.push_back({places_[row], "", ns, sums.spans[row], holder(row)});
     for (const auto& [row, value] : sums.samples)
@@ -188,7 +197,7 @@ class KindReporter {
   }
 
   SlowSpans slow(const std::vector<SpanRows>& rows) {
-    SlowSpans slow = compare_slow(rows, places_);
+    SlowSpans slow = compare_slow(rows, usual_, places_);
     // The holder of the slow ones, who may be another than that of most waits.
     holders_.clear();
     for (const std::size_t i : slow.members) parts_of(*seen_[i], &holders_);
@@ -228,6 +237,7 @@ class KindReporter {
   CriticalPaths paths_;
   SpanPlaces places_;
   std::vector<const WholeSpan*> seen_;  // of the kind at hand
+  RowValues usual_;                     // shares of its running time
   std::map<std::uint32_t, Holders> holders_;
   std::set<std::uint32_t> threads_;
 };
