@@ -14,7 +14,9 @@ namespace {
 // of a clock, a cache or a short preemption.
 constexpr double kMuchSlower = 1.5;
 constexpr double kLeastExcessNs = 50'000;
-constexpr double kLeastPart = 0.2;       // of the excess
+constexpr double kLeastPart = 0.2;  // of the excess
+// Waits that were not recorded count as running; samples show that it was none.
+constexpr double kLeastSampled = 0.3;    // of the difference of a running row
 constexpr std::size_t kLeastWithIt = 3;  // slow spans that have more of it than the fast ones
 
 struct GroupSum {
@@ -31,6 +33,7 @@ struct GroupSum {
 struct RowGroups {
   GroupSum slow, fast;
   std::size_t with_it = 0;
+  double slow_sampled = 0, fast_sampled = 0;
 };
 
 }  // namespace
@@ -50,11 +53,17 @@ SlowSpans compare_slow(const std::vector<SpanRows>& spans, const RowValues& usua
   result.least_ns = spans[result.members.back()].length_ns;
 
   std::vector<RowGroups> rows(places.size());
-  const auto add = [&](GroupSum RowGroups::*group, std::size_t from, std::size_t to, double& mean) {
+  bool has_sampled = false;
+  const auto add = [&](GroupSum RowGroups::*group, double RowGroups::*sampled, std::size_t from,
+                       std::size_t to, double& mean) {
     double length = 0, unsampled = 0, unsampled_squares = 0;
     for (std::size_t i = from; i < to; ++i) {
       const SpanRows& span = spans[order[i]];
       length += static_cast<double>(span.length_ns);
+      for (const auto& [row, ns] : span.sampled_ns) {
+        rows[row].*sampled += ns / static_cast<double>(to - from);
+        has_sampled = true;
+      }
       unsampled += span.unsampled_ns;
       unsampled_squares += span.unsampled_ns * span.unsampled_ns;
       for (const auto& [row, ns] : span.ns) {
@@ -70,8 +79,9 @@ SlowSpans compare_slow(const std::vector<SpanRows>& spans, const RowValues& usua
     mean = length / static_cast<double>(to - from);
     for (RowGroups& row : rows) (row.*group).count = to - from;
   };
-  add(&RowGroups::slow, 0, slow_count, result.slow_mean_ns);
-  add(&RowGroups::fast, spans.size() - fast_count, spans.size(), result.fast_mean_ns);
+  add(&RowGroups::slow, &RowGroups::slow_sampled, 0, slow_count, result.slow_mean_ns);
+  add(&RowGroups::fast, &RowGroups::fast_sampled, spans.size() - fast_count, spans.size(),
+      result.fast_mean_ns);
   for (const std::size_t i : result.members) {
     const auto count = [&](std::uint32_t row, double ns) {
       if (ns > 2 * rows[row].fast.mean()) ++rows[row].with_it;
@@ -102,8 +112,12 @@ SlowSpans compare_slow(const std::vector<SpanRows>& spans, const RowValues& usua
   const bool much = result.slow_mean_ns >= kMuchSlower * result.fast_mean_ns && excess >= kLeastExcessNs;
   for (std::size_t i = 0; i < result.causes.size(); ++i) {
     SlowCause& cause = result.causes[i];
+    const RowGroups& row = rows[cause.row];
+    const bool runs = cause.place.work == SpanWork::kRunning || cause.place.work == SpanWork::kAllocating;
+    const bool is_real =
+        !runs || !has_sampled || row.slow_sampled - row.fast_sampled >= kLeastSampled * cause.more_ns();
     cause.is_certain = much && chances[i] < level && cause.more_ns() >= kLeastPart * excess &&
-                       rows[cause.row].with_it >= kLeastWithIt;
+                       row.with_it >= kLeastWithIt && is_real;
   }
   std::ranges::stable_sort(result.causes, std::greater<>(), &SlowCause::more_ns);
   return result;

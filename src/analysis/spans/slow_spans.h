@@ -19,6 +19,7 @@ using RowValues = std::vector<std::pair<std::uint32_t, double>>;
 struct SpanRows {
   std::uint64_t length_ns = 0;
   RowValues ns;
+  RowValues sampled_ns;     // running rows by their samples alone; empty if a sample's length is unknown
   double unsampled_ns = 0;  // it ran, and no sample says in which function
 };
 

@@ -166,5 +166,11 @@ TEST(SlowSpans, ASampleInAShortSpanIsNotAPeriodOfRunning) {
   EXPECT_NEAR(more, slow.slow_mean_ns - slow.fast_mean_ns, 100);
 }
 
+// 20 ms in which the thread waited, as its samples show, and whose wait was not recorded.
+TEST(SlowSpans, AWaitThatWasNotRecordedIsNoRunning) {
+  const SlowSpans slow = slow_of(1, [](HandMadeSpans&, double) {});
+  EXPECT_FALSE(slow.is_claimed());
+}
+
 }  // namespace
 }  // namespace fathom::analysis

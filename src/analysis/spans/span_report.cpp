@@ -115,6 +115,7 @@ class KindReporter {
     const double sampled = sums.sampled();
     const double scale = sampled > 0 ? sums.ran_ns / sampled : 0;
     const std::uint32_t running = places_.of({});
+    const double period_ns = sample_period_ns(profile_);
     for (std::size_t i = 0; i < all.size(); ++i) {
       SpanRows& of = rows.emplace_back();
       of.length_ns = seen_[i]->length_ns();
@@ -123,6 +124,8 @@ class KindReporter {
       // for a period or not at all, and the sample itself makes it one of the slow ones.
       double own = 0;
       for (const auto& [row, value] : all[i].samples) own += value;
+      if (period_ns > 0)
+        for (const auto& [row, value] : all[i].samples) of.sampled_ns.emplace_back(row, value * period_ns);
       for (const auto& [row, value] : all[i].samples)
         if (own > 0) of.ns.emplace_back(row, value / own * all[i].ran_ns);
       if (own <= 0) of.unsampled_ns = all[i].ran_ns;
