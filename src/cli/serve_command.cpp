@@ -197,6 +197,9 @@ Result<int> run_serve(const ServeArguments& arguments) {
   // Before any thread is started: from then on our death, however it comes, takes the tracer out.
   std::optional<inject::DetachGuardian> guardian;
   if (arguments.heap) {
+    if (arguments.groups.machine)
+      return fail(ErrorKind::kUsage, "--heap needs a target; it does not work with -a",
+                  "fathom serve --heap NAME");
     auto started = inject::DetachGuardian::start();
     if (!started) return tl::unexpected<Error>(started.error());
     options->recording.guardian = &guardian.emplace(std::move(*started));
@@ -251,6 +254,7 @@ Run add_serve(CLI::App& app) {
   app.add_option("target", arguments->targets, "processes, by exact name or number; a name may start later")
       ->type_name("TARGET");
   add_group_options(app, arguments->groups);
+  app.add_flag("-a,--all-cpus", arguments->groups.machine, "every process on this machine");
   begin_group(app, kRecordGroup);
   app.add_option("-F,--freq", arguments->frequency_hz, "samples per second and CPU")
       ->capture_default_str()
