@@ -90,7 +90,7 @@ serve::TargetPlan plan_of_pid(const process::ProcessInfo& process) {
   plan.name = serve::folder_name(process.name);
   plan.members = [pid = process.pid, start = process.start_ticks]() -> std::vector<std::int32_t> {
     const auto now = process::read_process(pid);
-    if (!now || now->start_ticks != start) return {};
+    if (!now || now->start_ticks != start || !serve::still_runs(pid)) return {};
     return {pid};
   };
   return plan;

@@ -6,6 +6,7 @@
 
 #include "linux/process/directory.h"
 #include "linux/process/find.h"
+#include "linux/process/status.h"
 #include "tools/serve/seconds.h"
 
 namespace fathom::serve {
@@ -22,10 +23,19 @@ std::vector<int> pids_of_machine() {
 
 bool has_name(int pid, const std::string& name) {
   const auto process = process::read_process(pid);
-  return process && process::is_named(*process, name);
+  return process && process::is_named(*process, name) && still_runs(pid);
 }
 
 }  // namespace
+
+// The main thread of a process may end before the others.
+bool still_runs(int pid) {
+  const auto stat = process::read_stat(pid);
+  const auto status = process::read_status(pid);
+  if (!stat || !status || status->killed) return false;
+  const bool main_thread_ended = stat->exiting || stat->state == 'Z' || stat->state == 'X';
+  return !main_thread_ended || status->threads > 1;
+}
 
 NamedProcesses::NamedProcesses(std::string name)
     : NamedProcesses(std::move(name), {pids_of_machine, has_name}) {}

@@ -11,6 +11,9 @@
 
 namespace fathom::serve {
 
+// Not for one that has ended and waits for its parent, or is about to end: there is nothing left of it to record.
+bool still_runs(int pid);
+
 class NamedProcesses {
  public:
   struct Machine {  // for tests

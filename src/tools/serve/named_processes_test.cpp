@@ -2,6 +2,9 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 namespace fathom::serve {
 namespace {
@@ -42,6 +45,18 @@ TEST(NamedProcesses, NewOnesAreFoundAtOnceAndOthersAreNotReadAgain) {
   machine[600] = "other";  // the number was given out again
   EXPECT_THAT(named.find(13 * kSecond), ElementsAre(3));
   EXPECT_LT(read, 600);
+}
+
+TEST(StillRuns, UntilAllThreadsHaveEndedAlsoIfTheParentDoesNotReadItsStatus) {
+  EXPECT_TRUE(still_runs(::getpid()));
+  const pid_t child = ::fork();
+  if (child == 0) ::_exit(0);
+  ASSERT_GT(child, 0);
+  siginfo_t ended{};
+  ASSERT_EQ(::waitid(P_PID, static_cast<id_t>(child), &ended, WEXITED | WNOWAIT), 0);
+  EXPECT_FALSE(still_runs(child));
+  ASSERT_EQ(::waitpid(child, nullptr, 0), child);
+  EXPECT_FALSE(still_runs(child));
 }
 
 }  // namespace
