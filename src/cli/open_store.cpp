@@ -83,7 +83,6 @@ Result<std::optional<StoreChoice>> store_choice(const std::string& input, std::s
   }
   if (!is_folder(folder) || serve::targets_in(folder).empty()) return std::optional<StoreChoice>();
   if (auto taken = take_query(query, choice); !taken) return tl::unexpected<Error>(taken.error());
-  choice.cut = !choice.from.empty() || !choice.until.empty();
   return std::optional(std::move(choice));
 }
 
@@ -112,8 +111,10 @@ Result<model::Profile> open_store(const std::string& folder, StoreChoice choice,
   if (chosen.empty())
     return fail(ErrorKind::kNotFound, fmt::format("{}/{} has no window in this time", folder, *target),
                 fmt::format("fathom list {}", folder));
-  auto profile = serve::read_windows(chosen, choice.cut ? range : serve::TimeRange());
+  auto profile = serve::read_windows(chosen, range);
   if (!profile) return tl::unexpected<Error>(profile.error());
+  if (!choice.from.empty()) profile->meta.facts[kCutFromFact] = choice.from;
+  if (!choice.until.empty()) profile->meta.facts[kCutUntilFact] = choice.until;
   if (!long_names) open::shorten_nameless_functions(*profile);
   open::drop_interrupt_wakers(*profile);
   return profile;

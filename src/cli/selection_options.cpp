@@ -11,9 +11,7 @@
 #include "analysis/summary/report.h"
 #include "base/huge_pages.h"
 #include "cli/notices.h"
-#ifdef FATHOM_HAS_SERVE
 #include "cli/open_store.h"
-#endif
 #include "cli/option_groups.h"
 #include "formats/open/open_profile.h"
 #include "model/facts.h"
@@ -69,6 +67,11 @@ Result<> choose_sizes(const std::string& text, const model::Profile& profile, bo
     return fail(ErrorKind::kUsage, "--asked-size chooses call sites of the heap", "--metric heap-live");
   selection.asked_sizes = *sizes;
   return {};
+}
+
+bool is_cut_to(const model::Profile& profile, const char* fact, const TimeArgument& time) {
+  const auto found = profile.meta.facts.find(fact);
+  return found != profile.meta.facts.end() && !time.mark.empty() && found->second == time.mark;
 }
 
 }  // namespace
@@ -219,11 +222,13 @@ Result<model::Profile> open_selected(const std::string& path, const SelectionOpt
 
 Result<SelectionOptions> with_times(const SelectionOptions& options, const model::Profile& profile) {
   SelectionOptions timed = options;
-  const auto from = seconds_of(options.from, profile, "--from");
+  if (is_cut_to(profile, kCutFromFact, options.from)) timed.from = {};
+  if (is_cut_to(profile, kCutUntilFact, options.until)) timed.until = {};
+  const auto from = seconds_of(timed.from, profile, "--from");
   if (!from) return tl::unexpected(from.error());
   // --from load --until load: the next one of that name.
   const double after = *from ? std::nextafter(**from, kMostSeconds) : 0;
-  const auto until = seconds_of(options.until, profile, "--until", after);
+  const auto until = seconds_of(timed.until, profile, "--until", after);
   if (!until) return tl::unexpected(until.error());
   timed.from = {*from, {}};
   timed.until = {*until, {}};

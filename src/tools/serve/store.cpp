@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cctype>
 #include <charconv>
+#include <cmath>
 #include <filesystem>
 #include <system_error>
 
@@ -39,8 +40,58 @@ bool take(std::string_view& text, std::string_view word) {
   return true;
 }
 
-// What --from and --until select, done to the rows: for a command whose inputs have a range each.
-void cut_to(model::Profile& profile, const TimeRange& range) {
+struct Part {
+  double inside = 0, all = 0;
+  // Without a row the time is taken as even.
+  double share(double of_time) const { return all > 0 ? inside / all : of_time; }
+};
+
+void scale(std::uint64_t& value, double share) {
+  value = static_cast<std::uint64_t>(std::llround(static_cast<double>(value) * share));
+}
+
+// The exact times of a thread are of its whole window: a part of the window gets the share that its rows have.
+class ThreadParts {
+ public:
+  ThreadParts(const model::Profile& profile, std::uint64_t from_ns, std::uint64_t until_ns)
+      : cpu_(profile.threads.size()), waited_(cpu_.size()), queued_(cpu_.size()) {
+    for (const model::Sample& row : profile.samples) {
+      if (row.metric != model::Metric::kCpu) continue;
+      Part& part = cpu_[row.thread.value];
+      part.all += static_cast<double>(row.value);
+      if (row.time_ns >= from_ns && row.time_ns < until_ns) part.inside += static_cast<double>(row.value);
+    }
+    for (const model::Wait& row : profile.waits) {
+      const auto inside = part_of(row, from_ns, until_ns);
+      Part &waited = waited_[row.thread.value], &queued = queued_[row.thread.value];
+      waited.all += static_cast<double>(row.waited_ns) * row.weight;
+      queued.all += static_cast<double>(row.queued_ns) * row.weight;
+      if (!inside) continue;
+      waited.inside += static_cast<double>(inside->waited_ns) * inside->weight;
+      queued.inside += static_cast<double>(inside->queued_ns) * inside->weight;
+    }
+  }
+
+  void cut(std::vector<model::Thread>& threads, double of_time) const {
+    for (std::size_t i = 0; i < threads.size(); ++i) {
+      model::Thread& thread = threads[i];
+      const double cpu = cpu_[i].share(of_time), waited = waited_[i].share(of_time);
+      scale(thread.cpu_ns, cpu);
+      scale(thread.ran_ns, cpu);
+      scale(thread.waited_ns, waited);
+      scale(thread.queued_ns, queued_[i].share(of_time));
+      for (std::uint64_t* count : {&thread.waits, &thread.unwalked_waits, &thread.unwalked_ns})
+        scale(*count, waited);
+      scale(thread.preemptions, of_time);
+    }
+  }
+
+ private:
+  std::vector<Part> cpu_, waited_, queued_;
+};
+
+// What --from and --until select, done to the rows of a window. Whether anything is left of it: the name of a window is rounded.
+bool cut_to(model::Profile& profile, const TimeRange& range) {
   model::Meta& meta = profile.meta;
   const std::uint64_t start_ns = meta.start_ns, start_unix_ns = meta.start_unix_ns;
   const auto monotonic = [&](std::uint64_t unix_ns) {
@@ -49,7 +100,10 @@ void cut_to(model::Profile& profile, const TimeRange& range) {
   const std::uint64_t from = range.from_unix_ns ? monotonic(*range.from_unix_ns) : start_ns;
   const std::uint64_t until =
       std::min(range.until_unix_ns ? monotonic(*range.until_unix_ns) : meta.end_ns, meta.end_ns);
-  if ((from == start_ns && until == meta.end_ns) || from >= until) return;
+  if (from == start_ns && until == meta.end_ns) return true;
+  if (from >= until) return false;
+  ThreadParts(profile, from, until)
+      .cut(profile.threads, static_cast<double>(until - from) / static_cast<double>(meta.end_ns - start_ns));
   const auto is_outside = [&](std::uint64_t time_ns) { return time_ns < from || time_ns >= until; };
   profile.quality.filtered +=
       std::erase_if(profile.samples, [&](const model::Sample& row) { return is_outside(row.time_ns); });
@@ -66,6 +120,7 @@ void cut_to(model::Profile& profile, const TimeRange& range) {
   meta.start_ns = from;
   meta.end_ns = until;
   meta.start_unix_ns = start_unix_ns + (from - start_ns);
+  return true;
 }
 
 }  // namespace
@@ -212,20 +267,16 @@ Result<model::Profile> read_windows(const std::vector<StoredWindow>& windows, co
     std::error_code problem;
     if (!profile && windows.size() > 1 && !fs::exists(window.path, problem)) continue;
     if (!profile) return tl::unexpected<Error>(profile.error());
-    inputs.push_back({window.path, std::move(*profile)});
+    if (cut_to(*profile, cut)) inputs.push_back({window.path, std::move(*profile)});
   }
   if (inputs.empty())
     return fail(ErrorKind::kNotFound, "the store has no window of this time", "fathom list STORE");
-  if (inputs.size() == 1) {
-    cut_to(inputs.front().profile, cut);
-    return std::move(inputs.front().profile);
-  }
+  if (inputs.size() == 1) return std::move(inputs.front().profile);
   const std::string target = inputs.front().profile.meta.target;
   auto merged = open::merge_profiles(std::move(inputs));
   if (!merged) return tl::unexpected<Error>(merged.error());
   merged->profile.meta.target = target;
   join_parts(merged->profile);
-  cut_to(merged->profile, cut);
   return std::move(merged->profile);
 }
 

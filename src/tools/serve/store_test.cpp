@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <stdlib.h>
 
+#include <array>
 #include <filesystem>
 #include <fstream>
 #include <random>
@@ -186,6 +187,32 @@ TEST_F(Store, ARangeCutsRowsToTheMillisecondAndCountsWhatItLeavesOut) {
   EXPECT_EQ(cut->samples.size(), samples);
   EXPECT_EQ(cut->samples.size() + cut->quality.filtered, cut->quality.samples);
   EXPECT_EQ(waited, whole_waited);
+}
+
+TEST_F(Store, ARangeHasOnlyItsShareOfTheExactTimesOfThreads) {
+  const TestingRecording recording(5, 3);
+  const std::string target = folder_ + "/t";
+  for (const model::Profile& window : recording.windows()) ASSERT_TRUE(write_window(target, window));
+  const std::uint64_t start = recording.whole().meta.start_unix_ns, second = 1'000'000'000;
+  const auto cut_times = [&](std::uint64_t from_s, std::uint64_t until_s) {
+    const TimeRange range{start + from_s * second, start + until_s * second};
+    const auto cut = read_windows(windows_of(windows_in(target), range), range);
+    EXPECT_TRUE(cut);
+    std::array<double, 4> times{};
+    for (const model::Thread& thread : cut->threads) {
+      times[0] += static_cast<double>(thread.cpu_ns);
+      times[1] += static_cast<double>(thread.ran_ns);
+      times[2] += static_cast<double>(thread.waited_ns);
+      times[3] += static_cast<double>(thread.queued_ns);
+    }
+    return times;
+  };
+  const auto whole = cut_times(0, 180), first = cut_times(0, 50), middle = cut_times(50, 80),
+             last = cut_times(80, 180);
+  for (std::size_t i = 0; i < whole.size(); ++i) {
+    EXPECT_NEAR(first[i] + middle[i] + last[i], whole[i], whole[i] * 1e-6 + 1000) << i;
+    EXPECT_LT(middle[i], whole[i] / 2 + 1) << i;
+  }
 }
 
 TEST(Retention, LargeWindowsAreMergedInPartsThatFitIntoMemory) {
