@@ -149,13 +149,16 @@ class Search {
     candidates_.push_back({module, name, linker, symbol.address, symbol.size, symbol.type == STT_GNU_IFUNC});
   }
 
+  std::string_view option() const { return wish_.span.empty() ? "--probe" : "--span"; }
+
   tl::unexpected<Error> nothing(std::string_view part) const {
     const std::string where = wish_.module.empty() ? "the program and its libraries" : wish_.module;
     if (!any_module_) {
       std::set<std::string_view> names;
       for (const Module& module : modules_)
         if (module.file != nullptr) names.insert(base_name(module.path));
-      return fail(ErrorKind::kNotFound, fmt::format("--probe: the target has no module '{}'", wish_.module),
+      return fail(ErrorKind::kNotFound,
+                  fmt::format("{}: the target has no module '{}'", option(), wish_.module),
                   fmt::format("one of {}", fmt::join(names, ", ")));
     }
     for (const Module& module : modules_)
@@ -165,22 +168,23 @@ class Search {
         return fail(
             ErrorKind::kNotFound,
             fmt::format(
-                "--probe: '{}' has no code of its own in {}: its debug information names it, so it was inlined wherever it is called, or is never called",
-                wish_.function, base_name(module.path)),
+                "{}: '{}' has no code of its own in {}: its debug information names it, so it was inlined wherever it is called, or is never called",
+                option(), wish_.function, base_name(module.path)),
             "a function that calls it");
     for (const Module& module : modules_)
       if (!wish_.module.empty() && module.file != nullptr && is_wanted(module) && module.names == nullptr &&
           module.file->section(".symtab") == nullptr && similar_.empty())
         return fail(
             ErrorKind::kNotFound,
-            fmt::format("--probe: '{}' is no name that {} exports, and its other names were stripped off",
-                        wish_.function, base_name(module.path)),
+            fmt::format("{}: '{}' is no name that {} exports, and its other names were stripped off",
+                        option(), wish_.function, base_name(module.path)),
             "its separate debug file (of a -dbg or -dbgsym package, or in a folder: --symbols FOLDER)");
     std::vector<std::string> similar(similar_.begin(), similar_.end());
     std::ranges::stable_sort(similar, {}, &std::string::size);
     if (similar.size() > kMostSimilar) similar.resize(kMostSimilar);
     return fail(
-        ErrorKind::kNotFound, fmt::format("--probe: there is no function '{}' in {}", wish_.function, where),
+        ErrorKind::kNotFound,
+        fmt::format("{}: there is no function '{}' in {}", option(), wish_.function, where),
         similar.empty()
             ? "fathom report lists the functions in a recording; to probe modules that the program loads later, attach to it (-p)"
             : fmt::format("similar: {}", fmt::join(similar, "; ")));
@@ -210,7 +214,7 @@ class Search {
     const std::size_t more = listed.size() > kMostListed ? listed.size() - kMostListed : 0;
     listed.resize(listed.size() - more);
     return fail(ErrorKind::kUsage,
-                fmt::format("--probe: '{}' may be each of {} functions", wish_.function, names.size()),
+                fmt::format("{}: '{}' may be each of {} functions", option(), wish_.function, names.size()),
                 fmt::format("one of: {}{}", fmt::join(listed, "; "),
                             more == 0 ? "" : fmt::format("; and {} more", more)));
   }
@@ -234,19 +238,19 @@ class Search {
     if (candidates_.size() > kMostPlaces)
       return fail(
           ErrorKind::kUsage,
-          fmt::format("--probe: '{}' has {} copies in the program", wish_.function, candidates_.size()),
+          fmt::format("{}: '{}' has {} copies in the program", option(), wish_.function, candidates_.size()),
           "a function that is not generic");
     Ends ends(file, modules_[found.module].table);
     for (const Candidate& one : candidates_) {
       if (one.indirect)
-        return fail(
-            ErrorKind::kNotFound,
-            fmt::format("--probe: which code '{}' is, is chosen when the program starts", wish_.function),
-            "the variant that fathom report names");
+        return fail(ErrorKind::kNotFound,
+                    fmt::format("{}: which code '{}' is, is chosen when the program starts", option(),
+                                wish_.function),
+                    "the variant that fathom report names");
       const auto entry = file.offset_of(one.address);
       if (!entry)
         return fail(ErrorKind::kNotFound,
-                    fmt::format("--probe: the code of '{}' is not in {}", wish_.function,
+                    fmt::format("{}: the code of '{}' is not in {}", option(), wish_.function,
                                 modules_[found.module].path),
                     "a function of the program's own file");
       Place place{one.address, *entry, {}};
