@@ -215,7 +215,9 @@ Result<KeptSpans> keep_spans(model::Profile& profile, const SpanChoice& choice) 
   cut_waits(profile, kept);
   std::erase_if(profile.faults,
                 [&](const model::Fault& row) { return !kept.of(row.thread).holds(row.time_ns); });
-  std::erase_if(profile.spans, [&](const model::Span& row) { return !kept.holds(row); });
+  const std::uint64_t end_ns = profile.meta.end_ns;
+  std::erase_if(profile.spans,
+                [&](const model::Span& row) { return row.start_ns >= end_ns || !kept.holds(row); });
   sum_threads(profile, kept, has_waits);
   return result;
 }

@@ -97,7 +97,9 @@ class FirefoxWriter {
     std::vector<const model::Span*> spans;
     for (const model::Span& span : profile_.spans) {
       const bool here = span.thread == thread || (span.thread == model::kNoThread && thread.value == 0);
-      if (here && span.start_ns >= start_ns_) spans.push_back(&span);
+      // add_spans() puts spans of an unknown clock after the end.
+      const bool is_placed = span.thread != model::kNoThread || span.start_ns < profile_.meta.end_ns;
+      if (here && is_placed && span.start_ns >= start_ns_) spans.push_back(&span);
     }
     std::ranges::stable_sort(spans, {}, [](const model::Span* span) { return span->start_ns; });
     std::string data, names, starts, ends, phases, categories;

@@ -192,7 +192,9 @@ class PerfettoWriter {
       const bool wanted = span.thread == model::kNoThread || !options_.selection.pid ||
                           profile_.processes[profile_.threads[span.thread.value].process.value].pid ==
                               *options_.selection.pid;
-      if (wanted && takes(span.start_ns)) threads[span.thread.value].push_back(&span);
+      // add_spans() puts spans of an unknown clock after the end.
+      const bool is_placed = span.thread != model::kNoThread || span.start_ns < profile_.meta.end_ns;
+      if (wanted && is_placed && takes(span.start_ns)) threads[span.thread.value].push_back(&span);
     }
     for (auto& [thread, spans] : threads) {
       std::ranges::stable_sort(spans, [](const model::Span* a, const model::Span* b) {
