@@ -1,5 +1,6 @@
 // fathom report: what a recording says, as text or JSON.
 #include <algorithm>
+#include <filesystem>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -57,6 +58,22 @@ struct ReportArguments {
   bool all = false, show_idle = false, json = false, wide = false, follow = false;
   bool has(Section section) const { return sections.has(section); }
 };
+
+// The input as the commands that the report names take it: a stretch of a store is one word.
+std::string input_word(const ReportArguments& arguments) {
+  const std::string& file = arguments.file;
+  std::error_code problem;
+  if (!std::filesystem::is_directory(file.substr(0, file.rfind('?')), problem)) return file;
+  std::string word = file;
+  const auto add = [&](const char* key, const std::string& value) {
+    if (value.empty() || word.find(key) != word.npos) return;
+    word += (word.find('?') == word.npos ? "?" : "&") + (key + value);
+  };
+  add("target=", arguments.selection.store_target);
+  add("from=", arguments.selection.from.mark);
+  add("until=", arguments.selection.until.mark);
+  return word == file && word.find('?') == word.npos ? file : "'" + word + "'";
+}
 
 present::TextOptions style_of(const ReportArguments& arguments) {
   present::TextOptions style;
@@ -307,7 +324,7 @@ Result<int> run_report(const ReportArguments& given) {
         options.heap_by && arguments.selection.metric.empty() && has_metric(*profile, model::Metric::kCpu);
     style.least_share = arguments.percent_limit.value_or(0) / 100;
     style.sections.add(Section::kSeries, arguments.all);
-    style.file = arguments.file;
+    style.file = input_word(arguments);
     style.layout = layout_of(arguments);
     // Imported off-CPU times have no waits to report, so their functions are the answer.
     if (waiting && profile->waits.empty() && style.layout == present::Layout::kFirstScreen)
