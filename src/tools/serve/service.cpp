@@ -42,9 +42,12 @@ Result<std::unique_ptr<Service>> Service::start(ServeOptions options) {
     service->meter_ = std::make_unique<Meter>();
     if (auto listening = service->listen(); !listening) return tl::unexpected<Error>(listening.error());
   }
-  if (service->options_.budget)
+  if (service->options_.budget) {
+    const std::uint32_t most_hz = service->options_.recording.frequency_hz;
     service->governor_.emplace(GovernorOptions{.budget = *service->options_.budget,
-                                               .most_hz = service->options_.recording.frequency_hz});
+                                               .most_hz = most_hz,
+                                               .least_hz = std::min(GovernorOptions().least_hz, most_hz)});
+  }
   service->begin_targets();
   return service;
 }
