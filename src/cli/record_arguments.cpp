@@ -353,7 +353,8 @@ void add_ends(CLI::App& app, RecordArguments& arguments) {
   app.add_option("--start-when", arguments.begin.when,
                  "begin when this holds: 'cpu > 50%', 'rss > 4g', 'rss > +100m/min'")
       ->type_name("CONDITION");
-  app.add_option("--when-log", arguments.begin.log, "begin when a line of this log matches")
+  app.add_option("--when-log", arguments.begin.log,
+                 "begin when a line of this log matches: /var/log/app.log:ERROR")
       ->type_name("FILE:REGEX");
   app.add_option("--around,--load", arguments.around,
                  "run this shell command while recording, such as a load generator, and stop when it ends")

@@ -279,7 +279,8 @@ Run add_serve(CLI::App& app) {
       ->type_name("CONDITION")
       ->expected(1)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
-  app.add_option("--pin-log", arguments->logs, "keep the minutes around a log line that matches")
+  app.add_option("--pin-log", arguments->logs,
+                 "keep the minutes around a log line that matches: /var/log/app.log:ERROR")
       ->type_name("FILE:REGEX")
       ->expected(1)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
