@@ -227,6 +227,8 @@ TEST_F(ServeRun, WindowsReadTogetherHaveTheSumOfTheirSamples) {
     single += report_of({entry.path().string()}).at("quality").at("samples").get<double>();
   const json together = report_of({folder_ / "store", "--target", kTarget});
   EXPECT_EQ(together.at("quality").at("samples").get<double>(), single);
+  const json by_folder = report_of({folder_ / "store/cpu_shares"});
+  EXPECT_EQ(by_folder.at("quality").at("samples").get<double>(), single);
   const Outcome other = fathom({"report", folder_ / "store", "--target", "other"});
   EXPECT_EQ(other.exit_status, 3);
   EXPECT_THAT(other.errors, HasSubstr("there is cpu_shares"));

@@ -81,7 +81,15 @@ Result<std::optional<StoreChoice>> store_choice(const std::string& input, std::s
     folder = input.substr(0, mark);
     query = std::string_view(input).substr(mark + 1);
   }
-  if (!is_folder(folder) || serve::targets_in(folder).empty()) return std::optional<StoreChoice>();
+  if (!is_folder(folder)) return std::optional<StoreChoice>();
+  if (serve::targets_in(folder).empty()) {
+    if (serve::windows_in(folder, true).empty()) return std::optional<StoreChoice>();
+    std::error_code problem;
+    const auto of_target = std::filesystem::canonical(folder, problem);
+    if (problem) return std::optional<StoreChoice>();
+    choice.target = of_target.filename().string();
+    folder = of_target.parent_path().string();
+  }
   if (auto taken = take_query(query, choice); !taken) return tl::unexpected<Error>(taken.error());
   return std::optional(std::move(choice));
 }
