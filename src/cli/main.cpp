@@ -72,8 +72,7 @@ constexpr Command kCommands[] = {
      fathom::cli::add_watch},
 #endif
 #ifdef FATHOM_HAS_SERVE
-    {"serve", "record processes without end into a store, and serve profiles and metrics to scrapers",
-     fathom::cli::add_serve},
+    {"serve", "record without end into a store, and serve profiles to scrapers", fathom::cli::add_serve},
 #endif
 #ifdef FATHOM_HAS_LIMIT
     {"limit", "run a command under a memory limit, and explain how it ended", fathom::cli::add_limit},

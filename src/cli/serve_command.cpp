@@ -287,8 +287,7 @@ Run add_serve(CLI::App& app) {
   app.add_option("--keep", arguments->keep, "remove windows that are older")
       ->capture_default_str()
       ->type_name("TIME");
-  app.add_option("--max-size", arguments->most,
-                 "remove the oldest windows until the store takes no more than this")
+  app.add_option("--max-size", arguments->most, "remove the oldest windows beyond this size")
       ->type_name("SIZE");
   auto* listen = app.add_option("--listen", arguments->listen,
                                 "serve profiles and metrics at 127.0.0.1:PORT, [::1]:PORT or unix:PATH")
