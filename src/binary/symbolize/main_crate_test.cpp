@@ -18,7 +18,7 @@ TEST(MainCrate, IsThatOfAMainAtTheTopOfACrateInBothManglings) {
       {"_RNvC7my_node4main", "my_node"},
       {"_ZN8_private4main17h0123456789abcdefE", "_private"},
       {"_RNvCs_8__private4main", "_private"},
-      {"_RNvCs_8_private4main", ""},  // without the separator that a name with "_" has
+      {"_RNvCs_8_private4main", ""},                     // without the separator that a name with "_" has
       {"_ZN7my_node3cli4main17h0123456789abcdefE", ""},  // a main further down
       {"_ZN7my_node4main3run17h0123456789abcdefE", ""},  // a function of main
       {"_ZN7my_node4main17h0123456789abcdef", ""},       // cut short

@@ -55,8 +55,8 @@ class PerfContainer {
   std::vector<PerfEvent> events;
   std::map<std::string, std::string, std::less<>> build_ids;  // hex, by path
   model::OriginFacts origin;                                  // kernel, cpu, cpus
-  std::string_view tracing;  // the texts of tracepoints, among other things
-  bool whole = true;         // false: it ends inside of a record
+  std::string_view tracing;                                   // the texts of tracepoints, among other things
+  bool whole = true;                                          // false: it ends inside of a record
 
  private:
   PerfContainer(std::string_view content, const std::string& name) : content_(content), name_(name) {}

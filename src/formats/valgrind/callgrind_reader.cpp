@@ -233,7 +233,8 @@ class CallgrindReader {
     if (profile.samples.empty())
       return fail(ErrorKind::kMalformed,
                   fmt::format("{}: no cost of {} in a file of callgrind", name_, event_));
-    if (!command_.empty()) model::put_facts(model::OriginFacts{.command = std::string(command_)}, profile.meta);
+    if (!command_.empty())
+      model::put_facts(model::OriginFacts{.command = std::string(command_)}, profile.meta);
     profile.meta.event = event_;
     const auto own = own_units_.find(event_);
     const bool sampled = own != own_units_.end();

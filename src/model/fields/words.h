@@ -40,8 +40,8 @@ struct Words<WaitState> {
 };
 template <>
 struct Words<SpanSource> {
-  static constexpr std::array<std::string_view, 8> kAll{
-      "unknown", "marker file", "chrome trace", "function", "mark", "firefox", "otlp", "jaeger"};
+  static constexpr std::array<std::string_view, 8> kAll{"unknown", "marker file", "chrome trace", "function",
+                                                        "mark",    "firefox",     "otlp",         "jaeger"};
 };
 template <>
 struct Words<HeapMode> {
