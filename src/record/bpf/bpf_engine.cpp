@@ -107,10 +107,12 @@ void BpfEngine::make_parts(const BpfOptions& options, bool older) {
   if (options.probes || heap_probes) breakpoints = add_part<Breakpoints>(options.probed_calls_per_second);
   if (options.cpu) cpu_sampling_ = add_part<CpuSampling>(options.frequency_hz, options.event);
   if (options.off_cpu)
-    switches_ = add_part<Switches>(SwitchOptions{.older_programs = older,
-                                                 .thread_walks_per_second = options.thread_walks_per_second(),
-                                                 .cpu_walks_per_second = options.cpu_walks_per_second(),
-                                                 .waker_threshold_ns = options.waker_threshold_ns});
+    switches_ =
+        add_part<Switches>(SwitchOptions{.older_programs = older,
+                                         .walks_when_over = options.programs == BpfPrograms::kForThisKernel,
+                                         .thread_walks_per_second = options.thread_walks_per_second(),
+                                         .cpu_walks_per_second = options.cpu_walks_per_second(),
+                                         .waker_threshold_ns = options.waker_threshold_ns});
   if (options.mappings) memory_calls_ = add_part<MemoryCalls>();
   if (options.probes) function_probes_ = add_part<BpfFunctionProbes>(*breakpoints);
   if (heap_probes) heap_probes_ = add_part<BpfHeapProbes>(*breakpoints);

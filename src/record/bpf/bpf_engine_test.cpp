@@ -194,9 +194,11 @@ std::uint64_t nanoseconds_of(clockid_t clock) {
 }
 
 // Of this thread: three sleeps, and CPU time in the kernel.
-TEST(OlderPrograms, BookWaitsExactlyAndSampleTheCpu) {
+class EachWayToWalk : public testing::TestWithParam<BpfPrograms> {};
+
+TEST_P(EachWayToWalk, BooksWaitsExactlyAndSamplesTheCpu) {
   FATHOM_NEEDS_BPF();
-  const auto loaded = BpfEngine::load(kOlder);
+  const auto loaded = BpfEngine::load(BpfOptions{.programs = GetParam()});
   ASSERT_TRUE(loaded) << loaded.error().message;
   BpfEngine& engine = **loaded;
   const auto pid = static_cast<std::uint32_t>(::getpid());
@@ -236,6 +238,10 @@ TEST(OlderPrograms, BookWaitsExactlyAndSampleTheCpu) {
   EXPECT_EQ(sleeps, 3u);
   EXPECT_GE(kernel_stacks, 2u);
 }
+
+INSTANTIATE_TEST_SUITE_P(Programs, EachWayToWalk,
+                         testing::Values(BpfPrograms::kForThisKernel, BpfPrograms::kBeforeLinux615,
+                                         BpfPrograms::kBeforeLinux515));
 
 TEST(OlderPrograms, RefuseProbesAndNameTheKernelThatHasThem) {
   FATHOM_NEEDS_BPF();

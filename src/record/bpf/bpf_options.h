@@ -8,8 +8,9 @@
 
 namespace fathom::sources {
 
-// Which build of the programs is loaded: that for this kernel, or, for tests, always that for kernels before 5.15.
-enum class BpfPrograms : std::uint8_t { kForThisKernel, kBeforeLinux515 };
+// Which programs are loaded: those for this kernel, or, for tests, always those for older ones: before 6.15 waits are walked when
+// they begin, and before 5.15 the programs are another build.
+enum class BpfPrograms : std::uint8_t { kForThisKernel, kBeforeLinux615, kBeforeLinux515 };
 
 struct BpfOptions {
   BpfPrograms programs = BpfPrograms::kForThisKernel;

@@ -34,7 +34,8 @@ void Switches::configure(fathom_bpf& skeleton) {
   bpf_map__set_max_entries(skeleton.maps.crowded_accounts, CROWDED_ACCOUNTS);
   if (takes_elements_by_need()) bpf_map__set_map_flags(skeleton.maps.crowded_accounts, BPF_F_NO_PREALLOC);
   auto& settings = *skeleton.rodata;
-  walks_when_over_ = !options_.older_programs && kernel_has_tracepoint("sched_exit_tp");
+  walks_when_over_ =
+      options_.walks_when_over && !options_.older_programs && kernel_has_tracepoint("sched_exit_tp");
   bpf_program__set_autoload(programs.thread_resumed, walks_when_over_);
   settings.walks_when_over = walks_when_over_ ? 1 : 0;
   settings.thread_budget = std::max(1u, options_.thread_walks_per_second / 10);
@@ -51,9 +52,10 @@ std::uint64_t Switches::kernel_memory_bytes() const {
 Result<> Switches::attach() {
   auto& programs = skeleton_->progs;
   if (walks_when_over_) {
-    auto link = attach_program(programs.thread_resumed);
-    if (!link) return tl::unexpected<Error>(link.error());
-    links_.push_back(std::move(*link));
+    if (auto link = attach_program(programs.thread_resumed))
+      links_.push_back(std::move(*link));
+    else
+      skeleton_->bss->resumed_is_refused = 1;  // there is the older way, and a quarter of its budget
   }
   for (bpf_program* program : {programs.thread_born, programs.thread_execed, programs.thread_woken,
                                programs.thread_ended, programs.thread_switched}) {

@@ -17,6 +17,8 @@ namespace fathom::sources {
 struct SwitchOptions {
   bool older_programs =
       false;  // those for kernels before 5.15, which cannot share the accounts with user space
+  bool walks_when_over =
+      true;  // where the kernel has a tracepoint for it; else all waits are walked when they begin
   std::uint32_t thread_walks_per_second = 0, cpu_walks_per_second = 0;
   std::uint64_t waker_threshold_ns = 0;
 };

@@ -12,6 +12,10 @@
 #include "base/abi/walk_budget.h"
 #include "base/arch/call_numbers.h"
 
+#include "thread_accounts.h"
+
+#include "wait_causes.h"
+
 /* A ring, buffers and table of stacks of their own: the timer of the CPU sampler may interrupt these
  * programs. */
 struct {
@@ -26,25 +30,6 @@ struct {
   __type(value, u64);
 } off_cpu_seen SEC(".maps");
 
-/* User space maps it, to enter threads and to read sums. */
-struct {
-  __uint(type, BPF_MAP_TYPE_ARRAY);
-  __uint(map_flags, BPF_F_MMAPABLE);
-  __uint(max_entries, ACCOUNTS);
-  __type(key, u32);
-  __type(value, struct thread_account);
-} thread_accounts SEC(".maps");
-
-struct {
-  __uint(type, BPF_MAP_TYPE_HASH);
-  __uint(max_entries, CROWDED_ACCOUNTS);
-  __type(key, u32);
-  __type(value, struct thread_account);
-} crowded_accounts SEC(".maps");
-
-/* Not 0 once an account had to be made there. */
-volatile u32 is_crowded = 0;
-
 struct {
   __uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
   __uint(max_entries, 1);
@@ -52,21 +37,14 @@ struct {
   __type(value, struct off_cpu_counters);
 } off_cpu_counters SEC(".maps");
 
-/* By pid: where a parked thread keeps the address of the lock that it waits for, in bytes from its futex word. User space
- * enters a process when it has proved the distance. */
-struct {
-  __uint(type, BPF_MAP_TYPE_HASH);
-  __uint(max_entries, MAX_KEY_DISTANCES);
-  __type(key, u32);
-  __type(value, s32);
-} key_distances SEC(".maps");
-
 /* Walks in a tenth of a second: of one thread, and of one CPU. Twice as much may come before the rate adapts.
  */
 const volatile u32 thread_budget = 50;
 const volatile u32 cpu_budget = 200;
 /* Set before loading where thread_resumed is loaded. */
 const volatile u32 walks_when_over = 0;
+/* Set by user space, before other programs run, if thread_resumed could not be attached. */
+volatile u32 resumed_is_refused = 0;
 /* Wake-ups of waits at least so long are walked on the waker's side. */
 const volatile u64 waker_threshold_ns = 1000000;
 
@@ -84,60 +62,6 @@ static __always_inline u64 off_cpu_ring_flags(void) {
              ? BPF_RB_FORCE_WAKEUP
              : BPF_RB_NO_WAKEUP;
 }
-
-/* The account of a recorded thread, or 0: most threads of the machine have none, and end with one load. */
-#if BEFORE_LINUX_5_15
-/* Before 5.12 a program cannot compare and exchange, so no place of the array can be taken; the hash table does that by itself. */
-static __always_inline struct thread_account* account_of(u32 tid) {
-  return bpf_map_lookup_elem(&crowded_accounts, &tid);
-}
-
-static __always_inline void make_account(u32 tid, u32 pid, u64 in_ns, u64 out_ns, bool keep) {
-  struct thread_account fresh = {.tid = tid, .pid = pid, .in_ns = in_ns, .out_ns = out_ns};
-  bpf_map_update_elem(&crowded_accounts, &tid, &fresh, keep ? BPF_NOEXIST : BPF_ANY);
-}
-
-static __always_inline void drop_account(struct thread_account* account, u32 tid) {
-  bpf_map_delete_elem(&crowded_accounts, &tid);
-}
-#else
-static __always_inline struct thread_account* account_of(u32 tid) {
-  u32 place = tid & (ACCOUNTS - 1);
-  struct thread_account* account = bpf_map_lookup_elem(&thread_accounts, &place);
-  if (account && account->tid == tid) return account;
-  return is_crowded ? bpf_map_lookup_elem(&crowded_accounts, &tid) : 0;
-}
-
-/* Makes an account for a thread that has not run yet, or has just begun a program. What is left of an older
- * thread of that number is overwritten, unless `keep`. */
-static __always_inline void make_account(u32 tid, u32 pid, u64 in_ns, u64 out_ns, bool keep) {
-  u32 place = tid & (ACCOUNTS - 1);
-  struct thread_account* account = bpf_map_lookup_elem(&thread_accounts, &place);
-  struct thread_account fresh = {};
-  if (!account) return;
-  if (account->tid == tid && keep) return;
-  fresh.pid = pid;
-  fresh.in_ns = in_ns;
-  fresh.out_ns = out_ns;
-  if (account->tid == tid || __sync_val_compare_and_swap(&account->tid, 0, ACCOUNT_TAKEN) == 0) {
-    fresh.tid = ACCOUNT_TAKEN;
-    *account = fresh;
-    *(volatile u32*)&account->tid = tid;
-    return;
-  }
-  fresh.tid = tid;
-  is_crowded = 1;
-  bpf_map_update_elem(&crowded_accounts, &tid, &fresh, keep ? BPF_NOEXIST : BPF_ANY);
-}
-
-static __always_inline void drop_account(struct thread_account* account, u32 tid) {
-  u32 place = tid & (ACCOUNTS - 1);
-  if (account == bpf_map_lookup_elem(&thread_accounts, &place))
-    *(volatile u32*)&account->tid = 0;
-  else
-    bpf_map_delete_elem(&crowded_accounts, &tid);
-}
-#endif
 
 /* Walks the stack of the current thread with the user registers that it entered the kernel with, and sends
  * the stack unless it was sent lately. The stack's number, or 0. Global: verified once for both programs. */
@@ -195,69 +119,6 @@ static __always_inline void take_kernel_stack(void* context, struct stack_buffer
   buffer->header.kernel_truncated = bytes == MAX_KERNEL_FRAMES * 8;
 }
 
-/* What the thread waits for, as far as its registers and files show. */
-static __always_inline void note_cause(struct thread_account* account, struct task_struct* task) {
-  struct pt_regs* regs = entry_registers(task);
-  long number = -1;
-  bpf_probe_read_kernel(&number, 8, &CALL_NUMBER(regs));
-  account->system_call = number >= 0 && number < 4096 ? (s32)number : -1;
-  bpf_probe_read_kernel(&account->arguments[0], 8, &CALL_ARGUMENT_0(regs));
-  bpf_probe_read_kernel(&account->arguments[1], 8, &CALL_ARGUMENT_1(regs));
-  bpf_probe_read_kernel(&account->arguments[2], 8, &CALL_ARGUMENT_2(regs));
-  bpf_probe_read_kernel(&account->arguments[3], 8, &CALL_ARGUMENT_3(regs));
-}
-
-/* The key under which a parked thread queues: read now, as it changes with the thread's next wait. */
-static __always_inline void note_lock_key(struct thread_account* account, u32 pid) {
-  const s32* distance;
-  account->lock_key = 0;
-  if (account->system_call != CALL_FUTEX || account->arguments[1] != PARKER_WAITS ||
-      (u32)account->arguments[2] != PARKER_PARKED)
-    return;
-  distance = bpf_map_lookup_elem(&key_distances, &pid);
-  if (distance && bpf_probe_read_user(&account->lock_key, 8, (void*)(account->arguments[0] + *distance)))
-    account->lock_key = 0;
-}
-
-/* The file behind a descriptor: its identity, and the peer if it is an internet socket. Global: verified
- * once. */
-SHARED_FUNCTION int note_file(struct thread_account* account) {
-  struct task_struct* task = current_task();
-  struct file** table;
-  struct file* file = 0;
-  struct inode* inode;
-  u64 number;
-  u32 limit;
-  if (!account) return 0;
-  account->inode = 0;
-  account->device = 0;
-  account->file_mode = 0;
-  account->peer_family = 0;
-  if (account->system_call < 0) return 0;
-  number = account->arguments[0];
-  limit = BPF_CORE_READ(task, files, fdt, max_fds);
-  if (number >= limit) return 0;
-  table = BPF_CORE_READ(task, files, fdt, fd);
-  bpf_probe_read_kernel(&file, 8, table + number);
-  if (!file) return 0;
-  inode = BPF_CORE_READ(file, f_inode);
-  account->inode = BPF_CORE_READ(inode, i_ino);
-  account->device = BPF_CORE_READ(inode, i_sb, s_dev);
-  account->file_mode = BPF_CORE_READ(inode, i_mode) & 0170000;
-  if (account->file_mode == 0140000) {
-    struct socket* socket = BPF_CORE_READ(file, private_data);
-    struct sock* sock = BPF_CORE_READ(socket, sk);
-    account->peer_family = BPF_CORE_READ(sock, __sk_common.skc_family);
-    if (account->peer_family == 10 && bpf_core_field_exists(sock->__sk_common.skc_v6_daddr))
-      bpf_probe_read_kernel(account->peer_address, 16, &sock->__sk_common.skc_v6_daddr);
-    else
-      bpf_probe_read_kernel(account->peer_address, 4, &sock->__sk_common.skc_daddr);
-    account->peer_port = __builtin_bswap16(BPF_CORE_READ(sock, __sk_common.skc_dport));
-    account->local_port = BPF_CORE_READ(sock, __sk_common.skc_num);
-  }
-  return 0;
-}
-
 /* Sends the wait that is held. Its stack and cause are still those of the account. Global: verified once. */
 SHARED_FUNCTION int send_held_wait(struct thread_account* account, u32 tid, s64 result) {
   struct off_cpu_event_wait event = {.kind = OFF_CPU_EVENT_WAIT};
@@ -300,15 +161,7 @@ SHARED_FUNCTION int send_held_wait(struct thread_account* account, u32 tid, s64 
   return 0;
 }
 
-/* Does the CPU quota of its control group stop it? Of the two ways only that of 6.18 is covered by a test
- * here. */
-static __always_inline bool is_throttled(struct task_struct* task) {
-  struct task_struct___throttled* each = (void*)task;
-  if (bpf_core_field_exists(each->throttled)) return BPF_CORE_READ(each, throttled);
-  return bpf_core_field_exists(task->se.cfs_rq) && BPF_CORE_READ(task, se.cfs_rq, throttle_count) > 0;
-}
-
-/* Whether a wait that took so long is walked. */
+/* Whether a wait of this length is walked. */
 SHARED_FUNCTION int choose_wait(struct thread_account* account, struct off_cpu_counters* counters, u64 length,
                                 u64 now) {
   struct length_rate* thread;
@@ -479,7 +332,7 @@ static __always_inline void switched_out(void* context, struct task_struct* task
   account->walk_ns = 0;
   account->pid = pid;
 
-  if (walks_when_over) {
+  if (walks_when_over && !resumed_is_refused) {
     account->stack_id = STACK_WHEN_OVER;
     if (!state || !walks_early(account, counters, now)) return;
     account->stack_id = 0;
@@ -664,7 +517,7 @@ int BPF_PROG(page_faulted, unsigned long address) {
   return 0;
 }
 
-/* Called by two events of each CPU: for each major fault, and for one minor fault in so many. */
+/* Called by two events of each CPU: for each major fault, and for one of MINOR_FAULTS_PER_EVENT minor faults. */
 SEC("perf_event")
 int count_fault(struct bpf_perf_event_data* context) {
   struct off_cpu_event_fault event = {.kind = OFF_CPU_EVENT_FAULT};
