@@ -36,6 +36,11 @@ double own_rss() {
 
 Result<std::unique_ptr<Service>> Service::start(ServeOptions options) {
   std::unique_ptr<Service> service(new Service(std::move(options)));
+  for (const TargetPlan& plan : service->options_.targets) {
+    auto lock = StoreLock::take(service->options_.store + "/" + plan.name);
+    if (!lock) return tl::unexpected<Error>(lock.error());
+    service->locks_.push_back(std::move(*lock));
+  }
   service->store_worker_ = std::make_unique<Worker>();
   service->answer_worker_ = std::make_unique<Worker>();
   if (service->options_.listen) {

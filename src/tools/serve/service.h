@@ -21,6 +21,7 @@
 #include "tools/serve/meter.h"
 #include "tools/serve/retention.h"
 #include "tools/serve/routes.h"
+#include "tools/serve/store_lock.h"
 #include "tools/serve/target.h"
 #include "tools/serve/trigger.h"
 #include "tools/serve/usage.h"
@@ -29,7 +30,7 @@
 namespace fathom::serve {
 
 struct ServeOptions {
-  std::string store;                 // the folder; made with the first window
+  std::string store;                 // the folder; made if it is missing
   std::vector<TargetPlan> targets;   // at least one, with different names
   session::RecordOptions recording;  // of each target
   std::uint64_t window_ns = 60'000'000'000;
@@ -102,7 +103,8 @@ class Service {
   std::uint64_t metered_ns_ = 0, aged_ns_ = 0;
   std::optional<Governor> governor_;
   std::uint64_t governed_ns_ = 0;
-  double spent_s_ = 0;                                    // when the governor looked last
+  double spent_s_ = 0;            // when the governor looked last
+  std::vector<StoreLock> locks_;  // of the targets' folders; outlive what writes there
   std::unique_ptr<Worker> store_worker_, answer_worker_;  // outlive targets and server
   std::vector<std::unique_ptr<Target>> targets_;
   std::unique_ptr<metrics::Server> server_;

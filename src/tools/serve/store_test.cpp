@@ -9,6 +9,7 @@
 #include <random>
 
 #include "tools/serve/retention.h"
+#include "tools/serve/store_lock.h"
 #include "tools/serve/testing_recording.h"
 #include "tools/serve/upgrade.h"
 
@@ -26,6 +27,23 @@ class Store : public testing::Test {
   ~Store() override { fs::remove_all(folder_); }
   std::string folder_;
 };
+
+TEST_F(Store, OneServiceAtATimeWritesIntoTheFolderOfATarget) {
+  const std::string target = folder_ + "/made/postgres", other = folder_ + "/made/redis";
+  {
+    const auto first = StoreLock::take(target);
+    ASSERT_TRUE(first) << first.error().message;
+    const auto second = StoreLock::take(target);
+    ASSERT_FALSE(second);
+    EXPECT_EQ(second.error().kind, ErrorKind::kPermission);
+    EXPECT_NE(second.error().remedy.find("--store"), std::string::npos);
+    EXPECT_TRUE(StoreLock::take(other)) << "another target";
+    std::ofstream(target + "/window") << "kept";
+  }
+  EXPECT_TRUE(StoreLock::take(target)) << "it ends with its holder";
+  EXPECT_TRUE(fs::exists(target + "/window"));
+  EXPECT_FALSE(fs::exists(other)) << "nothing was written there";
+}
 
 TEST(WindowNames, AreReadAsTheyWereWritten) {
   std::mt19937_64 random(1);
