@@ -75,7 +75,7 @@ tm day_of(std::uint64_t unix_ns, bool utc) {
   return day;
 }
 
-// On the day of `reference`, or so many days later.
+// On the day of `reference`, or `days` later.
 std::optional<std::uint64_t> at(const Parts& parts, std::uint64_t reference_unix_ns, int days) {
   tm when = day_of(reference_unix_ns, parts.utc);
   if (parts.year) {

@@ -43,7 +43,7 @@ OwnCode::OwnCode(const Profile& profile) : profile_(profile), own_modules_(profi
 
 // A Rust program's own crate is that of its main(), which a recording knows from the file, and crates like my_node_core belong
 // to it. Without that fact it has the file's name: "my-node" is made from my_node. Neither depends on the samples. Only if no
-// function of that crate is known, as in a renamed file, "other::main" gives the crate; and if that was not sampled either,
+// function of this crate is known, as in a renamed file, "other::main" gives the crate; and if that was not sampled either,
 // nothing with a crate counts as own.
 void OwnCode::find_own_crates(const std::set<std::string_view>& executables) {
   for (const std::string_view path : executables)

@@ -66,7 +66,7 @@ struct WindowOfThread {
   double life = 0, ran = 0, own = 0, others = 0;  // ns
 };
 
-// Has the scheduler told all of its life? Rows that many short-lived threads share have more.
+// Did the scheduler report all of its life? Rows that many short-lived threads share have more.
 bool is_booked(const model::Thread& thread, double life_ns) {
   const auto booked = static_cast<double>(thread.ran_ns + thread.waited_ns + thread.queued_ns);
   constexpr double kNear = 0.05;

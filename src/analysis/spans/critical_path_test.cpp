@@ -69,7 +69,7 @@ TEST(CriticalPath, WaitsThatNoThreadEndedInTheTimeAreNotFollowed) {
   waits_for(hand, hand.engine, hand.persistence, 10, 30);  // goes on after the time
   EXPECT_EQ(path_of(hand, 0, 20),
             (std::vector<Step>{{"engine", Doing::kRunning, 0, 10}, {"engine", Doing::kWaiting, 10, 20}}));
-  HandMadeSpans asleep;  // a timer ended it, whoever was interrupted by that
+  HandMadeSpans asleep;  // a timer ended it, in the interrupt of any thread
   asleep.wait(asleep.engine, asleep.stack({asleep.main}), "nanosleep", 0.01, 10).waker = asleep.persistence;
   EXPECT_EQ(path_of(asleep, 10, 10), (std::vector<Step>{{"engine", Doing::kWaiting, 10, 20}}));
 }

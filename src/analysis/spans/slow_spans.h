@@ -23,7 +23,7 @@ struct SpanRows {
   double unsampled_ns = 0;  // it ran, and no sample says in which function
 };
 
-// What the thread that a slow span waited for did meanwhile.
+// What the thread that a slow span waited for did in this time.
 struct SlowDetail {
   std::string thread;
   SpanPlace place;

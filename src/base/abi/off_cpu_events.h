@@ -14,7 +14,7 @@ struct walk_rate {
 };
 
 /* Of waits that are walked when they are over, so that their length is known: those of at least this length are all
- * walked, and of shorter ones one in so many as are that long together. */
+ * walked; of shorter ones one is walked for each such length that they add up to. */
 struct length_rate {
   u64 window_ns;
   u32 period_us;     /* that length; 0: all are walked */

@@ -1,4 +1,4 @@
-/* How many of the waits have their stack walked. What is walked stands for the others: one in so many. Compiled for the
+/* How many of the waits have their stack walked. A walked wait stands for others with its weight. Compiled for the
  * kernel, and for tests that count. Plain C.
  *
  * Where a wait can be walked when it is over, its length decides: long ones are all walked, short ones seldom, so a

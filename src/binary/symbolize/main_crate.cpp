@@ -47,7 +47,7 @@ std::string_view of_legacy(std::string_view text) {
 }
 
 std::string_view of_v0(std::string_view text) {
-  if (take(text, "s")) {  // what tells crates of one name apart
+  if (take(text, "s")) {  // distinguishes crates of one name
     const std::size_t end = text.find('_');
     if (end == text.npos || !std::ranges::all_of(text.substr(0, end), is_word)) return {};
     text.remove_prefix(end + 1);

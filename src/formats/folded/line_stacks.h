@@ -61,7 +61,7 @@ class LineStacks {
   std::uint64_t functions_left_out_ = 0;  // calls of such
   model::StackPaths stacks_;
   std::vector<Call> calls_;  // of the line
-  std::size_t kept_ = 0;     // so many of them are those of the line before
+  std::size_t kept_ = 0;     // the first ones, which are those of the line before
   bool may_keep_ = false;    // no hash has changed since that line
   std::vector<std::uint64_t> hashes_;
 };

@@ -24,7 +24,7 @@ class Parts {
     for (std::size_t at = kept_ == 0 ? 0 : ends_.back() + 1; at <= line_.size(); at = ends_.back() + 1)
       ends_.push_back(std::min(line_.find(';', at), line_.size()));
   }
-  // So many parts, with a ";" behind each, are those of the line before.
+  // The first parts, with a ";" behind each, that are those of the line before.
   std::size_t kept() const { return kept_; }
 
   std::size_t size() const { return ends_.size(); }

@@ -115,7 +115,7 @@ class TraceReader {
 
   std::uint32_t name_of(const Json& event) { return names_.row(text_of(member(event, "name"))); }
 
-  // Any text or number that tells one span from another; 0 for none.
+  // Any text or number that distinguishes spans; 0 for none.
   static std::uint64_t id_of(const Json& event) {
     const Json* id = &member(event, "id");
     if (id->is_null()) id = &member(member(event, "id2"), "local");

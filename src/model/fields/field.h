@@ -32,8 +32,8 @@ struct Storage {
   std::uint64_t bit = 1;
   bool shares_next = false;  // the next field is in the same column
   bool inverted = false;     // the bit stands for false
-  unsigned since = 0;   // minor version of the format in which it was added; not before rows of that kind
-  unsigned number = 0;  // of a counter of Quality
+  unsigned since = 0;        // minor version of the format in which it was added; not before rows of its kind
+  unsigned number = 0;       // of a counter of Quality
 };
 
 struct Field {

@@ -7,13 +7,13 @@
 namespace fathom::store {
 namespace coded {
 
-// A row of a later version: `added` came with version 1.12, `told` and `end` share a column.
+// A row of a later version: `added` came with version 1.12, `timed`, `seen` and `end` share a column.
 struct LaterRow {
   model::StackId stack;
   std::uint64_t start_ns = 0, end_ns = 0, peak_ns = 0;
   double bytes = 0;
   model::ThreadId thread = model::kNoThread;
-  bool told = true, seen = false;
+  bool timed = true, seen = false;
   std::uint8_t end = 0;
   std::uint64_t cache = 0;
   std::uint32_t added = 7;
@@ -31,7 +31,7 @@ constexpr void common_fields_of(Visitor&& field, Row& row) {
   field({"peak_ns", "", {.stored = Stored::kAround}}, row.peak_ns);
   field({"bytes", ""}, row.bytes);
   field({"thread", ""}, model::or_none(row.thread, model::kNoThread));
-  field({"told", "", {.bit = 0x100, .shares_next = true, .inverted = true}}, row.told);
+  field({"timed", "", {.bit = 0x100, .shares_next = true, .inverted = true}}, row.timed);
   field({"seen", "", {.bit = 0x200, .shares_next = true}}, row.seen);
   field({"end", ""}, row.end);
   field({"cache", "", {.stored = Stored::kNever}}, row.cache);
@@ -64,7 +64,7 @@ std::vector<Row> some_rows() {
     row.peak_ns = row.start_ns + 500 - 300 * i;
     row.bytes = i == 3 ? 0.25 : i * 1e6;
     if (i != 2) row.thread = {i};
-    row.told = i % 2 == 0;
+    row.timed = i % 2 == 0;
     row.seen = i % 3 == 0;
     row.end = static_cast<std::uint8_t>(i == 4 ? 255 : i);
     row.added = 40 + i;

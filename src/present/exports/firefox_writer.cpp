@@ -335,7 +335,7 @@ class FirefoxWriter {
         R"("display":["marker-chart","marker-table","timeline-overview"],"tooltipLabel":"{marker.data.reason}",)"
         R"("tableLabel":"{marker.data.reason}","chartLabel":"{marker.data.reason}","fields":[)"
         R"({"key":"reason","label":"Reason","format":"string"},{"key":"waker","label":"Woken by","format":"string"},)"
-        R"({"key":"stands_for","label":"Stands for so many waits","format":"integer"}]},{"name":"Span",)"
+        R"({"key":"stands_for","label":"Waits that it stands for","format":"integer"}]},{"name":"Span",)"
         R"("display":["marker-chart","marker-table","timeline-overview"],"tooltipLabel":"{marker.data.name}",)"
         R"("tableLabel":"{marker.data.name}","chartLabel":"{marker.data.name}","fields":[)"
         R"({"key":"name","label":"Span","format":"string"},{"key":"id","label":"Id","format":"string"}]}],"categories":)";

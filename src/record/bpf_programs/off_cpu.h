@@ -272,7 +272,7 @@ static __always_inline u32 one_in_of_beginning(struct thread_account* account,
     seldom = account->preemptions_rate.switches <= SELDOM || account->throttled;
   }
   /* Threads that switch seldom have the long waits, and are not thinned out for the sake of those that switch
-   * a lot; unless there are so many of them that they are the load. A quota stops threads for long, too. */
+   * a lot, unless they are the load themselves. A quota stops threads for long, too. */
   if (seldom && on_cpu <= SELDOM) return 1;
   return one_in * on_cpu;
 }

@@ -47,7 +47,7 @@ static __always_inline struct thread_account* account_of(u32 tid) {
 }
 
 /* Makes an account for a thread that has not run yet, or has just begun a program. What is left of an older
- * thread of that number is overwritten, unless `keep`. */
+ * thread with the same number is overwritten, unless `keep`. */
 static __always_inline void make_account(u32 tid, u32 pid, u64 in_ns, u64 out_ns, bool keep) {
   u32 place = tid & (ACCOUNTS - 1);
   struct thread_account* account = bpf_map_lookup_elem(&thread_accounts, &place);

@@ -323,7 +323,7 @@ model::Profile Keeper::heap(model::Profile& profile, std::uint64_t now_ns) {
   return copy;
 }
 
-// Sums as rows: so many waits, all of the same length, and of one nanosecond more.
+// The sums as rows: one for each kind, with the number of its waits as weight and their mean length.
 model::Profile Keeper::since_start(const model::Profile& profile, std::uint64_t now_ns) const {
   Excerpt excerpt(profile);
   for (const auto& [kind, sum] : totals_) {

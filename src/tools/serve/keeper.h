@@ -21,7 +21,7 @@ namespace fathom::serve {
 
 struct KeeperOptions {
   std::uint64_t window_ns = 60'000'000'000;
-  // So long after its end a window is cut: waits that ended in it have arrived, and new code has its names.
+  // A window is cut this long after its end: waits that ended in it have arrived, and new code has its names.
   std::uint64_t grace_ns = 1'500'000'000;
   std::size_t most_rows =
       2'000'000;  // of samples, of waits, of faults: what is older than that is counted as lost

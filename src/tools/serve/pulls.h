@@ -26,7 +26,7 @@ struct Pull {
   Cost cost = Cost::kCpu;
   std::uint64_t from_ns = 0;    // CLOCK_MONOTONIC
   std::uint64_t length_ns = 0;  // 0: since the recording began
-  // Called once, in any thread, with the rows of that time. nullopt: there is no recording of it.
+  // Called once, in any thread, with the rows of the stretch. nullopt: there is no recording of it.
   std::function<void(std::optional<model::Profile>)> done;
 };
 

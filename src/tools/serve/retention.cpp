@@ -52,7 +52,7 @@ void merge_windows(const std::string& folder, const std::vector<StoredWindow>& g
 
 std::vector<std::vector<StoredWindow>> to_merge(const std::vector<StoredWindow>& windows,
                                                 const RetentionRule& rule, std::uint64_t now_unix_ns) {
-  // A pinned window ends a group: the longer one may not span it, or it would seem to be a part of that.
+  // A pinned window ends a group: the longer one may not span it, or it would seem to be a part of it.
   std::map<std::tuple<std::uint64_t, std::uint64_t, int>, std::vector<StoredWindow>> groups;  // length, start
   int pinned = 0;
   for (const StoredWindow& window : windows) {

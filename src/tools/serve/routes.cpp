@@ -13,7 +13,7 @@ int digit_of(char c) {
   return -1;
 }
 
-// The first value of that name; nullopt: it is not there.
+// The first value with this name; nullopt: it is not there.
 std::optional<std::string> parameter(std::string_view query, std::string_view name) {
   while (!query.empty()) {
     const std::string_view pair = query.substr(0, query.find('&'));

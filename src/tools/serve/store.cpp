@@ -24,7 +24,7 @@ namespace fs = std::filesystem;
 constexpr std::uint64_t kMilliNs = 1'000'000;
 constexpr std::string_view kEnding = ".fathom", kPinned = "-pinned";
 
-// Exactly so many digits at the beginning of `text`, which are taken from it.
+// Exactly `count` digits at the beginning of `text`, which are taken from it.
 std::optional<std::uint64_t> take_digits(std::string_view& text, std::size_t count) {
   if (text.size() < count) return std::nullopt;
   std::uint64_t value = 0;

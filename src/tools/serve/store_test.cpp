@@ -94,7 +94,7 @@ TEST(StoredWindows, ALongerOneReplacesThoseInside) {
   EXPECT_EQ(kept[1].name.start_unix_ns, 120'000'000'000u);
 }
 
-// The main promise: a range that crosses windows is one recording of that time.
+// The main promise: a range that crosses windows is one recording of its time.
 TEST_F(Store, WindowsReadTogetherAreOneRecordingToTheUnit) {
   for (std::uint64_t seed = 1; seed <= 30; ++seed) {
     SCOPED_TRACE(seed);

@@ -29,8 +29,8 @@ struct TargetState {
   bool recording = false;
   std::uint64_t recordings = 0;         // that have begun: one per start of the target, as a rule
   std::uint64_t samples = 0, lost = 0;  // of the recording that runs
-  std::uint64_t kernel_ns = 0;          // inside of fathom's programs in the kernel, likewise
-  std::string problem;                  // why the last one could not begin, or ended; empty: nothing is wrong
+  std::uint64_t kernel_ns = 0;  // of the recording that runs, inside of fathom's programs in the kernel
+  std::string problem;          // why the last one could not begin, or ended; empty: nothing is wrong
   std::vector<std::int32_t> pids;
 };
 
@@ -39,7 +39,7 @@ std::string sentence_of(const Error& error);
 
 class Target {
  public:
-  // `options`: of each recording; pids, target, output and companions are set here. `keeper` likewise, but for its pulls.
+  // `options`: of each recording; pids, target, output and companions are set here. So is `keeper`, except its pulls.
   Target(TargetPlan plan, session::RecordOptions options, KeeperOptions keeper);
   ~Target();  // ends the recording; its last window has been handed on
   Target(const Target&) = delete;

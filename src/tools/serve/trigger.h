@@ -15,7 +15,7 @@ namespace fathom::serve {
 struct Trigger {
   enum class What : std::uint8_t {
     kCpu,    // share of one core, of all processes of the target together
-    kRss,    // resident bytes, likewise
+    kRss,    // resident bytes of all of them
     kSlope,  // growth of these, bytes per second
   };
   What what = What::kCpu;

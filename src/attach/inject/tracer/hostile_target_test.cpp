@@ -80,7 +80,7 @@ TEST_F(HostileTarget, EveryByteOfTheHeadMayBeAnything) {
     });
 }
 
-// Whoever looks for tracers without a profiler finds this memory in the target and in the profiler, and leaves both alone.
+// A fathom that looks for tracers without a profiler finds this memory in the target and in the profiler, and leaves both alone.
 TEST_F(HostileTarget, TracerIsHeldByItsProfilerWhateverTheHeadSays) {
   TestTarget target(TARGET_DYNAMIC, {"idle"});
   ASSERT_TRUE(target.ready());

@@ -76,7 +76,7 @@ std::vector<Found> find_tracers(const RemoteMemory& memory, std::span<const proc
 }
 
 // The head alone would not do: it is not written yet in the first moment, and the target may write anything into it. And a profiler
-// maps the same memory as its target, so whoever looks at all processes would take the memory away from it.
+// maps the same memory as its target, so a fathom that looks at all processes would take the memory away from it.
 std::optional<int> living_holder(std::span<const Found> tracers) {
   const auto locks = tracers.empty() ? Result<std::string>(std::string()) : read_file("/proc/locks");
   for (const Found& tracer : tracers) {

@@ -187,7 +187,7 @@ void BpfWaits::walk_open(std::uint64_t end_ns, std::vector<Open>& threads,
     if (monotonic_ns() > until) continue;
     auto blocked = walker.walk(thread->pid, thread->tid, thread->account.out_ns);
     if (!blocked) continue;
-    // It may have ended that wait meanwhile and begun another one.
+    // It may have ended this wait during the walk, and begun another one.
     const auto now = switches_.account(thread->tid);
     if (!now || now->out_ns != thread->account.out_ns) continue;
     take_from_outside(blocked->wait, thread->account);
