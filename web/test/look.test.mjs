@@ -102,7 +102,7 @@ test("folds keep sums", () => {
 });
 
 const text = (line) => line.parts.map((part) => part.strong ? `*${part.text}*` : part.place ? `[${part.text}]` : part.text).join("");
-test("the summary of a selected time is of that time", () => {
+test("the summary of a selected time covers only that time", () => {
   const doc = opened(folds), of = (from, to) => page.selectedSummary(doc, { metric: "cpu", from, to, thread: null, focus: [], ignore: [], sizes: null }).map((line) => `${line.subject} ${text(line)}`);
   assert.deepEqual(of(0, 10), ["CPU *1.01 s*, 10.10 cores; most in [qsort] (50.0 %), [app::less] (30.0 %), [ksys_read] (20.0 %)"]);
   assert.deepEqual(of(30, 31), ["CPU *50.5 ms*, 5.05 cores; most in [app::run] (100 %)"]);

@@ -38,7 +38,7 @@ test("the tree is read as it was written", () => {
   const digits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
   const number = (value) => { let out = ""; for (; value >= 32; value = Math.floor(value / 32)) out += digits[32 + value % 32]; return out + digits[value]; };
   const numbers = (...values) => values.map(number).join("");
-  // all (3 by itself) -> main (0) -> serve (40), parse (1000)
+  // self values: all (3) -> main (0) -> serve (40), parse (1000)
   const lines = ["", numbers(0, 0, 1, 1, 0, 2, 1, 1, 0), numbers(1, 0, 3, 0, 1, 1, 2, 40, 1 + 8, 0, 1000), `${number(0)}main`, `${number(0)}parse`, `${number(0)}serve`];
   const tree = svgTree.treeOf(lines, { modules: ["", "app"] });
   assert.deepEqual(tree.symbols.map(({ name, module, color }) => [name, module, color]), [["main", "", 1], ["parse", "", 2], ["serve", "app", 0]]);
