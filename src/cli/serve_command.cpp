@@ -206,9 +206,7 @@ Result<int> run_serve(const ServeArguments& arguments) {
     options->recording.heap = session::Heap::kSampled;
   }
   auto service = serve::Service::start(std::move(*options));
-  if (!service)
-    return arguments.listen.empty() ? tl::unexpected<Error>(service.error())
-                                    : within("--listen", service.error());
+  if (!service) return tl::unexpected<Error>(service.error());
   if (!arguments.quiet) say_what_began(**service, arguments);
   manager.ready();
   std::string status;

@@ -45,7 +45,7 @@ Result<std::unique_ptr<Service>> Service::start(ServeOptions options) {
   service->answer_worker_ = std::make_unique<Worker>();
   if (service->options_.listen) {
     service->meter_ = std::make_unique<Meter>();
-    if (auto listening = service->listen(); !listening) return tl::unexpected<Error>(listening.error());
+    if (auto listening = service->listen(); !listening) return within("--listen", listening.error());
   }
   if (service->options_.budget) {
     const std::uint32_t most_hz = service->options_.recording.frequency_hz;
