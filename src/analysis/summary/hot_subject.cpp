@@ -240,10 +240,30 @@ class SubjectFinder {
     return best == kNoFunction ? leaf : best;
   }
 
+  // A framework that calls the program's handlers: what it takes is explained by them.
+  bool only_calls_own_code(std::uint32_t other) const {
+    const auto own = calls_.below_of_class(other, static_cast<std::uint8_t>(CodeClass::kOwn));
+    return static_cast<double>(own) >= kMostOfCaller * static_cast<double>(whole_[other]);
+  }
+
+  // Neither this function nor the other code that calls it is an answer.
+  void pass_over(std::uint32_t other) {
+    const std::vector<std::int64_t> above = calls_.callers_of(other);
+    is_dead_end_[other] = 1;
+    for (std::uint32_t i = 0; i < functions_.size(); ++i)
+      if (class_of(functions_[i].rank) == CodeClass::kOther &&
+          static_cast<double>(above[i]) >= kMostOfCaller * static_cast<double>(whole_[i]))
+        is_dead_end_[i] = 1;
+  }
+
   // Own code or other code: own code, unless other code that it does not call takes much more.
-  std::uint32_t choose(std::int64_t least) const {
+  std::uint32_t choose(std::int64_t least) {
     const std::uint32_t own = deepest(least, CodeClass::kOwn);
-    const std::uint32_t leaf = deepest(least, CodeClass::kOther);
+    std::uint32_t leaf = deepest(least, CodeClass::kOther);
+    while (leaf != kNoFunction && own != kNoFunction && only_calls_own_code(leaf)) {
+      pass_over(leaf);
+      leaf = deepest(least, CodeClass::kOther);
+    }
     if (leaf == kNoFunction) return own;
     const std::uint32_t other = employer_of(leaf);
     if (own == kNoFunction || other == own) return other;

@@ -4,7 +4,8 @@
 // accounts for most, the search goes down into the call that takes the most time while that call explains its caller: it has
 // two thirds of the caller's time, or it and its largest siblings have three quarters. It stops at a function that does one thing: the inner
 // functions of a garbage collector do the same as its entry. It does so twice, once through the program's own code and once
-// through all other code. Own code is the subject unless other code that it does not call takes much more. A leaf of the C
+// through all other code. Own code is the subject unless other code that it does not call takes much more; a framework, whose time is that
+// of the own code that it calls, is none. A leaf of the C
 // library or of the kernel gives way to the code that calls it if nearly all of that code's time goes there. If no function
 // with a name passes the threshold, the code without names of one library is the subject if it does. Functions that start
 // everything (main, an interpreter's loop) are the subject only if nothing else is and they take the time themselves.

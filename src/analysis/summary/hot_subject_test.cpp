@@ -83,6 +83,22 @@ TEST(HotSubject, IsTheCallerIfItsLargestCalleesLeaveMuchOpen) {
               ElementsAre("l_final 45", "l_release 35", "l_digest itself 20"));
 }
 
+// A web framework calls the program's handlers: it takes more than each of them, and explains nothing.
+TEST(HotSubject, IsNoFrameworkThatCallsTheHandlers) {
+  EXPECT_THAT(
+      subjects_of("p_run;l_poll;l_route;o_execute;o_send 31 p_run;l_poll;l_route;o_execute;o_block 26 "
+                  "p_run;l_poll;l_route;o_execute 5 p_run;l_poll;l_route;p_log 5 p_run;l_mine 33"),
+      ElementsAre("o_send 31", "o_block 26", "l_mine 33"));
+  EXPECT_THAT(subjects_of("m_main;l_serve;o_get 18 m_main;l_serve;o_put 17 m_main;l_serve;o_list 16 "
+                          "m_main;l_serve 19 m_main;p_wait 20"),
+              ElementsAre("o_get 18", "o_put 17", "o_list 16"));
+}
+
+// What a library does itself between calls of own code remains its own.
+TEST(HotSubject, IsTheLibraryThatSpendsTheTimeBetweenCallsOfOwnCode) {
+  EXPECT_THAT(subjects_of("m_main;l_sort;o_compare 30 m_main;l_sort 70"), ElementsAre("l_sort 100"));
+}
+
 // A server's loop: the first subject must not suppress the code next to it.
 TEST(HotSubject, IsFollowedByItsNeighbours) {
   EXPECT_THAT(

@@ -108,6 +108,19 @@ NamedCalls::Below NamedCalls::below(std::uint32_t from) const {
   return sums;
 }
 
+std::int64_t NamedCalls::below_of_class(std::uint32_t from, std::uint8_t of_class) const {
+  std::int64_t samples = 0;
+  walk([&](const Node& node, std::int64_t weight, bool, const auto& open_count, const auto& path) {
+    if (class_of_[node.function] != of_class || open_count[from] == 0) return;
+    const auto inside = std::ranges::find(path, from) + 1;
+    const bool is_outermost = std::none_of(inside, path.end(), [&](std::uint32_t each) {
+      return each != kNoFunction && class_of_[each] == of_class;
+    });
+    if (is_outermost) samples += weight;
+  });
+  return samples;
+}
+
 std::vector<std::int64_t> NamedCalls::selves() const {
   std::vector<std::int64_t> selves(class_of_.size());
   for (std::size_t i = 1; i < nodes_.size(); ++i)

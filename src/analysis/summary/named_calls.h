@@ -36,6 +36,8 @@ class NamedCalls {
     std::int64_t self = 0;      // samples of it with no named function below
   };
   Below below(std::uint32_t from) const;  // kNoFunction: of all samples
+  // Of the samples of `from`: those that have a function of this class below it.
+  std::int64_t below_of_class(std::uint32_t from, std::uint8_t of_class) const;
   // By function: samples of which it is the deepest one with a name: its own instructions, and what has no name below it.
   std::vector<std::int64_t> selves() const;
   // By function: samples of `from` that have it, called by `from` with no function of the same class between them.
