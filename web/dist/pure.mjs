@@ -1077,6 +1077,8 @@ function readDocument(bytes2) {
       object: whole("wait.object"),
       weight: whole("wait.weight")
     },
+    courses: (head.courses?.lines ?? []).map((line) => ({ name: line.name, unit: line.unit, base: column(`${line.columns}.base`), fresh: column(`${line.columns}.new`) })),
+    spans: head.spans ? { kind: whole("span.kind"), start: column("span.start_ns"), length: column("span.length_ns"), thread: whole("span.thread") } : null,
     shapes: heap && { cell: whole("shape.cell"), kind: new Uint8Array(column("shape.kind")), bucket: new Uint8Array(column("shape.bucket")), blocks: column("shape.blocks") },
     blocks: heap && { cell: whole("block.cell"), address: column("block.address"), size: column("block.size"), allocated: column("block.allocated_ns"), blocks: column("block.blocks") },
     head,
@@ -1288,6 +1290,61 @@ function residentIn(doc, from, to) {
   }
   return out;
 }
+
+// src/spans.ts
+function lengthScale(spans, kind) {
+  let least = Infinity, most = 1;
+  for (let i = 0; i < spans.kind.length; i++) if (spans.kind[i] === kind) {
+    least = Math.min(least, Math.max(1, spans.length[i]));
+    most = Math.max(most, spans.length[i]);
+  }
+  return { least: Math.min(least, most / 2), most };
+}
+var partOf = ({ least, most }, length) => Math.min(1, Math.max(0, Math.log(Math.max(length, 1) / least) / Math.log(most / least)));
+var lengthAt = ({ least, most }, part) => least * Math.pow(most / least, Math.min(1, Math.max(0, part)));
+function spansIn(spans, kind, box) {
+  const rows = [];
+  for (let i = 0; i < spans.kind.length; i++)
+    if (spans.kind[i] === kind && spans.length[i] >= box.least && spans.length[i] < box.most && spans.start[i] < box.to && spans.start[i] + spans.length[i] >= box.from) rows.push(i);
+  return rows;
+}
+function secondsBelow(ns) {
+  if (ns <= 0) return 0;
+  const unit = Math.pow(10, Math.floor(Math.log10(ns)) - 2), out = Math.max(1, Math.floor(ns / unit)) * unit;
+  return +(Math.min(out, ns) / 1e9).toPrecision(12);
+}
+function secondsAbove(ns) {
+  const unit = Math.max(1, Math.pow(10, Math.floor(Math.log10(Math.max(ns, 1))) - 2));
+  return +((Math.floor(ns / unit) + 1) * unit / 1e9).toPrecision(12);
+}
+function choiceOf(spans, kind, rows) {
+  let least = Infinity, most = 0;
+  for (const row of rows) {
+    least = Math.min(least, spans.length[row]);
+    most = Math.max(most, spans.length[row]);
+  }
+  return { name: kind.name, slower: secondsBelow(least), faster: most < kind.most_ns ? secondsAbove(most) : null };
+}
+function slowestOf(spans, kind, of) {
+  const lengths = spans.length.filter((_, row) => spans.kind[row] === kind).sort();
+  const count = Math.max(1, Math.floor(of.count / 20));
+  return { name: of.name, slower: secondsBelow(lengths[Math.max(0, lengths.length - count)] ?? 0), faster: null };
+}
+function chosenBy(spans, kind, { slower, faster }) {
+  let count = 0;
+  for (let i = 0; i < spans.kind.length; i++) if (spans.kind[i] === kind && spans.length[i] >= slower * 1e9 && (faster === null || spans.length[i] < faster * 1e9)) count++;
+  return count;
+}
+var choiceWords = ({ name, slower, faster }) => ["--span", quoted(name), ...slower > 0 ? ["--slower-than", `${slower}`] : [], ...faster !== null ? ["--faster-than", `${faster}`] : []].join(" ");
+var choiceText = ({ name, slower, faster }) => `span ${name}${slower > 0 ? `, at least ${seconds(slower)}` : ""}${faster !== null ? `, less than ${seconds(faster)}` : ""}`;
+var choiceQuery = ({ name, slower, faster }) => new URLSearchParams({ span: name, ...slower > 0 ? { "slower-than": `${slower}` } : {}, ...faster !== null ? { "faster-than": `${faster}` } : {} }).toString();
+function cutKind(doc) {
+  const cut = doc.head.spans?.cut, kinds = doc.head.spans?.kinds ?? [];
+  if (!cut) return -1;
+  const exact = kinds.findIndex(({ name }) => name === cut.name);
+  return exact >= 0 ? exact : kinds.findIndex(({ name }) => name.includes(cut.name));
+}
+var kindText = (kind) => `${withCommas(kind.count + kind.untimed)} spans, half of them at most ${seconds(kind.p50_ns / 1e9)}, 95 % at most ${seconds(kind.p95_ns / 1e9)}, the longest ${seconds(kind.most_ns / 1e9)}`;
 
 // src/compare.ts
 var usualPieces = 20;
@@ -1808,7 +1865,7 @@ function treeOf2(lines, data) {
   const names = namesOf(lines.slice(3)), symbols = [], of = numbers2(lines[1]), next = (from) => from.next().value;
   for (let step = of.next(), name = 0; !step.done; step = of.next()) {
     name += step.value;
-    symbols.push({ name: names[name], module: data.modules[next(of)], color: next(of), hit: false });
+    symbols.push({ name: names[name], module: data.modules[next(of)], place: data.places?.[symbols.length] ?? "", color: next(of), hit: false });
   }
   const symbolOf = [], parent = [], depth = [], self = [], inlined = [];
   const rest = numbers2(lines[2]), firstChild = symbols.map(() => 0);
@@ -1853,10 +1910,16 @@ export {
   changeLine,
   changeSummary,
   childrenOf,
+  choiceOf,
+  choiceQuery,
+  choiceText,
+  choiceWords,
+  chosenBy,
   colorBy,
   colorOf,
   contrast,
   costsOf,
+  cutKind,
   entryAt,
   faultHues,
   figure,
@@ -1879,12 +1942,15 @@ export {
   inks,
   isEdit,
   isThread,
+  kindText,
   labelCount,
   labelOf,
   layout,
   leastOf,
   leastWidth,
   legendOf,
+  lengthAt,
+  lengthScale,
   lessHues,
   lineOf,
   luminance,
@@ -1898,6 +1964,7 @@ export {
   overTime,
   ownerHues,
   ownersOf,
+  partOf,
   passesOn,
   patternText,
   percent,
@@ -1911,6 +1978,8 @@ export {
   runningHue,
   searchMatcher,
   seconds,
+  secondsAbove,
+  secondsBelow,
   secondsText,
   selectedQuality,
   selectedSummary,
@@ -1920,7 +1989,9 @@ export {
   sizedCells,
   sizesFrom,
   sizesText,
+  slowestOf,
   sortedChanges,
+  spansIn,
   split,
   stallHue,
   startsOf,

@@ -6,6 +6,7 @@ import { copy } from "./clipboard";
 import { goToMatch, useMatches } from "./flame_view";
 import { folded } from "./names";
 import { startsOf, wholeEdits } from "./shape";
+import { cutChoice, cutText, dropChoice } from "./spans_view";
 import { change, command, doc, dropFrom, hasIdle, ignoreFor, isIdleHidden, search, showFrom, showSizes, toggleIdle, view, zoom } from "./state";
 import { Kind } from "./types";
 import { metricName, patternText, percent, secondsText, sizesFrom, sizesText, withCommas } from "./words";
@@ -21,7 +22,7 @@ const editHints: Record<string, string> = { plumbing: "hides frames of libraries
 const words = /^(focus|ignore|hide|show-from|cause|size)[: ]\s*(.+)$|^(module|crate)(?: |:(?!:))\s*(.+)$/;
 
 export function Bar() {
-  const v = view.value, text = useSignal(""), matches = useMatches();
+  const v = view.value, cut = cutChoice(), text = useSignal(""), matches = useMatches();
   const add = (event: Event) => {
     event.preventDefault();
     const typed = text.value.trim(), hit = words.exec(typed);
@@ -48,6 +49,7 @@ export function Bar() {
       <select id="metric" value={v.metric} onChange={(event) => { zoom.value = 0; change({ metric: event.currentTarget.value, ignore: ignoreFor(event.currentTarget.value, v.ignore) }); }}>
         {doc.head.metrics.map((one) => <option value={one.name} disabled={!doc.compared && !canCompare(one.name) && (v.range ?? v.base) !== null}>{metricName(one)}</option>)}
       </select>
+      {cut && (doc.head.spans!.can_ask ? <Chip kind="span" text={cutText(cut)} title="only the time of these spans, in every view" drop={dropChoice} /> : <span class="chip span" title="the recording was cut to the time of these spans">{cutText(cut)}</span>)}
       {v.range && !doc.compared && <Chip text={`${secondsText(v.range[0] * doc.head.slice_ms)} – ${secondsText(v.range[1] * doc.head.slice_ms)} s`} title="only this time" drop={() => change({ range: null })} />}
       {v.base && !doc.compared && <Chip kind="base" text={`compared with ${secondsText(v.base[0] * doc.head.slice_ms)} – ${secondsText(v.base[1] * doc.head.slice_ms)} s`} title="base of the comparison" drop={() => change({ base: null })} />}
       {v.range && !v.base && canCompare(v.metric) && <button class="chip add" title="key b: choose another time, and see what differs from this one" onClick={makeBase}>compare with this time</button>}

@@ -33,7 +33,7 @@ function question(fn: number): string {
 let file: Promise<Record<string, Code>> | null = null;
 async function codeOf(fn: number, asked: string): Promise<Code | string> {
   if (asks()) {
-    const answer = await fetch(`code?${asked}`);
+    const answer = await fetch(`code?${asked}${location.search.replace("?", "&")}`);
     if (!answer.ok) return "The program that serves this page does not answer.";
     const code: Code = await answer.json();
     return code.problem ?? code;

@@ -168,6 +168,8 @@ export function readDocument(bytes: Uint8Array): Doc {
       tid: whole("wait.tid"), waker: whole("wait.waker"), wakerTid: whole("wait.waker_tid"), node: whole("wait.node"),
       wakerNode: whole("wait.waker_node"), object: whole("wait.object"), weight: whole("wait.weight"),
     },
+    courses: (head.courses?.lines ?? []).map((line) => ({ name: line.name, unit: line.unit, base: column(`${line.columns}.base`), fresh: column(`${line.columns}.new`) })),
+    spans: head.spans ? { kind: whole("span.kind"), start: column("span.start_ns"), length: column("span.length_ns"), thread: whole("span.thread") } : null,
     shapes: heap && { cell: whole("shape.cell"), kind: new Uint8Array(column("shape.kind")), bucket: new Uint8Array(column("shape.bucket")), blocks: column("shape.blocks") },
     blocks: heap && { cell: whole("block.cell"), address: column("block.address"), size: column("block.size"), allocated: column("block.allocated_ns"), blocks: column("block.blocks") },
     head, nodes, parent, place, shown,

@@ -13,6 +13,7 @@ const step = (by: 1 | -1) => { const found = matchesNow(); if (found) goToMatch(
 const rows: KeyRow[] = [
   { keys: ["?"], what: "this help", does: () => { help.value = !help.value; } },
   { keys: ["1", "2", "3", "4", "5", "6", "7", "8", "9", "0"], what: "views, from left to right", does: (key) => { const tab = tabs.find((one) => keyOf(one) === key)!; if (hasTab(tab)) change({ tab }); } },
+  { keys: ["a"], what: "spans", only: () => hasTab("spans"), does: () => change({ tab: "spans" }) },
   { keys: ["/"], what: "search", does: () => { document.getElementById("search")!.focus(); } },
   { keys: ["n"], what: "next match", does: () => step(1) },
   { keys: ["p"], what: "previous match", does: () => step(-1) },

@@ -2,16 +2,17 @@
 import { cellsOf, overTime } from "./aggregate";
 import { causeColor, causeRank, causeText } from "./cause_colors";
 import { bandHues, causeHues, faultHues, memoryHues, runningHue, stallHue, toned } from "./colors";
+import { kindText } from "./spans";
 import { doc, lineName } from "./state";
 import { Kind, type Cells, type Line } from "./types";
 import { bytes, percent, quantity, seconds, withCommas } from "./words";
 
 export interface Band { name: string; color: string; values: Float64Array; dashed?: boolean }
-export interface Lane { title: string; note: string; top: string; most: number; bands: Band[]; lines: Band[]; kind: "memory" | "cpu" | "wait" | "faults" | "io" | "series" | "track"; heat?: Heat; limit?: number }
+export interface Lane { title: string; note: string; top: string; most: number; bands: Band[]; lines: Band[]; kind: "memory" | "cpu" | "wait" | "faults" | "io" | "series" | "track" | "span"; span?: number; heat?: Heat; limit?: number }
 // The values of each time slice; several slices form a column.
 export interface Heat { values: Float64Array; column: number; ms: number; readMs?: number }  // `readMs`: the interval between readings, for values that are read periodically
 
-export const heatHeight = 124, trackHeight = 20;
+export const heatHeight = 124, trackHeight = 20, spanHeight = 64;
 const rssParts = [["memory.rss_anon", "anonymous", memoryHues[0]], ["memory.rss_file", "files", memoryHues[1]], ["memory.rss_shmem", "shared", memoryHues[2]]] as const;
 
 // A series at equal steps: uses the last earlier value, so that a gap keeps its value. `ends`: zero before its first reading,
@@ -147,6 +148,11 @@ export function lanesOf(per: number, series: string | null, heat: string | null,
   }
   return out;
 }
+
+// A lane for each kind of span, over time and by length; the rest is in the view of spans.
+const mostSpanLanes = 3;
+export const spanLanes = (): Lane[] => (doc.head.spans?.kinds ?? []).slice(0, mostSpanLanes).map((kind, i) => (
+  { title: kind.name, note: `${kindText(kind)}; the higher, the longer. Click a span for its time; drag a box for the spans in it`, top: seconds(kind.most_ns / 1e9), most: 1, bands: [], lines: [], kind: "span", span: i }));
 
 // A track for each name of threads, the busiest first: how many of them run, are in the run queue, or wait for something else.
 const mostTracks = 24;

@@ -4,7 +4,9 @@ import { signal, useComputed, useSignal, useSignalEffect } from "@preact/signals
 import { cellsOf, labelOf, nodesWith, overTime, together } from "./aggregate";
 import { CanvasTable } from "./canvas_table";
 import { canCompare } from "./compare";
-import { heatHeight, heatNote, lanesOf, trackHeight, tracksOf, type Heat, type Lane } from "./lanes";
+import { heatHeight, heatNote, lanesOf, spanHeight, spanLanes, trackHeight, tracksOf, type Heat, type Lane } from "./lanes";
+import { lengthAt, lengthScale, partOf } from "./spans";
+import { chooseBox, chooseSpan, Slowest } from "./spans_view";
 import { change, dark, doc, heatLanes, hovered, lineName, view } from "./state";
 import { bytes, quantity, seconds, secondsText } from "./words";
 
@@ -12,9 +14,9 @@ const usualHeight = 30, leastHeight = 14, gap = 4, axisHeight = 16, stripHeight 
 // How a user has arranged the lanes; not a part of the selection.
 const arranged = signal<{ order: string[]; closed: string[] }>({ order: [], closed: [] });
 const laneHeight = signal(usualHeight), panelHeight = signal<number | null>(null);
-const keyOf = (lane: Lane) => lane.kind === "track" ? `track ${lane.title}` : lane.kind;
+const keyOf = (lane: Lane) => lane.kind === "track" || lane.kind === "span" ? `${lane.kind} ${lane.title}` : lane.kind;
 const isClosed = (lane: Lane) => arranged.value.closed.includes(keyOf(lane));
-const heightOf = (lane: Lane) => (isClosed(lane) ? closedHeight : lane.heat ? heatHeight : lane.kind === "track" ? Math.max(trackHeight, laneHeight.value * 0.6) : laneHeight.value) - gap;
+const heightOf = (lane: Lane) => (isClosed(lane) ? closedHeight : lane.heat ? heatHeight : lane.kind === "span" ? spanHeight : lane.kind === "track" ? Math.max(trackHeight, laneHeight.value * 0.6) : laneHeight.value) - gap;
 function inOrder(lanes: Lane[]): Lane[] {
   const { order } = arranged.value, at = (lane: Lane) => { const found = order.indexOf(keyOf(lane)); return found < 0 ? order.length : found; };
   return [...lanes].sort((a, b) => at(a) - at(b));
@@ -47,11 +49,24 @@ function drawHeat(pen: CanvasRenderingContext2D, heat: Heat, base: number, width
   pen.strokeRect(0.5, base - heatHeight + 0.5, width - 1, heatHeight);
 }
 
+// Each span lasts from left to right, at the height of its length: many of them make the heat map.
+function drawSpans(pen: CanvasRenderingContext2D, kind: number, base: number, width: number, hot: string, line: string) {
+  const spans = doc.spans!, scale = lengthScale(spans, kind), high = spanHeight - gap - 4, perNs = width / doc.head.slices / doc.head.slice_ms / 1e6;
+  pen.fillStyle = hot;
+  pen.globalAlpha = 0.55;
+  for (let i = 0; i < spans.kind.length; i++)
+    if (spans.kind[i] === kind) pen.fillRect(spans.start[i] * perNs, base - 3 - partOf(scale, spans.length[i]) * high, Math.max(2, spans.length[i] * perNs), 3);
+  pen.globalAlpha = 1;
+  pen.fillStyle = line;
+  pen.fillRect(0, base, width, 1);
+}
+
 export function Lanes() {
   const box = useRef<HTMLDivElement>(null), canvas = useRef<HTMLCanvasElement>(null), width = useSignal(900);
+  const boxed = useSignal<{ lane: Lane; bottom: number; x0: number; y0: number; x1: number; y1: number } | null>(null);
   const drag = useSignal<{ start: number; end: number; base: boolean } | null>(null), at = useSignal<number | null>(null);
   const per = useComputed(() => together(doc, width.value / 4));
-  const tracks = useComputed(() => view.value.tracks), series = useComputed(() => view.value.series), heat = useComputed(() => view.value.heat), thread = useComputed(() => view.value.thread), made = useComputed(() => { dark.value; return [...lanesOf(per.value, series.value, heat.value, thread.value), ...(tracks.value ? tracksOf(per.value) : [])]; }), all = useComputed(() => inOrder(made.value));
+  const tracks = useComputed(() => view.value.tracks), series = useComputed(() => view.value.series), heat = useComputed(() => view.value.heat), thread = useComputed(() => view.value.thread), made = useComputed(() => { dark.value; return [...lanesOf(per.value, series.value, heat.value, thread.value), ...spanLanes(), ...(tracks.value ? tracksOf(per.value) : [])]; }), all = useComputed(() => inOrder(made.value));
   const axis = useRef<HTMLCanvasElement>(null), panel = useRef<HTMLElement>(null);
   // When the function under the pointer was on a stack.
   const looked = useSignal<number | null>(null);
@@ -95,6 +110,7 @@ export function Lanes() {
       bottomOf += heightOf(lane) + gap;
       const base = bottomOf - gap;
       if (isClosed(lane)) return;
+      if (lane.span !== undefined) return drawSpans(pen, lane.span, base, w, color("--heat"), color("--line"));
       if (lane.heat) return drawHeat(pen, lane.heat, base, w, color("--heat"), color("--line"));
       const scale = lane.most > 0 ? (heightOf(lane) - 2) / lane.most : 0;
       const below = new Float64Array(n);
@@ -132,6 +148,14 @@ export function Lanes() {
     if (marks.length) {
       pen.font = "11px system-ui, sans-serif";
       let free = 0;  // where the next name fits
+      // Phases as a track: each from its mark to the next one.
+      marks.forEach((mark, i) => {
+        const from = mark.s / total * w, to = i + 1 < marks.length ? marks[i + 1].s / total * w : w;
+        pen.fillStyle = color("--base");
+        pen.globalAlpha = i % 2 ? 0.14 : 0.24;
+        pen.fillRect(from, 0, Math.max(1, to - from), markHeight - 2);
+        pen.globalAlpha = 1;
+      });
       for (const mark of marks) {
         const at = Math.round(mark.s / total * w);
         pen.fillStyle = color("--base");
@@ -164,6 +188,7 @@ export function Lanes() {
         }
       }
     }
+    if (boxed.value) { const { x0, y0, x1, y1 } = boxed.value; pen.strokeStyle = color("--accent"); pen.strokeRect(Math.min(x0, x1) + 0.5, Math.min(y0, y1) + 0.5, Math.abs(x1 - x0), Math.abs(y1 - y0)); }
     if (at.value !== null && !drag.value) { pen.fillStyle = color("--quiet"); pen.fillRect(at.value, 0, 1, h); }
     drawAxis(ratio, w, times, total, color, x);
   };
@@ -186,7 +211,7 @@ export function Lanes() {
       pen.fillText(text, i === 0 ? 0 : Math.min(w - room, time / total * w - room / 2), h - 4);
     });
   };
-  useSignalEffect(() => { all.value; height.value; drag.value; at.value; view.value; moments.value; draw(); });
+  useSignalEffect(() => { all.value; height.value; drag.value; boxed.value; at.value; view.value; moments.value; draw(); });
   const sliceAt = (event: PointerEvent, round: (value: number) => number) => {
     const place = canvas.current!.getBoundingClientRect();
     return Math.max(0, Math.min(doc.head.slices, round((event.clientX - place.left) / place.width * doc.head.slices)));
@@ -199,9 +224,46 @@ export function Lanes() {
     const slice = (s: number) => Math.max(0, Math.min(doc.head.slices, Math.round(s * 1000 / doc.head.slice_ms)));
     select(slice(marks[i].s), i + 1 < marks.length ? slice(marks[i + 1].s) : doc.head.slices, false);
   };
+  const pointOf = (event: PointerEvent): [number, number] => { const place = canvas.current!.getBoundingClientRect(); return [event.clientX - place.left, event.clientY - place.top]; };
+  // The lane of spans under the pointer: a drag in it is a box of time and length.
+  const boxFrom = (event: PointerEvent) => {
+    const [x, y] = pointOf(event);
+    let bottom = above;
+    for (const lane of all.value) {
+      bottom += heightOf(lane) + gap;
+      if (y < bottom) return lane.span === undefined || isClosed(lane) || event.shiftKey ? null : { lane, bottom: bottom - gap, x0: x, y0: y, x1: x, y1: y };
+    }
+    return null;
+  };
+  const endBox = ({ lane, bottom, x0, y0, x1, y1 }: NonNullable<typeof boxed.value>) => {
+    const spans = doc.spans!, kind = lane.span!, scale = lengthScale(spans, kind), high = spanHeight - gap - 4, perNs = width.value / doc.head.slices / doc.head.slice_ms / 1e6;
+    const part = (y: number) => (bottom - y - 1.5) / high, few = 4;
+    if (Math.abs(x1 - x0) < few && Math.abs(y1 - y0) < few) {
+      // The nearest span that is drawn there.
+      let best = -1, far = few + 3;
+      for (let i = 0; i < spans.kind.length; i++) {
+        if (spans.kind[i] !== kind) continue;
+        const left = spans.start[i] * perNs, right = left + Math.max(2, spans.length[i] * perNs), dx = Math.max(0, left - x1, x1 - right), dy = Math.abs(bottom - 1.5 - partOf(scale, spans.length[i]) * high - y1);
+        if (Math.max(dx, dy) < far) { far = Math.max(dx, dy); best = i; }
+      }
+      if (best >= 0) chooseSpan(best);
+      return;
+    }
+    const all = Math.abs(x1 - x0) < few, [left, right] = all ? [0, width.value] : [Math.min(x0, x1), Math.max(x0, x1)], flat = Math.abs(y1 - y0) < few;
+    const slice = (x: number, round: (value: number) => number) => Math.max(0, Math.min(doc.head.slices, round(x / width.value * doc.head.slices)));
+    const range: [number, number] = [slice(left, Math.floor), slice(right, Math.ceil)], whole = range[1] - range[0] >= doc.head.slices;
+    if (flat) { select(range[0], range[1], false); return; }
+    chooseBox(kind, { from: left / perNs, to: right / perNs, least: part(Math.max(y0, y1)) <= 0 ? 0 : lengthAt(scale, part(Math.max(y0, y1))), most: part(Math.min(y0, y1)) >= 1 ? Infinity : lengthAt(scale, part(Math.min(y0, y1))) }, whole || all ? null : range);
+  };
+  // The phase between marks under the pointer, in the strip of their names.
+  const phaseAt = (event: PointerEvent): number => {
+    const [x, y] = pointOf(event), time = x / width.value * doc.head.duration_ns / 1e9;
+    return y < above ? marks.filter((mark) => mark.s <= time).length - 1 : -1;
+  };
   let timer = 0;
   const move = (event: PointerEvent) => {
     at.value = event.clientX - canvas.current!.getBoundingClientRect().left;
+    if (boxed.value) { const [x1, y1] = pointOf(event); boxed.value = { ...boxed.value, x1, y1 }; return; }
     if (!drag.value) return;
     drag.value = { ...drag.value, end: sliceAt(event, Math.round) };
     // During a drag the views follow, one step per frame; only the end is a step that Back undoes.
@@ -270,13 +332,14 @@ export function Lanes() {
         <div class="labels" style={{ paddingTop: `${above}px` }}>{all.value.map((lane, i) => <div class={`label ${lane.kind}`} key={keyOf(lane)} style={{ height: `${heightOf(lane) + gap}px` }} onDragOver={(event) => event.preventDefault()} onDrop={(event) => { event.preventDefault(); const from = all.value.find((one) => keyOf(one) === event.dataTransfer!.getData("text/plain")); if (from && from !== lane) place(from, keyOf(lane)); }}>
           <b><button class="link lane-title" draggable aria-expanded={!isClosed(lane)} title={`${lane.title}: ${lane.heat ? heatNote(lane) : lane.note}. Click folds the lane; drag it, or Alt with an arrow, to move it.`} onClick={() => toggleClosed(lane)} onKeyDown={titleKeys(lane, i)} onDragStart={(event) => event.dataTransfer!.setData("text/plain", keyOf(lane))}>{lane.title}</button></b>
           {!lane.heat && !isClosed(lane) && lane.top && <i title="the top of this lane">{lane.top}</i>}<span class="note">{lane.heat ? heatNote(lane) : lane.note}</span>
+          {!isClosed(lane) && lane.span !== undefined && <Slowest kind={lane.span} />}
           {!isClosed(lane) && heatLanes.some((kind) => kind === lane.kind) && <button class="link heat" data-lane={lane.kind} aria-pressed={view.value.heat === lane.kind} title={lane.heat ? "as values over time" : "as a heat map: shows what repeats every second"} onClick={() => change({ heat: view.value.heat === lane.kind ? null : lane.kind })}>{lane.heat ? "over time" : "heat map"}</button>}</div>)}</div>
         <div class="chart" ref={box}>
           <canvas ref={canvas} tabIndex={0} role="slider" aria-label="Range of time. Arrow keys move it, with Shift its end; B makes it the base of a comparison; Escape takes all." aria-valuemin={0} aria-valuemax={doc.head.slices} aria-valuenow={range?.[0] ?? 0} aria-valuetext={range ? `${secondsText(range[0] * doc.head.slice_ms)} to ${secondsText(range[1] * doc.head.slice_ms)} s` : "all"}
             style={{ width: "100%", height: `${height.value}px` }}
-            onPointerDown={(event) => { canvas.current!.setPointerCapture(event.pointerId); history.pushState(null, "", location.hash || "#"); drag.value = { start: sliceAt(event, Math.round), end: sliceAt(event, Math.round), base: event.shiftKey }; }}
+            onPointerDown={(event) => { const mark = phaseAt(event); if (mark >= 0) return phase(mark); boxed.value = boxFrom(event); canvas.current!.setPointerCapture(event.pointerId); if (boxed.value) return; history.pushState(null, "", location.hash || "#"); drag.value = { start: sliceAt(event, Math.round), end: sliceAt(event, Math.round), base: event.shiftKey }; }}
             onPointerMove={move} onPointerLeave={() => { at.value = null; }}
-            onPointerUp={(event) => { if (!drag.value) return; const { start, base } = drag.value; drag.value = null; const end = sliceAt(event, Math.round); if (end !== start) select(start, end, true, base); }}
+            onPointerUp={(event) => { const box = boxed.value; if (box) { boxed.value = null; return endBox(box); } if (!drag.value) return; const { start, base } = drag.value; drag.value = null; const end = sliceAt(event, Math.round); if (end !== start) select(start, end, true, base); }}
             onDblClick={() => change({ range: null, base: null })} onKeyDown={keys} />
         </div>
         <div class="legend">

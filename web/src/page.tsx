@@ -9,6 +9,7 @@ import { onKey } from "./keys";
 import { Lanes } from "./lanes_view";
 import { FrameMenu, Help } from "./menu";
 import { fitted } from "./names";
+import { PairLanes } from "./pair_lanes";
 import { change, children, compared, dark, doc, notice, report, search, start, tree, view, zoom } from "./state";
 import { Summary } from "./summary_view";
 import { Views } from "./views";
@@ -21,7 +22,7 @@ function Page() {
   dark.value;  // colours follow the theme
   return (
     <>
-      <Summary />{!doc.compared && <Lanes />}<Bar /><Views /><FrameMenu /><Help />
+      <Summary />{doc.compared ? <PairLanes /> : <Lanes />}<Bar /><Views /><FrameMenu /><Help />
       <div class="notice" role="status">{notice.value}</div>
     </>);
 }

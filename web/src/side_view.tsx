@@ -25,7 +25,7 @@ function Hottest() {
   if (c) {
     const rows = [...c.functions.values()].filter(({ self }) => self.beyondNoise).sort((a, b) => Math.abs(b.self.change) - Math.abs(a.self.change)).slice(0, most);
     return (
-      <><h2>What changed most</h2>{rows.length ? rows.map(({ place, self }) => <div class="row" key={place}><span><Name place={place} to={to(place)} /></span><b title={`${figure(self.change, c.unit, self.error, true)} ± ${figure(self.error, c.unit)}`}>{ofBase(self)}</b></div>) : <p>No function changed by more than noise.</p>}
+      <><h2>What changed most</h2>{rows.length ? rows.map(({ place, self }) => <div class="row" key={place}><span><Name place={place} to={to(place)} /></span><b title={`${figure(self.base, c.unit)} → ${figure(self.fresh, c.unit)}, ${ofBase(self)}`}>{figure(self.change, c.unit, self.error, true)} ± {figure(self.error, c.unit)}</b></div>) : <p>No function changed by more than noise.</p>}
         {rows.length > 0 && <p><button class="link" onClick={() => change({ tab: "top" })}>all changes, with their intervals</button></p>}</>);
   }
   const { metric: of } = taken.value, rows = ownersOf(doc, taken.value).slice(0, most);

@@ -7,12 +7,12 @@ import { firstEdits, isEdit, shapeOf, startsOf } from "./shape";
 import { Kind, type Comparison, type Doc, type Line, type Selection, type Sizes } from "./types";
 import { askedSize, quoted, secondsText, sizesFrom } from "./words";
 
-export const tabs = ["flame", "top", "callers", "threads", "waits", "heap", "tree", "modules", "series", "quality"] as const;
+export const tabs = ["flame", "top", "callers", "threads", "waits", "heap", "tree", "modules", "series", "quality", "spans"] as const;
 // For two recordings: only what both have in common, and no time.
 const comparedTabs: readonly Tab[] = ["flame", "top", "callers", "threads", "tree", "quality"];
-export const hasTab = (tab: Tab) => !doc.compared || comparedTabs.includes(tab);
+export const hasTab = (tab: Tab) => tab === "spans" ? doc.spans !== null && !doc.compared : !doc.compared || comparedTabs.includes(tab);
 const sides = { base: [0, 1] as [number, number], range: [1, 2] as [number, number] };
-export const keyOf = (tab: Tab) => `${(tabs.indexOf(tab) + 1) % 10}`;
+export const keyOf = (tab: Tab) => tab === "spans" ? "a" : `${(tabs.indexOf(tab) + 1) % 10}`;
 export type Tab = (typeof tabs)[number];
 
 // For a comparison's flame graph: the meaning of a box's width.

@@ -24,9 +24,16 @@ export interface Head {
   metrics: Metric[]; threads: ThreadName[]; series: SeriesHead[]; texts: string[];
   waits: { objects: { name: string; kind: WaitedFor }[]; shorter: number };
   heap: { knows_blocks: boolean } | null;
+  courses?: { step_s: [base: number, fresh: number]; lines: { name: string; unit: string; columns: string }[] };  // of two recordings
+  spans?: { kinds: SpanKind[]; cut: { name: string; slower_s: number; faster_s: number | null } | null; can_ask: boolean } | null;
   modules: { name: string; build_id: string; symbols: string }[];
   columns: Record<string, [kind: string, offset: number, bytes: number, count: number]>;
 }
+
+// `untimed`: spans of another clock, of which only the length is known; they are in no row.
+export interface SpanKind { name: string; count: number; untimed: number; p50_ns: number; p95_ns: number; most_ns: number }
+// By start; ns from the start of the recording. `thread`: a text of the head; 0: none, or several.
+export interface SpanRows { kind: Uint32Array; start: Float64Array; length: Float64Array; thread: Uint32Array }
 
 export const enum Kind { code, kernel, runtime, allocator, generated, unknown, cause, idle, folded }
 
@@ -41,6 +48,8 @@ export interface HeapTable extends Cells {
   peakBytes: Float64Array;
   sumAllocatedBytes: Float64Array; sumAllocatedBlocks: Float64Array; sumFreedBytes: Float64Array; sumFreedBlocks: Float64Array;
 }
+// Values at equal steps of both recordings.
+export interface CourseLine { name: string; unit: string; base: Float64Array; fresh: Float64Array }
 export interface Line { name: string; unit: string; pid: number; ms: Float64Array; value: Float64Array }
 
 // The longest single waits, in time order. Threads are rows of the head's names plus one: 0 is none.
@@ -65,6 +74,8 @@ export interface Doc {
   costs: Map<string, CostTable>; heap: HeapTable | null; lines: Line[];
   modules: string[];  // the modules of places
   byObject: CostTable; waits: WaitRows;  // by the object of the wait: `thread` is then a row of head.waits.objects
+  courses: CourseLine[];
+  spans: SpanRows | null;
   shapes: Shapes | null; blocks: Blocks | null;
   compared: Map<string, Comparison> | null;  // for two recordings, by metric: time then has two slices, base and new
 }

@@ -14,12 +14,13 @@ import { Name, Short } from "./name_view";
 import { SeriesTable } from "./series_view";
 import { wholeEdits } from "./shape";
 import { Side } from "./side_view";
+import { Spans } from "./spans_view";
 import { change, colorings, colorOfView, comparison, doc, hasOrder, hasTab, keyOf, metric, orders, tabs, taken, tree, view, widths, zoom, type Tab, type Widths } from "./state";
 import { TreeTable } from "./tree_view";
 import { Waits } from "./waits_view";
 import { amount, figure, metricName, percent, withCommas } from "./words";
 
-const tabNames: Record<Tab, string> = { flame: "Flame graph", top: "Top", callers: "Callers", threads: "Threads", waits: "Waits", heap: "Heap", tree: "Tree", modules: "Modules", series: "Series", quality: "Quality" };
+const tabNames: Record<Tab, string> = { flame: "Flame graph", top: "Top", callers: "Callers", threads: "Threads", waits: "Waits", heap: "Heap", tree: "Tree", modules: "Modules", series: "Series", quality: "Quality", spans: "Spans" };
 const colorNames = { cause: "cause of the wait", crate: "crate", kind: "kind of code", self: "own share", function: "function", thread: "thread" } as const;
 
 function Quality() {
@@ -83,7 +84,7 @@ export function Views() {
       {v.tab === "flame" && <Crumbs />}
       {v.base && <Compared />}
       <main class={hasSide ? "split" : ""}>
-        {v.tab === "quality" ? <Quality /> : v.tab === "waits" ? <Waits /> : v.tab === "heap" ? <Heap /> : v.tab === "series" ? <SeriesTable />
+        {v.tab === "quality" ? <Quality /> : v.tab === "waits" ? <Waits /> : v.tab === "heap" ? <Heap /> : v.tab === "series" ? <SeriesTable /> : v.tab === "spans" ? <Spans />
           : tree.value.totalOf(0) <= 0 ? <Nothing />
           : v.tab === "flame" ? <div class="drawn"><Flame /><Legend /></div> : v.tab === "tree" ? <TreeTable /> : v.tab === "modules" ? <Modules /> : v.tab === "callers" ? <Callers />
           : v.tab === "top" ? (v.base ? <ComparedTop name={(place) => <Name place={place} />} /> : <Top />)

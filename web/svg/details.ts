@@ -25,8 +25,8 @@ export const describe = (box: Box) => {
         " too narrow to draw, above " + nameOf(node) + (hits ? " (" + hits + " match)" : "") + "; click to zoom";
   }
   if (!data.reverse && !sides) parts.push("self " + known(self[node]) + " (" + percent(self[node] / total[0]) + ")");
-  const module = symbols[symbolOf[node]].module;
-  return parts.join(" · ") + " — " + kindOf(node) + nameOf(node) + (module ? (module.startsWith("[") ? " " + module : " [" + module + "]") : "") +
+  const { module, place } = symbols[symbolOf[node]];
+  return parts.join(" · ") + " — " + kindOf(node) + nameOf(node) + (place ? ", " + place : "") + (module ? (module.startsWith("[") ? " " + module : " [" + module + "]") : "") +
       (inlined[node] ? " (inlined)" : "");
 };
 // Two lines, because names of templates and futures are long; four on a phone.

@@ -5,9 +5,10 @@ export interface PictureData {
   threads: boolean; reverse: boolean; inverted: boolean; estimated: boolean; fluid: boolean; light: boolean;
   effective: number;  // independent samples; 0: every event was counted
   width: number; top: number; rows: number; frame: number; pad: number; font: number; column: number; min: number;  // pixels
+  places?: string[];  // "slow.cpp:24" by symbol; "": unknown
   compare?: { base: string; new: string; scale: number; percent: boolean; unit: string };
 }
-export interface Symbol { name: string; module: string; color: number; hit: boolean }
+export interface Symbol { name: string; module: string; place: string; color: number; hit: boolean }
 // Per node, depth first: a node's subtree is the nodes up to `end`.
 export interface FlameTree {
   symbols: Symbol[];
@@ -49,7 +50,7 @@ export function treeOf(lines: string[], data: PictureData): FlameTree {
   const names = namesOf(lines.slice(3)), symbols: Symbol[] = [], of = numbers(lines[1]), next = (from: Generator<number, void>) => from.next().value as number;
   for (let step = of.next(), name = 0; !step.done; step = of.next()) {
     name += step.value;
-    symbols.push({ name: names[name], module: data.modules[next(of)], color: next(of), hit: false });
+    symbols.push({ name: names[name], module: data.modules[next(of)], place: data.places?.[symbols.length] ?? "", color: next(of), hit: false });
   }
   const symbolOf: number[] = [], parent: number[] = [], depth: number[] = [], self: number[] = [], inlined: boolean[] = [];
   const rest = numbers(lines[2]), firstChild = symbols.map(() => 0);

@@ -57,7 +57,7 @@ export function randomOf(seed) {
 
 export const idleKind = 7;
 // `calls`: rows { parent, place } from 1 on, each parent before its children; `entries` of the metric "cpu".
-export function documentOf({ names, modules = names.map(() => ""), crates = names.map(() => ""), kinds = names.map(() => 0), calls, threads, slices, entries, heap = null, version = 1 }) {
+export function documentOf({ names, modules = names.map(() => ""), crates = names.map(() => ""), kinds = names.map(() => 0), calls, threads, slices, entries, heap = null, spans = null, version = 1 }) {
   const texts = ["", ...new Set([...names, ...modules, ...crates])].filter((text, i) => i === 0 || text !== ""), columns = new Columns();
   const rows = (of) => [0, ...of.map((text) => texts.indexOf(text))], none = [0, ...names.map(() => 0)];
   columns.unsigned("node.back", [0, ...calls.map(({ parent }, i) => i + 1 - parent)]);
@@ -86,11 +86,19 @@ export function documentOf({ names, modules = names.map(() => ""), crates = name
     for (const name of ["cell", "address", "size", "allocated_ns"]) columns.unsigned(`block.${name}`, []);
     columns.reals("block.blocks", []);
   }
+  // { kinds: [{ name }], rows: [{ kind, start, length, thread }] } in ns, by start; `thread` is a name of `threads`, or "".
+  if (spans) {
+    for (const { thread } of spans.rows) if (!texts.includes(thread)) texts.push(thread);
+    columns.unsigned("span.kind", spans.rows.map(({ kind }) => kind));
+    columns.differences("span.start_ns", spans.rows.map(({ start }) => start));
+    columns.unsigned("span.length_ns", spans.rows.map(({ length }) => length));
+    columns.unsigned("span.thread", spans.rows.map(({ thread }) => texts.indexOf(thread)));
+  }
   const head = {
     version, file: "x.fathom", arguments: [], target: "x", event: "", frequency_hz: 99, period_ns: 1e9 / 99, start_unix_ms: 0, duration_ns: slices * 1e7,
     cpus: "", host: "", memory_limit: 0, marks: [], slice_ms: 10, slices, folded: { calls: 0, share: 0 }, words: { headline: "", quality: "", claims: [], complaints: [] },
     metrics: [{ name: "cpu", title: "CPU time", unit: "samples", table: "cpu", weight: 1 }, ...(heap ? [{ name: "heap-live", title: "Live heap", unit: "bytes", table: "heap", weight: 0 }] : [])], threads: threads.map((name) => ({ name, threads: 1 })), series: [], texts,
-    waits: { objects: [], shorter: 0 }, heap: heap && { knows_blocks: false }, modules: [], columns: columns.table,
+    waits: { objects: [], shorter: 0 }, heap: heap && { knows_blocks: false }, spans: spans && { kinds: spans.kinds, cut: spans.cut ?? null, can_ask: spans.can_ask ?? false }, modules: [], columns: columns.table,
   };
   const json = new TextEncoder().encode(JSON.stringify(head)), mark = new TextEncoder().encode("fathom page\n"), length = new Uint8Array(4);
   new DataView(length.buffer).setUint32(0, json.length, true);

@@ -40,8 +40,10 @@ test("the tree is read as it was written", () => {
   const numbers = (...values) => values.map(number).join("");
   // self values: all (3) -> main (0) -> serve (40), parse (1000)
   const lines = ["", numbers(0, 0, 1, 1, 0, 2, 1, 1, 0), numbers(1, 0, 3, 0, 1, 1, 2, 40, 1 + 8, 0, 1000), `${number(0)}main`, `${number(0)}parse`, `${number(0)}serve`];
-  const tree = svgTree.treeOf(lines, { modules: ["", "app"] });
+  const tree = svgTree.treeOf(lines, { modules: ["", "app"], places: ["main.cpp:3", "", "app.cpp:7"] });
   assert.deepEqual(tree.symbols.map(({ name, module, color }) => [name, module, color]), [["main", "", 1], ["parse", "", 2], ["serve", "app", 0]]);
+  assert.deepEqual(tree.symbols.map(({ place }) => place), ["main.cpp:3", "", "app.cpp:7"]);
+  assert.equal(svgTree.treeOf(lines, { modules: ["", "app"] }).symbols[0].place, "", "of a program without lines");
   assert.deepEqual(tree.parent, [0, 0, 1, 1]);
   assert.deepEqual(tree.total, [1043, 1040, 40, 1000]);
   assert.equal(tree.total[0], tree.self.reduce((a, b) => a + b, 0));

@@ -8,6 +8,7 @@ export * from "../src/owners";
 export * from "../src/search";
 export * from "../src/series";
 export * from "../src/shape";
+export * from "../src/spans";
 export * from "../src/summary";
 export * from "../src/words";
 export * as svg from "../svg/labels";
