@@ -55,6 +55,7 @@ bool HttpResponse::parse_head(std::string_view head) {
     if (colon == line.npos || colon == 0) return refuse(State::kMalformed);
     const std::string name = lower_case(line.substr(0, colon));
     const std::string_view value = trimmed(line.substr(colon + 1), " \t");
+    headers_.emplace_back(name, value);
     if (name == "content-length") {
       std::uint64_t bytes = 0;
       if (!parse(value, bytes) || (length && *length != bytes)) return refuse(State::kMalformed);
@@ -70,6 +71,7 @@ bool HttpResponse::parse_head(std::string_view head) {
   }
   if (status_ < 200) {  // "go on": the answer itself follows
     status_ = 0;
+    headers_.clear();
     return true;
   }
   if (length && chunked) return refuse(State::kMalformed);  // two opinions of where it ends

@@ -5,6 +5,8 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 namespace fathom::metrics {
 
@@ -27,6 +29,8 @@ class HttpResponse {
   int status() const { return status_; }
   const std::string& content_type() const { return content_type_; }
   const std::string& content_encoding() const { return content_encoding_; }  // "" or as it is written
+  // Of the head, in order; names in lower case. They are within HttpBounds::head_bytes.
+  const std::vector<std::pair<std::string, std::string>>& headers() const { return headers_; }
   const std::string& body() const { return body_; }
 
  private:
@@ -40,7 +44,7 @@ class HttpResponse {
   }
   bool finish() { return refuse(State::kWhole); }
 
-  const HttpBounds bounds_;
+  HttpBounds bounds_;
   State state_ = State::kIncomplete;
   Part part_ = Part::kHead;
   std::string in_;          // not taken yet
@@ -50,6 +54,7 @@ class HttpResponse {
   int status_ = 0;
   std::size_t trailer_bytes_ = 0;
   std::string content_type_, content_encoding_, body_;
+  std::vector<std::pair<std::string, std::string>> headers_;
 };
 
 }  // namespace fathom::metrics
