@@ -8,6 +8,7 @@
 
 #include "analysis/core/words.h"
 #include "base/clock.h"
+#include "base/shell_word.h"
 #include "cli/clock_time.h"
 #include "cli/notices.h"
 #include "formats/open/interrupt_wakers.h"
@@ -118,7 +119,7 @@ Result<model::Profile> open_store(const std::string& folder, StoreChoice choice,
   const std::vector<serve::StoredWindow> chosen = serve::windows_of(windows, range);
   if (chosen.empty())
     return fail(ErrorKind::kNotFound, fmt::format("{}/{} has no window in this time", folder, *target),
-                fmt::format("fathom list {}", folder));
+                fmt::format("fathom list {}", shell_word(folder)));
   auto profile = serve::read_windows(chosen, range);
   if (!profile) return tl::unexpected<Error>(profile.error());
   if (!choice.from.empty()) profile->meta.facts[kCutFromFact] = choice.from;

@@ -15,6 +15,7 @@
 
 #include "analysis/core/words.h"
 #include "base/fd.h"
+#include "base/shell_word.h"
 #include "cli/notices.h"
 #include "cli/shell_words.h"
 #include "cli/stop_requests.h"
@@ -23,16 +24,6 @@ namespace fathom::cli {
 namespace {
 
 constexpr std::string_view kExtension = ".fathom";
-
-// As a shell takes it for one word.
-std::string shell_word(const std::string& word) {
-  constexpr std::string_view kPlain =
-      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+=./:,@%";
-  if (!word.empty() && word.find_first_not_of(kPlain) == std::string::npos) return word;
-  std::string out = "'";
-  for (const char c : word) out += c == '\'' ? std::string("'\\''") : std::string(1, c);
-  return out + "'";
-}
 
 std::string side_of(const PlannedRun& run, bool has_against) {
   return !has_against ? "" : run.against ? "base " : "new ";

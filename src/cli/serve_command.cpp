@@ -13,6 +13,7 @@
 
 #include "attach/inject/tracer/detach_guardian.h"
 #include "base/clock.h"
+#include "base/shell_word.h"
 #include "cli/block_options.h"
 #include "cli/command.h"
 #include "cli/group_option.h"
@@ -230,7 +231,7 @@ Result<int> run_serve(const ServeArguments& arguments) {
   }
   manager.stopping();
   service->reset();
-  if (!arguments.quiet) say("next: fathom list {}\n", arguments.store);
+  if (!arguments.quiet) say("next: fathom list {}\n", shell_word(arguments.store));
   return kDone;
 }
 

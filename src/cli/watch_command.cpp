@@ -21,6 +21,7 @@
 #include <vector>
 
 #include "base/clock.h"
+#include "base/shell_word.h"
 #include "cli/command.h"
 #include "cli/flight_beside.h"
 #include "cli/group_option.h"
@@ -493,7 +494,8 @@ Result<int> run_watch(WatchArguments& arguments) {
   if (!status || !flight) return status;
   // It may have seen the end of the process, or is asked to end; its file is whole then.
   if (auto ended = flight->finish(); !ended) return tl::unexpected<Error>(ended.error());
-  say("fathom: flight recording in {}\nnext: fathom report {}\n", arguments.flight, arguments.flight);
+  say("fathom: flight recording in {}\nnext: fathom report {}\n", arguments.flight,
+      shell_word(arguments.flight));
   return status;
 }
 

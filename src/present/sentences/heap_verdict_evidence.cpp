@@ -8,6 +8,7 @@
 #include "analysis/core/rounding.h"
 #include "analysis/core/words.h"
 #include "attach/allocators/settings/settings.h"
+#include "base/shell_word.h"
 #include "present/sentences/heap_sentences.h"
 #include "present/sentences/heap_verdict_sentences.h"
 #include "present/sentences/heap_verdict_words.h"
@@ -241,12 +242,6 @@ std::string text_of(const HeapDoubt& doubt, const HeapVerdict& verdict) {
   return "";
 }
 
-std::string quoted_for_shell(const std::string& name) {
-  std::string text = "'";
-  for (const char c : printable(name)) text += c == '\'' ? std::string("'\\''") : std::string(1, c);
-  return text + "'";
-}
-
 std::string for_longer(const HeapVerdict& verdict) {
   return verdict.ended ? fmt::format("give the program work for at least {:.0f} s", verdict.advice.number)
                        : fmt::format("record at least {0:.0f} s: -d {0:.0f}", verdict.advice.number);
@@ -281,7 +276,7 @@ std::string advice_of(const HeapVerdict& verdict) {
     case Kind::kShowCallers:
       return fmt::format(
           "find what should free these blocks, or which container has no limit: fathom report FILE --metric heap-growth --callers {}",
-          quoted_for_shell(verdict.function));
+          shell_word(printable(verdict.function)));
     case Kind::kShowGrowth:
       return "fathom flamegraph FILE --metric heap-growth -o growth.svg shows the stacks";
     case Kind::kShowLive:

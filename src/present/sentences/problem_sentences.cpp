@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "analysis/core/words.h"
+#include "base/shell_word.h"
 #include "present/sentences/hot_spot_sentences.h"
 
 namespace fathom::present {
@@ -169,9 +170,9 @@ std::string sentence_of(const ProblemClass& problem) {
 }
 
 std::vector<std::string> next_commands(const Report& report, const ProblemClass& problem,
-                                       const std::string& file) {
+                                       const std::string& path) {
   std::vector<std::string> commands;
-  const std::string tables = "fathom report " + file;
+  const std::string file = shell_word(path), tables = "fathom report " + file;
   const bool leaks =
       report.heap && std::ranges::any_of(report.heap->verdicts, [](const HeapVerdict& verdict) {
         return verdict.kind == HeapVerdictKind::kLeak && verdict.confidence != Confidence::kLow;

@@ -5,8 +5,8 @@
 #include <charconv>
 #include <utility>
 
+#include "base/shell_word.h"
 #include "present/tui/browser.h"
-#include "present/tui/shell_words.h"
 
 namespace fathom::tui {
 namespace {

@@ -2,8 +2,6 @@
 
 #include <gtest/gtest.h>
 
-#include "present/tui/shell_words.h"
-
 namespace fathom::tui {
 namespace {
 
@@ -52,12 +50,6 @@ TEST(Keys, CharactersOfSeveralBytesAreOneKey) {
   ASSERT_EQ(keys.size(), 2U);
   EXPECT_EQ(keys[0].text, "ä");
   EXPECT_EQ(keys[1].text, "x");
-}
-
-TEST(ShellWords, WhatAShellWouldReadIsQuoted) {
-  EXPECT_EQ(shell_word("a/b.fathom"), "a/b.fathom");
-  EXPECT_EQ(shell_word(""), "''");
-  EXPECT_EQ(shell_word("it's $HOME"), "'it'\\''s $HOME'");
 }
 
 }  // namespace

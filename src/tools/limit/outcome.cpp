@@ -9,6 +9,7 @@
 
 #include "analysis/core/printable_json.h"
 #include "analysis/core/words.h"
+#include "base/shell_word.h"
 #include "present/text/text_table.h"
 #include "tools/oom/explanation.h"
 
@@ -207,7 +208,8 @@ std::string to_text(const Outcome& outcome, std::size_t width) {
                     analysis::printable(holder.module), analysis::bytes(holder.bytes),
                     holder.error_bytes > 0 ? fmt::format(" ±{}", analysis::bytes(holder.error_bytes)) : ""));
   }
-  if (!outcome.recording.empty()) add("heap", fmt::format("fathom report --heap {}", outcome.recording));
+  if (!outcome.recording.empty())
+    add("heap", fmt::format("fathom report --heap {}", shell_word(outcome.recording)));
   return text;
 }
 

@@ -7,6 +7,7 @@
 
 #include "analysis/core/printable_json.h"
 #include "analysis/core/words.h"
+#include "base/shell_word.h"
 #include "present/text/text_table.h"
 #include "tools/oom/explanation.h"
 
@@ -69,7 +70,7 @@ std::string in_full(const Record& record, const std::vector<Evidence>& evidence,
   }
   for (std::size_t i = 0; i < evidence.size(); ++i)
     add(i == 0 ? "known" : "", fmt::format("{}: {}; fathom report {}", printable(evidence[i].path),
-                                           evidence[i].what, printable(evidence[i].path)));
+                                           evidence[i].what, shell_word(printable(evidence[i].path))));
   add_all("try", told.remedies);
   return text;
 }

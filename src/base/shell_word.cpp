@@ -1,6 +1,6 @@
-#include "present/tui/shell_words.h"
+#include "base/shell_word.h"
 
-namespace fathom::tui {
+namespace fathom {
 
 std::string shell_word(std::string_view word) {
   constexpr std::string_view kPlain =
@@ -11,4 +11,4 @@ std::string shell_word(std::string_view word) {
   return quoted + "'";
 }
 
-}  // namespace fathom::tui
+}  // namespace fathom
