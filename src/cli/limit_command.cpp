@@ -150,8 +150,9 @@ limit::Hold hold_of(const LimitArguments& arguments) {
 session::RecordOptions recording_of(const LimitArguments& arguments, inject::DetachGuardian& guardian) {
   session::RecordOptions options;
   options.target = process::command_line(arguments.command);
-  options.output = arguments.recording.empty() ? store::default_path(options.target, wall_clock_ns())
-                                               : arguments.recording;
+  options.output = arguments.recording.empty()
+                       ? store::default_path(arguments.command.front(), wall_clock_ns())
+                       : arguments.recording;
   options.overwrite = !arguments.recording.empty();
   options.force = arguments.force;
   options.heap = arguments.heap == "exact" ? session::Heap::kExact : session::Heap::kSampled;

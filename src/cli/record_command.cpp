@@ -20,6 +20,7 @@
 #include "base/clock.h"
 #include "base/files.h"
 #include "base/output_file.h"
+#include "base/shell_word.h"
 #include "cli/command.h"
 #include "cli/cost_estimate.h"
 #include "cli/drawn_output.h"
@@ -173,7 +174,7 @@ void print_summary(const session::RecordOutcome& outcome, const session::RecordO
   }
   if (const auto idle = idleness(outcome.cpu_s, outcome.duration_s); idle && options.cpu)
     say("fathom: {}{}\n", *idle,
-        options.off_cpu ? fmt::format("; waits: fathom report --waits {}", outcome.path) : "");
+        options.off_cpu ? fmt::format("; waits: fathom report --waits {}", shell_word(outcome.path)) : "");
   if (outcome.heap && outcome.heap->waited_ns >= 1'000'000)
     say("fathom: heap: threads waited {:.3f} s for the recorder\n",
         static_cast<double>(outcome.heap->waited_ns) * 1e-9);
@@ -253,9 +254,8 @@ Result<std::optional<int>> repeat(RecordArguments& arguments) {
     wanted.has_against = true;
     against = std::move(*words);
   }
-  wanted.output = options.output.empty()
-                      ? store::default_path(process::command_line(options.command), wall_clock_ns())
-                      : options.output;
+  wanted.output =
+      options.output.empty() ? store::default_path(options.command.front(), wall_clock_ns()) : options.output;
   auto run = repeat_runs(wanted);
   if (!run) return tl::unexpected<Error>(run.error());
   if (!run->to_record) return run->status;
@@ -326,7 +326,9 @@ Result<int> run_record(RecordArguments& arguments) {
   const auto output = split_output(options.output);
   if (!output) return tl::unexpected<Error>(output.error());
   options.output = output->recording;
-  if (!named) options.output = store::default_path(options.target, wall_clock_ns());
+  if (!named)
+    options.output = store::default_path(options.command.empty() ? options.target : options.command.front(),
+                                         wall_clock_ns());
 
   if (arguments.begin.given()) {
     if (!options.command.empty())
@@ -429,7 +431,7 @@ Result<int> run_record(RecordArguments& arguments) {
     if (auto printed = print_first_screen(outcome->path); !printed)
       return tl::unexpected<Error>(printed.error());
   } else if (!arguments.quiet && arguments.repeat == 0)
-    say("next: fathom {} {}\n", arguments.leaks ? "leaks" : "report", outcome->path);
+    say("next: fathom {} {}\n", arguments.leaks ? "leaks" : "report", shell_word(outcome->path));
   if (left_changed) return kLeftChanged;
   const bool saw_nothing =
       outcome->unsampled && outcome->unsampled->all && !outcome->saw_waits && !outcome->heap;

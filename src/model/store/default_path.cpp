@@ -11,7 +11,7 @@ namespace {
 // A file name that never needs quoting and stays in its folder: no "..", no hidden file, no option.
 std::string sanitised(std::string_view target) {
   constexpr std::size_t kLongest = 64;
-  target = target.substr(0, target.find(' '));
+  target = target.substr(0, target.find(" ("));
   if (const auto slash = target.find_last_of('/');
       slash != std::string_view::npos && slash + 1 < target.size())
     target.remove_prefix(slash + 1);

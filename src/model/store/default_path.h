@@ -8,8 +8,8 @@
 namespace fathom::store {
 
 // "fathom-profiles/redis-server/2026-03-01T12-30-05.250Z.fathom", below the working folder: `target` is what
-// was recorded ("redis-server (pid 12)", "/usr/bin/cc1plus -O2 x.cpp"), of which only the program's name is
-// used; `unix_ns` is CLOCK_REALTIME. UTC, so that names sort by time.
+// was recorded ("redis-server (pid 12)", "web (container of docker)") or the path of a launched program
+// ("/usr/bin/cc1plus", "my projects/server"); only the name in it is used. `unix_ns` is CLOCK_REALTIME. UTC, so that names sort by time.
 std::string default_path(std::string_view target, std::uint64_t unix_ns);
 
 }  // namespace fathom::store

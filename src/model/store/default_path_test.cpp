@@ -11,7 +11,8 @@ constexpr std::uint64_t kTime = 1'772'368'205'250'000'000;
 TEST(DefaultPath, ContainsProgramAndTime) {
   const std::string end = "/2026-03-01T12-30-05.250Z.fathom";
   EXPECT_EQ(default_path("redis-server (pid 12)", kTime), "fathom-profiles/redis-server" + end);
-  EXPECT_EQ(default_path("/usr/lib/cc1plus -O2 x.cpp", kTime), "fathom-profiles/cc1plus" + end);
+  EXPECT_EQ(default_path("/usr/lib/cc1plus", kTime), "fathom-profiles/cc1plus" + end);
+  EXPECT_EQ(default_path("web (container of docker, ab1)", kTime), "fathom-profiles/web" + end);
 }
 
 TEST(DefaultPath, StaysInItsFolderForAnyNameOfTheTarget) {
@@ -21,6 +22,9 @@ TEST(DefaultPath, StaysInItsFolderForAnyNameOfTheTarget) {
     return path.substr(start, path.find('/', start) - start);
   };
   EXPECT_EQ(folder(""), "recording");
+  EXPECT_EQ(folder("/home/a/my projects/server"), "server");
+  EXPECT_EQ(folder("./my server"), "my-server");
+  EXPECT_EQ(folder("a b/../c"), "c");
   EXPECT_EQ(folder(".."), "recording");
   EXPECT_EQ(folder("../../etc/"), "etc");
   EXPECT_EQ(folder("--help"), "help");

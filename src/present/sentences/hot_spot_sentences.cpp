@@ -39,12 +39,27 @@ namespace {
 
 constexpr double kLongEnough_s = 30;  // below that a start looks like growth
 
+// Where the name of the program begins in a command: "./slow 20000", "/home/a/my projects/slow 20000". A folder's name may have
+// a space, so a name that the recording knows decides.
+std::size_t program_in(const std::string& command, const model::Profile& profile) {
+  for (const model::Process& process : profile.processes) {
+    const std::string path = printable(profile.strings[process.executable]);
+    const std::string name = path.substr(path.rfind('/') + 1);
+    if (name.empty()) continue;
+    const std::size_t at = command.find("/" + name);
+    const std::size_t end = at + 1 + name.size();
+    if (at != command.npos && (end == command.size() || command[end] == ' ')) return at + 1;
+  }
+  const std::size_t end = std::min(command.find(' '), command.size());
+  const std::size_t slash = command.rfind('/', end);
+  return slash != command.npos && slash + 1 < end ? slash + 1 : 0;
+}
+
 // "./slow 20000" -> "slow 20000": where it lay is known to who started it.
-std::string target_of(const model::Meta& meta) {
+std::string target_of(const model::Profile& profile) {
+  const model::Meta& meta = profile.meta;
   std::string target = meta.target.empty() ? "This profile" : printable(meta.target);
-  const std::size_t end = std::min(target.find(' '), target.size());
-  const std::size_t slash = target.rfind('/', end);
-  if (slash != std::string::npos && slash + 1 < end) target.erase(0, slash + 1);
+  target.erase(0, program_in(target, profile));
   constexpr std::size_t kLongest = 44;
   if (target.size() > kLongest) target = valid_utf8(target.substr(0, kLongest)) + "…";
   return target;
@@ -236,7 +251,7 @@ std::string place_text(const SourcePlace& place, std::string_view name) {
 }
 
 std::string headline_of(const Report& report) {
-  std::vector<std::string> parts{target_of(report.profile->meta)};
+  std::vector<std::string> parts{target_of(*report.profile)};
   const Activity& activity = report.activity;
   if (std::string end = endings_text(report); !end.empty()) parts.push_back(std::move(end));
   const auto steps = report.profile->meta.facts.find(model::kStepsFact);
