@@ -63,6 +63,16 @@ Result<> check_way(const Fd& folder, const std::string& path, const FolderRules&
               "a folder of your own");
 }
 
+// A folder that was made this moment. A umask of 0777 takes its owner's rights too, so that only its place can be opened.
+Fd open_made(const Fd& folder, const std::string& name) {
+  constexpr int kHow = O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
+  Fd made(::openat(folder.get(), name.c_str(), O_RDONLY | kHow));
+  if (made || errno != EACCES) return made;
+  const Fd place(::openat(folder.get(), name.c_str(), O_PATH | kHow));
+  if (place) (void)::chmod(("/proc/self/fd/" + std::to_string(place.get())).c_str(), 0700);
+  return Fd(::openat(folder.get(), name.c_str(), O_RDONLY | kHow));
+}
+
 Result<std::string> target_of(const Fd& folder, const std::string& name, const std::string& path) {
   std::array<char, PATH_MAX> target;
   const ssize_t size = ::readlinkat(folder.get(), name.c_str(), target.data(), target.size());
@@ -115,8 +125,7 @@ Result<SafeFolder> SafeFolder::open(const std::string& path, const FolderRules& 
         return tl::unexpected<Error>(safe.error());
       if (::mkdirat(folder.fd_.get(), name.c_str(), 0700) == 0) {
         folder.made_.push_back({Fd(::fcntl(folder.fd_.get(), F_DUPFD_CLOEXEC, 0)), name});
-        const Fd made(
-            ::openat(folder.fd_.get(), name.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+        const Fd made = open_made(folder.fd_, name);
         if (!made || ::fchmod(made.get(), 0700) != 0) return system_error(here, errno);
         // Where it cannot be given away (a network drive), it stays ours and serves all the same.
         if (rules.owner && ::fchown(made.get(), rules.owner->uid, rules.owner->gid) != 0) errno = 0;
