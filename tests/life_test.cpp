@@ -12,6 +12,7 @@
 #include <fstream>
 #include <sstream>
 
+#include "base/shell_word.h"
 #include "support/control_group.h"
 #include "support/environment.h"
 #include "support/fathom_program.h"
@@ -159,7 +160,7 @@ TEST_F(Life, ACommandReadsTheTerminalIsStoppedWithUsAndGoesOn) {
   FATHOM_NEEDS_PERF_EVENT();
   Terminal terminal({"bash", "--norc", "--noprofile", "-i"});
   std::string line;
-  for (const std::string& word : record({"--", SIGNAL_COUNTER, "echo"})) line += word + " ";
+  for (const std::string& word : record({"--", SIGNAL_COUNTER, "echo"})) line += shell_word(word) + " ";
   terminal.type(line + "; echo status=$?\n");
   ASSERT_TRUE(terminal.wait_for("ready")) << terminal.screen();
   terminal.type("one\n");
@@ -240,7 +241,7 @@ TEST_F(Life, ARequestEndsTheWaitForACommandThatDoesNotEnd) {
 
 TEST_F(Life, ADelayHoldsForALaunchedCommandToo) {
   FATHOM_NEEDS_PERF_EVENT();
-  const Outcome outcome = run(record({"-D", "1.5", "--", "sh", "-c", CPU_SHARES " 4; exit 0"}));
+  const Outcome outcome = run(record({"-D", "1.5", "--", "sh", "-c", shell_word(CPU_SHARES) + " 4; exit 0"}));
   EXPECT_EQ(outcome.exit_status, 0) << outcome.describe();
   const Report report(recording_);
   // The command works for 4 s, and for longer where other programs take the CPUs.

@@ -8,6 +8,7 @@
 #include <fstream>
 #include <sstream>
 
+#include "base/shell_word.h"
 #include "support/environment.h"
 #include "support/fathom_program.h"
 
@@ -32,7 +33,7 @@ TEST(Repeat, TwoCommandsTakeTurnsAndThePrintedCommandComparesThem) {
   FATHOM_NEEDS_PERF_EVENT();
   const TempDir folder;
   const Outcome outcome = fathom({"record", "--repeat", "2", "--cpu", "-o", folder / "x.fathom", "--against",
-                                  std::string(CPU_SHARES) + " 1", "--", CPU_SHARES, "1"});
+                                  shell_word(CPU_SHARES) + " 1", "--", CPU_SHARES, "1"});
   ASSERT_EQ(outcome.exit_status, 0) << outcome.describe();
   EXPECT_EQ(files_in(folder.path()),
             (Names{"x-base-1.fathom", "x-base-2.fathom", "x-new-1.fathom", "x-new-2.fathom"}));

@@ -5,6 +5,7 @@
 #include <regex>
 #include <sstream>
 
+#include "base/shell_word.h"
 #include "cli/testing_program.h"
 
 namespace fathom::cli {
@@ -107,7 +108,7 @@ TEST_F(Cli, TheNewestRecordingIsTheDefault) {
                                              {"leaks"},
                                              {"timeline", "-o", "-"},
                                              {"view", "--html", "-"}}) {
-    std::string line = "cd " + folder + " && exec " FATHOM_BINARY;
+    std::string line = "cd " + shell_word(folder) + " && exec " + shell_word(FATHOM_BINARY);
     for (const std::string& word : words) line += " " + word;
     const Outcome outcome = run_program("/bin/sh", {"-c", line}, "/dev/null");
     EXPECT_THAT(outcome.error, HasSubstr("fathom: using old.fathom, the newest recording here\n"))

@@ -6,6 +6,7 @@
 #include "analysis/core/heap.h"
 #include "analysis/heap/hand_made_heap.h"
 #include "analysis/waits/hand_made_waits.h"
+#include "base/shell_word.h"
 #include "cli/testing_program.h"
 #include "model/marks.h"
 
@@ -21,8 +22,9 @@ class Options : public Cli {
   }
   // In the folder of the test.
   Outcome run_here(const std::string& line) {
-    return run_program("/bin/sh", {"-c", "cd " + folder_ + " && exec " FATHOM_BINARY " " + line},
-                       "/dev/null");
+    return run_program(
+        "/bin/sh", {"-c", "cd " + shell_word(folder_) + " && exec " + shell_word(FATHOM_BINARY) + " " + line},
+        "/dev/null");
   }
 };
 

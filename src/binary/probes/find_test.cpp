@@ -1,4 +1,5 @@
 #include "binary/probes/find.h"
+#include "base/shell_word.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -133,8 +134,8 @@ TEST_F(FindFunction, ByTheNamesOfItsSeparateDebugFile) {
   ASSERT_NE(::mkdtemp(folder), nullptr);
   const std::string stripped = folder + std::string("/stripped"), debug = folder + std::string("/debug");
   const std::string program = std::filesystem::read_symlink("/proc/self/exe").string();
-  const std::string command = "objcopy --only-keep-debug " + program + " " + debug +
-                              " && objcopy --strip-all " + program + " " + stripped;
+  const std::string command = "objcopy --only-keep-debug " + shell_word(program) + " " + debug +
+                              " && objcopy --strip-all " + shell_word(program) + " " + stripped;
   ASSERT_EQ(std::system(command.c_str()), 0);
   const auto file = elf::ModuleFile::open(stripped).value(), names = elf::ModuleFile::open(debug).value();
   const Wish wish = parse_wish("probed::Table::take").value();

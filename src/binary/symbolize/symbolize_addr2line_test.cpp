@@ -28,6 +28,7 @@
 #include <vector>
 
 #include "base/files.h"
+#include "base/shell_word.h"
 #include "binary/elf/module_file.h"
 #include "binary/symbolize/module_symbols.h"
 
@@ -62,7 +63,8 @@ std::map<std::uint64_t, std::vector<Name>> ask(const std::string& tool, const st
   std::ostringstream text;
   for (const auto address : addresses) text << "0x" << std::hex << address.value << "\n";
   EXPECT_TRUE(write_file(questions, text.str()));
-  std::istringstream answers(run(tool + " -a -f -C -i -e " + path + " < " + questions));
+  std::istringstream answers(
+      run(tool + " -a -f -C -i -e " + shell_word(path) + " < " + shell_word(questions)));
   std::filesystem::remove(questions);
   std::map<std::uint64_t, std::vector<Name>> found;
   std::vector<Name>* names = nullptr;

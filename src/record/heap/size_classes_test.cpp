@@ -1,5 +1,6 @@
 #include "record/heap/size_classes.h"
 #include "base/sanitized.h"
+#include "base/shell_word.h"
 
 #include <dlfcn.h>
 #include <gtest/gtest.h>
@@ -93,8 +94,8 @@ TEST(SizeClasses, OfJemallocAreWhatItSaysItself) {
   constexpr const char* kLibrary = "/usr/lib/x86_64-linux-gnu/libjemalloc.so.2";
   if (::access(kLibrary, R_OK) != 0) GTEST_SKIP() << "needs libjemalloc";
   const std::string self = std::filesystem::read_symlink("/proc/self/exe");
-  const std::string command = std::string("LD_PRELOAD=") + kLibrary + " '" + self +
-                              "' --gtest_filter=SizeClasses.OfJemallocAreWhatItSaysItself 2>/dev/null";
+  const std::string command = std::string("LD_PRELOAD=") + kLibrary + " " + shell_word(self) +
+                              " --gtest_filter=SizeClasses.OfJemallocAreWhatItSaysItself 2>/dev/null";
   std::FILE* output = ::popen(command.c_str(), "r");
   ASSERT_NE(output, nullptr);
   std::size_t compared = 0;

@@ -12,6 +12,7 @@
 
 #include "attach/allocators/state/remedies.h"
 #include "attach/allocators/statistics/held_by.h"
+#include "base/shell_word.h"
 
 namespace fathom::allocators {
 namespace {
@@ -39,8 +40,8 @@ class OfJemalloc : public testing::TestWithParam<const char*> {
  protected:
   void SetUp() override {
     if (!std::filesystem::exists(kLibrary)) GTEST_SKIP() << "needs libjemalloc2, which is not installed";
-    text_ =
-        output_of(std::string("LD_PRELOAD=") + kLibrary + " " + PRINTS_STATISTICS + " '" + GetParam() + "'");
+    text_ = output_of(std::string("LD_PRELOAD=") + kLibrary + " " + shell_word(PRINTS_STATISTICS) + " '" +
+                      GetParam() + "'");
     std::istringstream line(text_.substr(text_.rfind("asked:") + 6));
     line >> asked_.allocated >> asked_.active >> asked_.metadata >> asked_.resident >> asked_.retained >>
         asked_.dirty_pages;

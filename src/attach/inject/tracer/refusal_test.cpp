@@ -107,6 +107,7 @@ TEST_F(Refusal, StrictSeccomp) {
 
 // A filter that kills at memfd_create and madvise: suspended while fathom maps, and active again afterwards.
 TEST_F(Refusal, AFilterIsSuspendedOnlyWhileMapping) {
+  if (::geteuid() != 0) GTEST_SKIP() << "needs root, to suspend a filter";
   const WaitingChild child([] {
     sock_filter filter[] = {
         BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),

@@ -13,6 +13,7 @@
 
 #include "attach/allocators/testing_libraries.h"
 #include "base/arch/code/testing_patched_copy.h"
+#include "base/shell_word.h"
 
 namespace fathom::arch {
 namespace {
@@ -96,7 +97,7 @@ TEST_F(EntryPlanExecution, Jemalloc) {
   const auto path = patched(*allocators::testing::libjemalloc(), "libjemalloc.so.2", copy);
   expect_refused_only(copy, {});
   EXPECT_GE(copy.functions.size(), 21U);
-  expect_good("LD_PRELOAD=" + path + " " EXERCISE_DYNAMIC, copy);
+  expect_good("LD_PRELOAD=" + path + " " + shell_word(EXERCISE_DYNAMIC), copy);
 }
 
 TEST_F(EntryPlanExecution, Mimalloc) {
@@ -105,7 +106,7 @@ TEST_F(EntryPlanExecution, Mimalloc) {
   const auto path = patched(*allocators::testing::libmimalloc(), "libmimalloc.so.2", copy);
   expect_refused_only(copy, {"mi_cfree", "mi_valloc", "mi_pvalloc", "mi_reallocarray"});
   EXPECT_GE(copy.functions.size(), 70U);
-  expect_good("LD_PRELOAD=" + path + " " EXERCISE_DYNAMIC, copy);
+  expect_good("LD_PRELOAD=" + path + " " + shell_word(EXERCISE_DYNAMIC), copy);
 }
 
 TEST_F(EntryPlanExecution, Tcmalloc) {
@@ -114,7 +115,7 @@ TEST_F(EntryPlanExecution, Tcmalloc) {
   const auto path = patched(*allocators::testing::libtcmalloc(), "libtcmalloc_minimal.so.4", copy);
   expect_refused_only(copy, {});
   EXPECT_GE(copy.functions.size(), 18U);
-  expect_good("LD_PRELOAD=" + path + " " EXERCISE_DYNAMIC, copy);
+  expect_good("LD_PRELOAD=" + path + " " + shell_word(EXERCISE_DYNAMIC), copy);
 }
 
 TEST_F(EntryPlanExecution, Glibc) {
@@ -123,7 +124,7 @@ TEST_F(EntryPlanExecution, Glibc) {
   patched(*allocators::testing::glibc(), "libc.so.6", copy);
   expect_refused_only(copy, {});
   EXPECT_GE(copy.functions.size(), 9U);
-  expect_good("LD_LIBRARY_PATH=" + folder_ + " " EXERCISE_DYNAMIC, copy);
+  expect_good("LD_LIBRARY_PATH=" + folder_ + " " + shell_word(EXERCISE_DYNAMIC), copy);
 }
 
 TEST_F(EntryPlanExecution, StaticProgramOfFixedAddress) {
@@ -146,7 +147,7 @@ TEST_F(EntryPlanExecution, Musl) {
   PatchedCopy library, program;
   const auto loader = patched(*allocators::testing::musl(), "ld-musl", library);
   expect_refused_only(library, {});
-  expect_good(loader + " " EXERCISE_MUSL_DYNAMIC_PROGRAM, library);
+  expect_good(loader + " " + shell_word(EXERCISE_MUSL_DYNAMIC_PROGRAM), library);
 
   const auto path = patched(EXERCISE_MUSL_PROGRAM, "musl", program);
   expect_refused_only(program, {});
