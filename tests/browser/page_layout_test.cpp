@@ -251,7 +251,7 @@ TEST_F(PageInBrowser, WaitingIsColouredByItsCauseAndListsTheCodeThatWaits) {
   EXPECT_EQ(ask("[...document.querySelectorAll('#color option')].some((one) => one.value === 'cause')"),
             false);
   show("#m=heap-live");
-  EXPECT_THAT(text("aside"), HasSubstr("Which code asks for it"));
+  EXPECT_THAT(text("aside"), HasSubstr("Which code allocates it"));
 }
 
 TEST_F(PageInBrowser, EverythingThatCanBeUsedHasANameInEveryView) {

@@ -30,8 +30,8 @@ export function frameActions(place: number, hasCode: boolean): FrameAction[] {
     { text: "Hide", key: "m", hint: "its cost becomes its callers'", does: () => toggleEdit(`merge:${name}`) },
     { text: "Show from here", key: "s", hint: "its stacks, without its callers", does: () => { zoom.value = 0; showFrom(name); } },
   ];
-  if (module) out.push({ text: `Collapse ${module}`, key: "C", hint: "calls inside it become one", does: () => toggleEdit(`collapse:${module}`) }, { text: `Only module ${module}`, hint: "only stacks with code of it", does: () => focused(groupPattern("module", module, doc.modules)) });
-  if (crate) out.push({ text: `Only crate ${crate}`, hint: "only stacks with code of it", does: () => focused(groupPattern("crate", crate, doc.crate)) });
+  if (module) out.push({ text: `Collapse ${module}`, key: "C", hint: "calls inside it become one", does: () => toggleEdit(`collapse:${module}`) }, { text: `Only module ${module}`, hint: "only stacks with its code", does: () => focused(groupPattern("module", module, doc.modules)) });
+  if (crate) out.push({ text: `Only crate ${crate}`, hint: "only stacks with its code", does: () => focused(groupPattern("crate", crate, doc.crate)) });
   out.push({ text: "Callers and callees", key: "3", hint: "", does: () => { zoom.value = 0; change({ fn: place, tab: "callers" }); } });
   if (hasCode) out.push({ text: "Source and machine code", hint: "", does: () => { change({ fn: place, tab: "callers" }); setTimeout(() => document.getElementById("source")?.scrollIntoView(), 200); } });
   out.push({ text: "Copy name", hint: name, does: () => { void copy(name, name); } },

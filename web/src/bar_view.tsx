@@ -52,11 +52,11 @@ export function Bar() {
       {cut && (doc.head.spans!.can_ask ? <Chip kind="span" text={cutText(cut)} title="only the time of these spans, in every view" drop={dropChoice} /> : <span class="chip span" title="the recording was cut to the time of these spans">{cutText(cut)}</span>)}
       {v.range && !doc.compared && <Chip text={`${secondsText(v.range[0] * doc.head.slice_ms)} – ${secondsText(v.range[1] * doc.head.slice_ms)} s`} title="only this time" drop={() => change({ range: null })} />}
       {v.base && !doc.compared && <Chip kind="base" text={`compared with ${secondsText(v.base[0] * doc.head.slice_ms)} – ${secondsText(v.base[1] * doc.head.slice_ms)} s`} title="base of the comparison" drop={() => change({ base: null })} />}
-      {v.range && !v.base && canCompare(v.metric) && <button class="chip add" title="key b: choose another time, and see what differs from this one" onClick={makeBase}>compare with this time</button>}
+      {v.range && !v.base && canCompare(v.metric) && <button class="chip add" title="key b: choose another time to compare it with this one" onClick={makeBase}>compare with this time</button>}
       {v.thread !== null && <Chip text={`thread ${v.thread}`} title="only threads of this name" drop={() => change({ thread: null })} />}
       {v.focus.filter((pattern) => !startsOf(v.edits).includes(pattern)).map((pattern) => <Chip text={patternText("focus", pattern)} title={`only stacks with ${pattern}`} drop={() => change({ focus: v.focus.filter((p) => p !== pattern) })} />)}
       {v.ignore.map((pattern) => <Chip text={pattern === "(idle:" ? "not idle" : patternText("ignore", pattern)} title={`no stacks with ${pattern}`} drop={() => change({ ignore: v.ignore.filter((p) => p !== pattern) })} />)}
-      {v.sizes && <Chip text={sizesText(v.sizes)} title="only call sites that asked for blocks of these sizes, with all that they asked for" drop={() => change({ sizes: null })} />}
+      {v.sizes && <Chip text={sizesText(v.sizes)} title="only call sites that allocated blocks of these sizes, with all their memory" drop={() => change({ sizes: null })} />}
       {v.edits.map((edit) => edit.startsWith("from:")
         ? <Chip kind="edit" text={`show from ${folded(edit.slice(5))}`} title="only stacks with it, without its callers" drop={() => { zoom.value = 0; dropFrom(edit); }} />
         : <Chip kind="edit" text={(editNames as Record<string, string>)[edit] ?? folded(edit.replace(":", " "))} title={editHints[edit] ?? "changes the tree: sums stay, calls go"} drop={() => toggleEdit(edit)} />)}

@@ -34,12 +34,12 @@ let file: Promise<Record<string, Code>> | null = null;
 async function codeOf(fn: number, asked: string): Promise<Code | string> {
   if (asks()) {
     const answer = await fetch(`code?${asked}${location.search.replace("?", "&")}`);
-    if (!answer.ok) return "The program that serves this page does not answer.";
+    if (!answer.ok) return "fathom view, which serves this page, does not answer.";
     const code: Code = await answer.json();
     return code.problem ?? code;
   }
   file ??= unpack(held()!.textContent!).then((bytes) => JSON.parse(new TextDecoder().decode(bytes)));
-  return (await file)[doc.name[fn]] ?? "The code of this function is not in this file: it holds that of the functions which cost most by themselves.";
+  return (await file)[doc.name[fn]] ?? "This file does not have the code of this function. It has the code of the functions with the highest self cost.";
 }
 
 const base = (path: string) => path.slice(path.lastIndexOf("/") + 1);

@@ -61,7 +61,7 @@ function Numbers({ node }: { node: number }) {
     const error = weight > 0 ? 1.96 * Math.sqrt(value * weight) : 0;
     return <>{percent(value / t.totalOf(0))} · {amount(value, unit)} with what it calls{error > 0 && ` ± ${amount(error, unit)}`} · {amount(t.selfOf(node), unit)} itself
       {row && row.total > value && <><br />everywhere: {percent(row.total / t.totalOf(0))} · {amount(row.total, unit)}</>}
-      {(top !== 0 || ofThread) && <><br />{top !== 0 && `${percent(t.totalOf(top) > 0 ? Math.min(1, value / t.totalOf(top)) : 0)} of what is zoomed into`}{top !== 0 && ofThread && " · "}{ofThread && `${percent(value / t.totalOf(thread))} of ${labelOf(doc, t.place[thread])}`}</>}</>;
+      {(top !== 0 || ofThread) && <><br />{top !== 0 && `${percent(t.totalOf(top) > 0 ? Math.min(1, value / t.totalOf(top)) : 0)} of the zoomed frame`}{top !== 0 && ofThread && " · "}{ofThread && `${percent(value / t.totalOf(thread))} of ${labelOf(doc, t.place[thread])}`}</>}</>;
   }
   const place = t.place[node], all = place > 0 && place < doc.places ? c.functions.get(place) : undefined;
   const [base, fresh] = [t.base.total[node], t.fresh.total[node]];

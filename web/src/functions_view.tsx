@@ -82,7 +82,7 @@ export function Callers() {
     <div class="scroll callers">{head}
       {total > 0 ? <p><b>{amount(total, unit)}</b> with what it calls, {percent(share(total))} of the selection; <b>{amount(self, unit)}</b> itself, {percent(share(self))}.</p> : <p>It has no cost in this selection.</p>}
       <p class="buttons">{actions.slice(0, 4).map(({ text, key, hint, does }) => <button title={`${hint} (key ${key})`} onClick={does}>{text}</button>)}
-        {module && <button title="only stacks with code of it" onClick={() => change({ focus: [...view.value.focus, groupPattern("module", module, doc.modules)] })}>only module {module}</button>}{crate && <button title="only stacks with code of it" onClick={() => change({ focus: [...view.value.focus, groupPattern("crate", crate, doc.crate)] })}>only crate {crate}</button>}</p>
+        {module && <button title="only stacks with its code" onClick={() => change({ focus: [...view.value.focus, groupPattern("module", module, doc.modules)] })}>only module {module}</button>}{crate && <button title="only stacks with its code" onClick={() => change({ focus: [...view.value.focus, groupPattern("crate", crate, doc.crate)] })}>only crate {crate}</button>}</p>
       <div class="two"><div><h3>Called by</h3>{list(callers, "the start of the thread")}</div><div><h3>Calls</h3>{list(callees, "")}{self > 0 && <p class="quiet">and {amount(self, unit)} in itself</p>}</div></div>
       {hasCode() && <Code fn={fn} key={fn} />}
     </div>);

@@ -323,7 +323,7 @@ export function Lanes() {
     const keys = all.value.map(keyOf), to = event.key === "ArrowUp" ? i - 1 : i + 2;
     if (to >= 0 && i + (event.key === "ArrowUp" ? 0 : 1) < keys.length) place(lane, keys[to] ?? null);
   };
-  if (doc.head.duration_ns === 0 || !made.value.length) return <div ref={box} class="untimed">{doc.head.duration_ns === 0 ? "This file has no times: it can be looked at as a whole." : "This recording has no values over time."}</div>;
+  if (doc.head.duration_ns === 0 || !made.value.length) return <div ref={box} class="untimed">{doc.head.duration_ns === 0 ? "This file has no times, so the page shows it as a whole." : "This recording has no values over time."}</div>;
   const range = view.value.range, { lanes: open, tracks: asTracks } = view.value, hasTracks = doc.costs.has("cpu") || doc.costs.has("off-cpu");
   const bands = new Map(all.value.flatMap((lane) => [...lane.bands, ...lane.lines].map((band) => [`${lane.kind === "track" ? "" : lane.kind} ${band.name}`, { lane, band }] as const)));
   return (

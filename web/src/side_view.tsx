@@ -29,7 +29,7 @@ function Hottest() {
         {rows.length > 0 && <p><button class="link" onClick={() => change({ tab: "top" })}>all changes, with their intervals</button></p>}</>);
   }
   const { metric: of } = taken.value, rows = ownersOf(doc, taken.value).slice(0, most);
-  return <><h2>{of === "off-cpu" ? "Where it waits" : doc.costs.has(of) ? "Hottest functions" : "Which code asks for it"}</h2>{rows.map(([place, value]) => <div class="row" key={place}><span><Name place={place} to={to(place)} /></span><b>{percent(share(value))}</b></div>)}</>;
+  return <><h2>{of === "off-cpu" ? "Where it waits" : doc.costs.has(of) ? "Hottest functions" : "Which code allocates it"}</h2>{rows.map(([place, value]) => <div class="row" key={place}><span><Name place={place} to={to(place)} /></span><b>{percent(share(value))}</b></div>)}</>;
 }
 
 export function Side() {
@@ -47,7 +47,7 @@ export function Side() {
         {node !== null && !comparison.value && <><dt>here, with what it calls</dt><dd>{percent(share(t.totalOf(node)))}</dd></>}
         <dt>everywhere</dt><dd>{percent(share(row?.total ?? 0))}</dd>
         <dt>itself</dt><dd>{percent(share(row?.self ?? 0))}</dd>
-        {node !== null && top !== 0 && !comparison.value && <><dt>of what is zoomed into</dt><dd>{percent(t.totalOf(top) > 0 ? Math.min(1, t.totalOf(node) / t.totalOf(top)) : 0)}</dd></>}
+        {node !== null && top !== 0 && !comparison.value && <><dt>of the zoomed frame</dt><dd>{percent(t.totalOf(top) > 0 ? Math.min(1, t.totalOf(node) / t.totalOf(top)) : 0)}</dd></>}
         <dt>total{comparison.value ? " of new" : ""}</dt><dd>{amount(row?.total ?? 0, unit)}</dd>
       </dl>}
       {place === fn && !doc.compared && <><Sparkline place={place} />

@@ -48,7 +48,7 @@ function Chain({ first }: { first: number }) {
         {waker > 0 && <><br />← ended by <Who name={threadName(waker)} tid={wakerTid} />{waits.wakerNode[row] > 0 && <>, which was in <Site node={waits.wakerNode[row]} self /></>}{i + 1 < hops.length && ", which had waited itself:"}</>}
       </li>)}</ol>
       {!last.waker ? <p class="quiet">The last wait was ended by a timer, a disk, the network, or a thread that is unknown.</p>
-        : hops.some(({ row }) => waits.tid[row] === last.wakerTid) ? <p class="quiet">It waited in turn for a thread that stands above.</p> : <p class="quiet">That thread did not wait itself for a third of this time or more.</p>}
+        : hops.some(({ row }) => waits.tid[row] === last.wakerTid) ? <p class="quiet">It waited for a thread further up in this list.</p> : <p class="quiet">That thread waited for less than a third of this time.</p>}
     </section>);
 }
 
