@@ -113,12 +113,31 @@ Worker::Output Worker::poll() {
   return std::exchange(output_, {});
 }
 
+void Worker::raise_priority() {
+  if (may_raise_priority_ && reader_) reader_->set_priority(SCHED_BATCH, kWaitedForNice);
+  if (may_raise_priority_ && tid_ != 0) set_priority(tid_, SCHED_BATCH, kWaitedForNice);
+}
+
+bool Worker::is_done() {
+  // A batch that is being named is in no queue.
+  const std::unique_lock work(work_mutex_, std::try_to_lock);
+  const std::lock_guard lock(mutex_);
+  const bool done = work.owns_lock() && !has_work();
+  if (!done && !is_raised_) {
+    raise_priority();
+    is_raised_ = true;
+  } else if (done && is_raised_) {
+    if (may_raise_priority_ && tid_ != 0) make_idle_priority(tid_, true, reader_.get());
+    is_raised_ = false;
+  }
+  return done;
+}
+
 bool Worker::drain(std::chrono::nanoseconds most, const std::function<bool()>& hurry) {
   {
     // A caller waits for it, and a full machine has little CPU for a normal thread.
     const std::lock_guard lock(mutex_);
-    if (may_raise_priority_ && reader_) reader_->set_priority(SCHED_BATCH, kWaitedForNice);
-    if (may_raise_priority_ && tid_ != 0) set_priority(tid_, SCHED_BATCH, kWaitedForNice);
+    raise_priority();
   }
   {
     const std::lock_guard work(work_mutex_);

@@ -67,6 +67,10 @@ class Worker {
   // What has become known since the last call. Frames without a name never appear.
   Output poll();
 
+  // True if everything submitted so far is in poll(). Else somebody waits for the names: the thread gets the priority that it
+  // has in drain(), until this returns true. A debug file that is being fetched is not waited for.
+  bool is_done();
+
   // Returns when everything submitted so far is in poll(). Helps with the work, because the thread gets
   // little CPU on a busy machine; retries unnamed frames of a perf map. Waits for debug files being fetched
   // as long as FetchOptions say; then names are what they are without, and fetching stops. `most` limits the
@@ -117,7 +121,8 @@ class Worker {
   void ask_for_file(Module& module);
   void take_file(Module& module);
   void load_cache(Module& module);
-  void note_results();  // on the thread of the fetcher
+  void raise_priority();  // under mutex_
+  void note_results();    // on the thread of the fetcher
   void stop_fetching();
   // false: none is under way any more, or it is late
   bool wait_for_files(std::chrono::steady_clock::time_point deadline, const std::function<bool()>& hurries);
@@ -149,7 +154,7 @@ class Worker {
   };
   Fetches fetches_;  // under mutex_
   pid_t tid_ = 0;
-  bool may_raise_priority_ = false;
+  bool may_raise_priority_ = false, is_raised_ = false;
   std::unique_ptr<DebugFetcher> fetcher_;  // null: nothing is fetched
   std::thread thread_;                     // last: it uses all of the above
 };

@@ -21,6 +21,8 @@ class Companion {
   struct Readings {
     // Takes the names that were resolved since the last save.
     std::function<void()> take_names;
+    // Whether all frames so far have the names that they will get; until then, naming them is no longer left to idle CPUs.
+    std::function<bool()> names_are_known;
     // Brings the exact times of all threads (Thread::ran_ns and so on) up to now.
     std::function<void(std::uint64_t now_ns)> sum_threads;
     // The waits that are in progress, cut at `now_ns`, as rows of the lent profile's tables. They are no rows of it.

@@ -53,7 +53,7 @@ Recording::Recording(const RecordOptions& options, std::unique_ptr<Source> sourc
 }
 
 Companion::Readings Recording::readings() {
-  return {[this] { names_.take(); },
+  return {[this] { names_.take(); }, [this] { return names_.worker().is_done(); },
           [this](std::uint64_t now_ns) {
             engine_.refresh_cpu_times();
             engine_.sum_waits(now_ns);

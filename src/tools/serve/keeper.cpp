@@ -12,9 +12,10 @@
 namespace fathom::serve {
 namespace {
 
-constexpr std::uint64_t kPointsEvery = kSecondNs;  // of series, in a window
-constexpr std::uint64_t kPullGrace = 20'000'000;   // the rings were emptied after the stretch had ended
-constexpr std::uint64_t kKeptNs = 15 * kSecondNs;  // metrics ask for the seconds that have just passed
+constexpr std::uint64_t kPointsEvery = kSecondNs;      // of series, in a window
+constexpr std::uint64_t kNamesGrace = 20'000'000'000;  // a full machine names a large program in seconds
+constexpr std::uint64_t kPullGrace = 20'000'000;       // the rings were emptied after the stretch had ended
+constexpr std::uint64_t kKeptNs = 15 * kSecondNs;      // metrics ask for the seconds that have just passed
 constexpr std::uint64_t kMostClockChange = 5 * kSecondNs;
 constexpr std::size_t kMostWaitKinds = 200'000;
 
@@ -150,8 +151,15 @@ void Keeper::end_windows(const Lent& lent, std::uint64_t now_ns) {
   ended_.push_back(std::move(ended));
 }
 
+// Its last events have come, and so have the names of its frames, unless they take too long.
+bool Keeper::is_due(const Ended& ended, const Lent& lent, std::uint64_t now_ns) const {
+  if (now_ns < ended.until_ns + options_.grace_ns) return false;
+  return now_ns >= ended.until_ns + kNamesGrace || !lent.readings.names_are_known ||
+         lent.readings.names_are_known();
+}
+
 void Keeper::cut_windows(const Lent& lent, std::uint64_t now_ns, bool all) {
-  while (!ended_.empty() && (all || now_ns >= ended_.front().until_ns + options_.grace_ns)) {
+  while (!ended_.empty() && (all || is_due(ended_.front(), lent, now_ns))) {
     if (lent.readings.take_names) lent.readings.take_names();
     const auto open =
         lent.readings.open_waits && !all ? lent.readings.open_waits(now_ns) : std::vector<model::Wait>();

@@ -76,6 +76,7 @@ class Keeper final : public session::Companion {
   void take_rows(model::Profile& profile);
   void count_waits(const model::Wait& wait);
   void end_windows(const Lent& lent, std::uint64_t now_ns);
+  bool is_due(const Ended& ended, const Lent& lent, std::uint64_t now_ns) const;
   void cut_windows(const Lent& lent, std::uint64_t now_ns, bool all);
   void answer(const Lent& lent, std::uint64_t now_ns, bool last);
   model::Profile window(const Lent& lent, const Ended& ended, const std::vector<model::Wait>& open) const;

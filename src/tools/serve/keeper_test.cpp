@@ -43,6 +43,24 @@ TEST(Keeper, EachWindowsThreadsDidSomethingInAllOfItsTime) {
   }
 }
 
+// Names come from files, which a full machine reads in seconds: a window without them could not be compared with the next.
+TEST(Keeper, AWindowWaitsForTheNamesOfItsFramesButNotForEver) {
+  constexpr std::uint64_t kSecond = 1'000'000'000;
+  const auto lateness = [&](std::uint64_t unknown_ns) {
+    std::uint64_t first = 0;
+    const TestingRecording recording(1, 4, {}, {}, [&](std::uint64_t now_ns) {
+      if (first == 0) first = now_ns;
+      return now_ns >= first + unknown_ns;
+    });
+    return recording.came_ns().front() - recording.windows().front().meta.end_ns;
+  };
+  EXPECT_LE(lateness(0), 2 * kSecond);
+  EXPECT_GE(lateness(8 * kSecond), 8 * kSecond);
+  EXPECT_LE(lateness(8 * kSecond), 10 * kSecond);
+  EXPECT_GE(lateness(1000 * kSecond), 15 * kSecond);
+  EXPECT_LE(lateness(1000 * kSecond), 25 * kSecond);
+}
+
 TEST(Keeper, AnyNumberOfClientsGetTheStretchThatTheyAskedFor) {
   struct Answered {
     std::uint64_t asked_ns = 0, answered_ns = 0;

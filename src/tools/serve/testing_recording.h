@@ -66,7 +66,8 @@ class TestingRecording {
   using OnStep = std::function<void(std::uint64_t now_ns, Pulls& pulls)>;
 
   explicit TestingRecording(std::uint64_t seed, int minutes = 4, const OnStep& on_step = {},
-                            const TestingRates& rates = {})
+                            const TestingRates& rates = {},
+                            const std::function<bool(std::uint64_t now_ns)>& names_are_known = {})
       : random_(seed) {
     Pulls pulls;
     fill_tables(profile_, builder_);
@@ -77,13 +78,17 @@ class TestingRecording {
     profile_.meta.frequency_hz = whole_.meta.frequency_hz = 99;
     profile_.meta.target = whole_.meta.target = "target";
     KeeperOptions options;
-    options.on_window = [this](model::Profile window) { windows_.push_back(std::move(window)); };
+    options.on_window = [this](model::Profile window) {
+      windows_.push_back(std::move(window));
+      came_ns_.push_back(now_);
+    };
     options.pulls = &pulls;
     Keeper keeper(options);
     session::TestingLent lending(profile_, builder_);
     auto lent = lending.lent();
     lent.readings.sum_threads = [this](std::uint64_t now_ns) { sum_threads(now_ns); };
     lent.readings.open_waits = [this](std::uint64_t now_ns) { return open_waits(now_ns); };
+    if (names_are_known) lent.readings.names_are_known = [&] { return names_are_known(now_); };
     const std::uint64_t end = now_ + static_cast<std::uint64_t>(minutes) * 60'000'000'000;
     for (; now_ < end; now_ += 50'000'000) {
       happen(now_);
@@ -107,6 +112,9 @@ class TestingRecording {
   }
 
   const std::vector<model::Profile>& windows() const { return windows_; }
+  const std::vector<std::uint64_t>& came_ns() const {
+    return came_ns_;
+  }  // of each window: when it was handed on
   const model::Profile& whole() const { return whole_; }
 
  private:
@@ -225,6 +233,7 @@ class TestingRecording {
   model::Profile whole_;
   Doing doing_[3];
   std::vector<model::Profile> windows_;
+  std::vector<std::uint64_t> came_ns_;
 };
 
 }  // namespace fathom::serve
