@@ -103,7 +103,7 @@ Ended wait_for(pid_t pid, StopRequests& stops) {
 }
 
 void say_end(const std::vector<PlannedRun>& made, const RepeatOptions& options) {
-  if (made.empty()) return;
+  if (made.empty() || options.quiet) return;
   const std::string line = comparison_of(made);
   if (!line.empty()) {
     say("next: {}\n", line);

@@ -72,7 +72,7 @@ std::string input_word(const ReportArguments& arguments) {
   add("target=", arguments.selection.store_target);
   add("from=", arguments.selection.from.mark);
   add("until=", arguments.selection.until.mark);
-  return word == file && word.find('?') == word.npos ? file : "'" + word + "'";
+  return word;
 }
 
 present::TextOptions style_of(const ReportArguments& arguments) {
