@@ -157,11 +157,12 @@ std::size_t recorded_processes(const model::Profile& profile) {
 
 // Of a recording that has none of these no remedy is known, and nothing to warn of.
 std::optional<std::pair<CostCause, std::uint64_t>> dear_part(const model::Profile& profile) {
-  constexpr std::uint32_t kUsualHz = 999;
+  constexpr std::uint32_t kHigh_hz =
+      1500;  // the usual rate is 999 Hz: little more is no cause, and no remedy
   constexpr std::size_t kManyProcesses = 100;
   const auto exact = [](const model::Heap& heap) { return heap.mode == model::HeapMode::kExact; };
   if (std::ranges::any_of(profile.heap.heaps, exact)) return {{CostCause::kExactHeap, 0}};
-  if (profile.meta.frequency_hz > kUsualHz) return {{CostCause::kRate, profile.meta.frequency_hz}};
+  if (profile.meta.frequency_hz > kHigh_hz) return {{CostCause::kRate, profile.meta.frequency_hz}};
   if (const std::size_t processes = recorded_processes(profile); processes > kManyProcesses)
     return {{CostCause::kManyProcesses, processes}};
   return std::nullopt;
