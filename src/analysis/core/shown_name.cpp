@@ -80,10 +80,10 @@ std::string_view without_closures(std::string_view path) {
   return path;
 }
 
-// For a wait for something that a function releases: the function.
+// Of the name of a wait that a function ended: the function.
 std::string_view inner_of(std::string_view text) {
   for (const auto& [start, end] :
-       {std::pair<std::string_view, std::string_view>{"what ", " lets go"}, {"(what ", " lets go)"}})
+       {std::pair<std::string_view, std::string_view>{"(woken by ", ")"}, {"woken by ", ""}})
     if (text.size() > start.size() + end.size() && text.starts_with(start) && text.ends_with(end))
       return text.substr(start.size(), text.size() - start.size() - end.size());
   return {};

@@ -347,7 +347,8 @@ TEST(WaitSites, AreNamedByWhoEndedTheWaitWhereTheStackHasNoOwnCode) {
   ASSERT_THAT(report.blocked, SizeIs(1));
   EXPECT_EQ(report.blocked[0].what, "node::miner::do_mine_block");
   EXPECT_TRUE(report.blocked[0].released);
-  EXPECT_THAT(summary_of(hand.profile), HasSubstr("waiting for what `node::miner::do_mine_block` lets go."));
+  EXPECT_THAT(summary_of(hand.profile),
+              HasSubstr("waiting for a wake-up from `node::miner::do_mine_block`."));
   EXPECT_EQ(report.locks.by_site.at(0).name, "node::miner::do_mine_block");
   EXPECT_TRUE(report.locks.by_site.at(0).released);
 }

@@ -46,8 +46,8 @@ class WaitSites {
   // pool), the own code of the thread that ended it.
   struct Place {
     std::string name;
-    bool released = false;  // `name` is the code that released what was waited for
-    std::string text() const { return released ? "(what " + name + " lets go)" : name; }
+    bool released = false;  // `name` is the code that ended the wait
+    std::string text() const { return released ? "(woken by " + name + ")" : name; }
   };
   Place of_wait(const model::Wait& wait);
 

@@ -28,10 +28,10 @@ std::string blocked_in(const BlockedRow& row) {
                 row.cause == Cause::kPageFault ? " of " : " in ");
   switch (row.cause) {
     case Cause::kFutex:
-      return row.released ? "is spent waiting for what " + in_ticks(row.what) + " lets go"
+      return row.released ? "is spent waiting for a wake-up from " + in_ticks(row.what)
                           : with("is spent waiting at futexes", " in ");
     case Cause::kPoll:
-      return row.released ? "is spent polling for what " + in_ticks(row.what) + " does"
+      return row.released ? "is spent polling for events from " + in_ticks(row.what)
                           : with("is spent polling", " in ");
     case Cause::kAsyncIo:
       return with("is spent waiting for asynchronous I/O", " of ");

@@ -61,7 +61,7 @@ std::string words_of(const Reason& reason) {
     return with("for " + printable(reason.rule), is_place ? " in " : " of ", is_place ? site : object);
   }
   if (reason.released)
-    return fmt::format("for what {} {}", site, reason.cause == Cause::kPoll ? "does" : "lets go");
+    return fmt::format("for {} from {}", reason.cause == Cause::kPoll ? "events" : "a wake-up", site);
   switch (reason.cause) {
     case Cause::kFutex:
       return with("for a lock or another thread", " in ", site);

@@ -74,7 +74,7 @@ const std::vector<std::string>& names() {
       "__GI___libc_write",
       "__x64_sys_write",
       "asm_exc_page_fault",
-      "(what backend::do_mine_block::{{closure}} lets go)",
+      "(woken by backend::do_mine_block::{{closure}})",
       "größe::berechnen",
       "a_very_long_function_name_without_any_parts_that_a_table_has_no_room_for(int)",
   };

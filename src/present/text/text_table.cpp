@@ -129,10 +129,10 @@ std::string shorten_name(const std::string& name, std::size_t width) {
     return width >= kRoomy ? shorten_name(bare, width - kInlined.size()) + std::string(kInlined)
                            : shorten_name(bare, width);
   }
-  // For a wait for something that a function releases (analysis/waits/wait_site.h) the function may be
+  // In the name of a wait that a function ended (analysis/waits/wait_site.h) the function may be
   // shortened.
   for (const auto& [start, end] :
-       {std::pair<std::string_view, std::string_view>{"what ", " lets go"}, {"(what ", " lets go)"}}) {
+       {std::pair<std::string_view, std::string_view>{"(woken by ", ")"}, {"woken by ", ""}}) {
     if (!name.starts_with(start) || !name.ends_with(end) || name.size() <= start.size() + end.size())
       continue;
     constexpr std::size_t kLeast = 8;

@@ -21,13 +21,12 @@ TEST(ShortenName, KeepsWhoseAnOperatorOrAClosureIs) {
   EXPECT_EQ(shorten_name(matcher, 26), "…_AnyMatcher::operator()");
   EXPECT_EQ(shorten_name("anvil::eth::api::EthApi::call::{{closure}}", 16), "call::{…}");
   EXPECT_EQ(shorten_name("anvil::eth::api::call_many::{{closure}}", 16), "call_many::{…}");
-  EXPECT_EQ(shorten_name("what backend::do_mine_block::{{closure}} lets go", 32),
-            "what do_mine_block::{…} lets go");
+  EXPECT_EQ(shorten_name("woken by backend::do_mine_block::{{closure}}", 32), "woken by do_mine_block::{…}");
 }
 
 TEST(ShortenName, TakesNoWordsForAType) {
   EXPECT_EQ(shorten_name("inode 10994266 of device 254:0", 14), "inode 109…54:0");
-  EXPECT_EQ(shorten_name("(what backend::do_mine_block::{{closure}} lets go)", 16), "do_mine_block");
+  EXPECT_EQ(shorten_name("(woken by backend::do_mine_block::{{closure}})", 16), "do_mine_block");
 }
 
 TEST(TextTable, NamesOfSeveralColumnsGiveWayTheWidestFirst) {

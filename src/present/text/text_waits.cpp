@@ -80,10 +80,9 @@ class WaitText {
                        {"what", Align::kLeft, true}});
       for (std::size_t i = 0; i < shown(waits_.blocked.size()); ++i) {
         const analysis::BlockedRow& row = waits_.blocked[i];
-        table.add(
-            {percent_number(row.share), total_of(row.sum), count_of(row.sum), time_of(row.sum.max_ns()),
-             printable(row.thread), std::string(analysis::describe(row.cause)),
-             row.released ? "what " + analysis::prose_name(row.what) + " lets go" : printable(row.what)});
+        table.add({percent_number(row.share), total_of(row.sum), count_of(row.sum), time_of(row.sum.max_ns()),
+                   printable(row.thread), std::string(analysis::describe(row.cause)),
+                   row.released ? "woken by " + analysis::prose_name(row.what) : printable(row.what)});
       }
       write(table);
     }
@@ -331,8 +330,7 @@ class WaitText {
     const auto lock_of = [&](const analysis::ContentionRow& row) {
       // Where it is waited for stands in a column of its own.
       if (narrow && objects && row.address == 0 && !row.released) return std::string("parked");
-      std::string lock =
-          row.released ? "what " + analysis::prose_name(row.name) + " lets go" : printable(row.name);
+      std::string lock = row.released ? "woken by " + analysis::prose_name(row.name) : printable(row.name);
       if (!of_process.empty() && lock.ends_with(of_process)) lock.resize(lock.size() - of_process.size());
       return lock;
     };
