@@ -130,7 +130,7 @@ void judge(const model::Profile& profile, const analysis::CallTree& tree,
     parts.push_back(analysis::percent(*quality.complete_share) + " of stacks complete");
   if (tree.total > 0) parts.push_back(analysis::percent(quality.unnamed_share) + " of frames without a name");
   if (const std::string tracer = present::tracer_share_text(tree); !tracer.empty())
-    parts.push_back("the heap tracer took " + tracer + ", left out");
+    parts.push_back("fathom's own tracing in the target took " + tracer + ", left out");
   if (tree.filtered > 0)
     parts.push_back(analysis::counted(tree.filtered, "sample") + " left out by the selection");
   if (!cost.empty()) parts.push_back(cost);

@@ -72,6 +72,35 @@ TEST_F(Traced, TablesOfModulesDoNotHaveIt) {
   EXPECT_EQ(text, "app 45\n[kernel] 15\nlibc.so.6 10\n");
 }
 
+// A thread that sleeps and wakes all the time spends much of its little CPU time in what fathom runs at each switch.
+TEST(OwnBpfPrograms, AreNoTimeOfTheProgram) {
+  HandMade hand;
+  const auto app = hand.module("app"), kernel = hand.module("[kernel]", model::ModuleKind::kKernel);
+  const auto main = hand.frame(app, {"main"}), schedule = hand.frame(kernel, {"__schedule"});
+  const auto thread = hand.thread(hand.process(1, "app"), 1, "app");
+  const auto below = [&](std::string_view program, std::string_view helper, int samples) {
+    std::vector<model::FrameId> frames{main, schedule, hand.frame(kernel, {std::string(program)})};
+    if (!helper.empty()) frames.push_back(hand.frame(kernel, {std::string(helper)}));
+    hand.sample(thread, hand.stack(frames), samples);
+  };
+  below("finish_task_switch", "", 10);
+  below("bpf_prog_f2799eaf95f10592_thread_resumed", "", 3);
+  below("bpf_prog_f2799eaf95f10592_thread_resumed", "__bpf_get_stack", 4);
+  below("bpf_prog_0123456789abcdef_heap_probe_allo", "", 5);
+  below("bpf_prog_0123456789abcdef_an_agent", "", 6);  // of somebody else, who should know
+  const CallTree tree = build_call_tree(hand.profile, {.thread_roots = false});
+  EXPECT_EQ(tree.total, 16) << shown(tree);
+  EXPECT_EQ(tree.tracer, 12);
+  EXPECT_NE(shown(tree).find("an_agent 6"), std::string::npos);
+}
+
+TEST(OwnBpfPrograms, AreKnownByTheirWholeName) {
+  EXPECT_TRUE(is_own_bpf_program("bpf_prog_1b544240fba80555_step_once"));
+  for (const char* other : {"", "bpf_prog_", "bpf_prog_1b544240fba80555", "bpf_prog_1b544240fba80555_",
+                            "step_once", "bpf_prog_1b544240fba80555_step_once_more", "bpf_trace_run1"})
+    EXPECT_FALSE(is_own_bpf_program(other)) << other;
+}
+
 TEST_F(Traced, AProfileWithoutTracerPaysNothing) {
   HandMade other;
   other.sample(other.thread(other.process(1, "app"), 1, "app"),

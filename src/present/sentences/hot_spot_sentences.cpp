@@ -574,7 +574,7 @@ std::string quality_sentence(const Report& report) {
                      : report.heap  ? "the file does not count events"
                                     : "nothing was sampled";
   if (const std::string tracer = tracer_share_text(report.tree); !tracer.empty())
-    text += "; the heap tracer used " + tracer + ", left out";
+    text += "; fathom's own tracing in the target used " + tracer + ", left out";
   if (const std::string cost = own_cost_sentence(*report.profile); !cost.empty()) text += "; " + cost;
   return text + ".";
 }
