@@ -17,6 +17,7 @@ constexpr double kLargePart = 0.25;  // of all samples: followed if it and its s
 constexpr double kMostOfCaller = 0.66;  // of its caller's
 constexpr double kSameTime = 0.9;       // of its caller: one chain of calls
 constexpr double kMostOfLeaf = 0.66;  // of a leaf's samples come through the code that is named in its place
+constexpr double kOnlyPasses = 0.9;   // of a function's time goes from one that starts everything to another
 constexpr double kHalf = 0.5;         // of that code's samples end in the leaf
 constexpr double kExplained =
     0.75;  // of a caller: by its largest callees together, which then stand in its place
@@ -78,6 +79,39 @@ struct Functions {
         nameless_of[i] = node.module;
       }
     }
+    find_stepping_stones(tree);
+  }
+
+ private:
+  // A function that an interpreter or a loop calls only to enter itself again is a part of it, whatever its name: the list of those
+  // names is never complete. main alone starts the program and is no loop: what it calls is an answer.
+  void find_stepping_stones(const CallTree& tree) {
+    struct Sums {
+      std::int64_t total = 0, passed = 0;
+    };
+    std::vector<Sums> sums(all.size());
+    const auto starts = [&](std::size_t node) {
+      return of_node[node] != kNoFunction && all[of_node[node]].rank == CodeRank::kStart;
+    };
+    constexpr std::size_t kMainAndLoop = 2;
+    std::vector<std::size_t> above, started;  // by depth: the node, and how many down to it start everything
+    for (std::size_t i = 0; i < tree.nodes.size(); ++i) {
+      const TreeNode& node = tree.nodes[i];
+      above.resize(std::min<std::size_t>(above.size(), node.depth));
+      started.resize(above.size());
+      if (of_node[i] != kNoFunction) sums[of_node[i]].total += node.total;
+      if (const std::size_t depth = above.size(); depth >= 2 && starts(i)) {
+        const std::uint32_t caller = of_node[above[depth - 1]];
+        if (caller != kNoFunction && starts(above[depth - 2]) && started[depth - 2] >= kMainAndLoop)
+          sums[caller].passed += node.total;
+      }
+      started.push_back((started.empty() ? 0 : started.back()) + (starts(i) ? 1 : 0));
+      above.push_back(i);
+    }
+    for (std::size_t i = 0; i < all.size(); ++i)
+      if (all[i].rank >= CodeRank::kStart && sums[i].passed > 0 &&
+          static_cast<double>(sums[i].passed) >= kOnlyPasses * static_cast<double>(sums[i].total))
+        all[i].rank = CodeRank::kStart;
   }
 };
 

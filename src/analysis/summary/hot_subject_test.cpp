@@ -67,6 +67,19 @@ TEST(HotSubject, IsTheDeepestFunctionThatAccountsForItsShare) {
               ElementsAre("o_parse 60", "o_log 30", "o_serve itself 10"));
 }
 
+// An interpreter calls itself through helpers that no list names.
+TEST(HotSubject, IsNoStepBetweenFunctionsThatStartEverything) {
+  EXPECT_THAT(subjects_of("main;m_loop;o_call;m_loop;o_work 60 main;m_loop;o_call;m_loop 30 main;m_loop 10"),
+              ElementsAre("o_work 60"));
+  EXPECT_THAT(subjects_of("main;m_loop;o_timers;m_enter;g_code 90 main;m_loop;o_timers 10"),
+              ElementsAre("(generated) 90"));
+  EXPECT_THAT(subjects_of("main;m_loop;o_timers;m_enter;g_code 50 main;m_loop;o_timers 50"),
+              ElementsAre("o_timers 100"))
+      << "half of the time is its own";
+  EXPECT_THAT(subjects_of("main;o_serve;m_enter 90 main;o_serve 10"), ElementsAre("o_serve 100"))
+      << "main starts it, and what it spends in the interpreter is what it does";
+}
+
 TEST(HotSubject, IsNoStepBelowItThatTakesASmallPart) {
   // Each of many callees has a tenth of it: the caller is the answer.
   std::string stacks;
