@@ -1,6 +1,9 @@
 #include "analysis/summary/memory_problem.h"
 
 #include <algorithm>
+#include <map>
+#include <string_view>
+#include <vector>
 
 namespace fathom::analysis {
 namespace {
@@ -14,18 +17,49 @@ const HeapVerdict* find_verdict(const Report& report, HeapVerdictKind kind) {
 }
 
 // Bytes per second; 0 where it is not sure to grow, or hardly does.
-double growth_of(const std::optional<ResidentMemory>& resident) {
+double growth_of(const Report& report) {
+  const std::optional<ResidentMemory>& resident = report.resident;
   if (!resident || resident->trend.shape != TrendShape::kGrowing) return 0;
-  const TrendLine& line = resident->trend.slope;
+  const Trend trend = find_kept_trend(report).value_or(resident->trend);
+  if (trend.shape != TrendShape::kGrowing) return 0;
+  const TrendLine& line = trend.slope;
   // Not of what was there at first: the first reading of a program that starts may find next to nothing.
-  if (line.low <= 0 || resident->trend.growth() < kMemoryThresholds.grown * resident->last) return 0;
+  if (line.low <= 0 || trend.growth() < kMemoryThresholds.grown * resident->last) return 0;
   return line.per_s;
 }
 
 }  // namespace
 
+std::optional<Trend> find_kept_trend(const Report& report) {
+  if (!report.resident || report.profile == nullptr) return std::nullopt;
+  const model::Profile& profile = *report.profile;
+  std::map<std::uint64_t, std::map<std::size_t, double>> moments;
+  for (std::size_t i = 0; i < profile.series.size(); ++i) {
+    const model::Series& series = profile.series[i];
+    const std::string_view name = profile.strings[series.name];
+    if ((name != "memory.rss_anon" && name != "memory.rss_shmem") ||
+        (report.selection.pid && series.pid != *report.selection.pid))
+      continue;
+    for (const model::Point& point : series.points) {
+      const std::uint64_t into = point.time_ns - std::min(point.time_ns, profile.meta.start_ns);
+      if (into >= report.selection.from_ns.value_or(0) && into < report.selection.to_ns.value_or(UINT64_MAX))
+        moments[point.time_ns][i] = point.value;
+    }
+  }
+  std::map<std::size_t, double> now;
+  std::vector<TrendPoint> points;
+  for (const auto& [time_ns, values] : moments) {
+    for (const auto& [series, value] : values) now[series] = value;
+    double sum = 0;
+    for (const auto& [series, value] : now) sum += value;
+    if (sum > 0)
+      points.push_back({static_cast<double>(time_ns - std::min(time_ns, profile.meta.start_ns)) * 1e-9, sum});
+  }
+  return points.empty() ? report.resident->trend : find_trend(points);
+}
+
 MemoryProblem find_memory_problem(const Report& report) {
-  const double per_s = growth_of(report.resident);
+  const double per_s = growth_of(report);
   const std::optional<FirstTouch> first_touch = per_s > 0 ? report.resident->first_touch : std::nullopt;
   if (find_verdict(report, HeapVerdictKind::kLeak) != nullptr)
     return {MemoryProblemKind::kLeak, per_s, 0, first_touch};

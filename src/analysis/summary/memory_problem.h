@@ -31,6 +31,10 @@ struct MemoryProblem {
   std::optional<FirstTouch> first_touch{};  // kLeak, kGrows
 };
 
+// Whether resident memory grows without its pages of files: a program that maps a file and reads it fills a cache, which the kernel
+// can drop. The trend of all of it where the parts are not known; nullopt: nothing is.
+std::optional<Trend> find_kept_trend(const Report& report);
+
 // The gravest that holds.
 MemoryProblem find_memory_problem(const Report& report);
 

@@ -50,6 +50,32 @@ TEST(MemoryProblem, IsNoneOfALevelOneOrOfOneThatHardlyGrows) {
   EXPECT_EQ(find_memory_problem(Report()).kind, MemoryProblemKind::kNone) << "nothing is known";
 }
 
+// A program that reads a mapped file fills the cache of the kernel: its resident memory rises, and nothing is short.
+TEST(MemoryProblem, IsNoneOfPagesOfFiles) {
+  for (const auto& [series, expected] : {std::pair{"memory.rss_file", MemoryProblemKind::kNone},
+                                         {"memory.rss_anon", MemoryProblemKind::kGrows},
+                                         {"memory.rss_shmem", MemoryProblemKind::kGrows}}) {
+    HandMade hand;
+    (void)hand.thread(hand.process(1, "app"), 1, "app");
+    for (const std::string_view name : {"memory.rss_anon", "memory.rss_file", "memory.rss_shmem"}) {
+      model::Series& row = hand.profile.series.emplace_back();
+      row.name = hand.profile.strings.intern(name);
+      row.pid = 1;
+      for (std::uint64_t i = 0; i <= 40; ++i)
+        row.points.push_back({hand.profile.meta.start_ns + i * 250'000'000,
+                              name == series ? (10 + 3.0 * static_cast<double>(i)) * kMiB : 10 * kMiB});
+    }
+    Report report;
+    report.profile = &hand.profile;
+    report.resident = find_resident(hand.profile, {});
+    ASSERT_TRUE(report.resident);
+    EXPECT_EQ(report.resident->trend.shape, TrendShape::kGrowing);
+    EXPECT_EQ(find_memory_problem(report).kind, expected) << series;
+    EXPECT_EQ(present::sentence_of_resident(report).find("which the kernel can drop") != std::string::npos,
+              expected == MemoryProblemKind::kNone);
+  }
+}
+
 TEST(MemoryProblem, OfAFunctionWhoseBlocksGrowIsALeak) {
   for (const auto& [confidence, expected] : {std::pair{Confidence::kHigh, MemoryProblemKind::kLeak},
                                              {Confidence::kLow, MemoryProblemKind::kGrows}}) {

@@ -432,6 +432,8 @@ std::string sentence_of_resident(const Report& report) {
       course = memory.trend.duration_s < kLongEnough_s
                    ? ", rising"
                    : fmt::format(", growing by {} a minute", bytes(memory.trend.slope.per_s * 60));
+      if (const auto kept = find_kept_trend(report); kept && kept->shape != TrendShape::kGrowing)
+        course += " with pages of files, which the kernel can drop";
       break;
     case TrendShape::kPlateau:
       course = ", level";
