@@ -1,6 +1,7 @@
 #include "analysis/summary/problem_class.h"
 
 #include <algorithm>
+#include <functional>
 #include <string_view>
 
 #include "analysis/waits/other_locks.h"
@@ -67,14 +68,35 @@ ProblemKind kind_of(const ProblemClass& problem, double able) {
   return most.kind;
 }
 
+// What reaches its threshold next to the kind of the problem.
+std::vector<ProblemKind> further_kinds(const ProblemClass& problem, double able) {
+  const ProblemThresholds& from = kProblemThresholds;
+  std::vector<ProblemKind> kinds;
+  const auto add = [&](ProblemKind kind, bool holds, ProblemKind same) {
+    if (holds && problem.kind != kind && problem.kind != same) kinds.push_back(kind);
+  };
+  using enum ProblemKind;
+  add(kMemory, problem.memory >= from.waited, kCpuAndMemory);
+  add(kDisk, problem.disk >= from.waited, kDisk);
+  add(kPeers, problem.peers >= from.waited, kPeers);
+  add(kLocks,
+      problem.locks >= from.waited ||
+          (problem.contended >= from.contended && able + problem.locks >= from.ran),
+      kLocks);
+  add(kSleep, problem.slept >= from.waited, kSleep);
+  add(kRunQueue, problem.queued >= from.queued && able >= from.waited, kCpuAndRunQueue);
+  std::ranges::stable_sort(kinds, std::greater(), [&](ProblemKind kind) { return problem.share_of(kind); });
+  return kinds;
+}
+
 }  // namespace
 
 bool ProblemClass::by_contention() const {
-  return kind == ProblemKind::kLocks && locks < kProblemThresholds.waited;
+  return locks < kProblemThresholds.waited;
 }
 
-double ProblemClass::share() const {
-  switch (kind) {
+double ProblemClass::share_of(ProblemKind which) const {
+  switch (which) {
     case ProblemKind::kCpu:
     case ProblemKind::kCpuAndMemory:
       return ran;
@@ -154,7 +176,9 @@ static ProblemClass classify_by_time(const Report& report) {
   problem.queued = ran + queued > 0 ? queued / (ran + queued) : 0;
   problem.throttled = ran + queued > 0 ? report.waits->throttled_ns / (ran + queued) : 0;
   problem.contended = share_of_lock_waits(*report.waits, ran + queued);
-  problem.kind = kind_of(problem, (wall.ran_ns + wall.queued_ns) / busy_ns);
+  const double able = (wall.ran_ns + wall.queued_ns) / busy_ns;
+  problem.kind = kind_of(problem, able);
+  if (problem.kind != ProblemKind::kMixed) problem.also = further_kinds(problem, able);
   return problem;
 }
 

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <vector>
 
 #include "analysis/summary/memory_problem.h"
 #include "analysis/summary/pressure.h"
@@ -55,8 +56,11 @@ struct ProblemClass {
   double queued = 0;     // of the time that threads could run: without a CPU
   double throttled = 0;  // the part of that in which the CPU quota of the control group was used up
   double contended = 0;  // see ProblemThresholds
-  double share() const;  // that decided it
-  // Locks: while some threads got on, more of them waited for one, and it is that which decided.
+  // Further kinds that reach their threshold, the largest first: a program that is short of CPUs may wait for a disk, too.
+  std::vector<ProblemKind> also = {};
+  double share_of(ProblemKind kind) const;  // that decides about it
+  double share() const { return share_of(kind); }
+  // Of locks: no silence of all threads shows them, but while some threads got on, more of them waited for one.
   bool by_contention() const;
   // Run queue: it is mostly the quota that takes the CPUs away.
   bool by_quota() const { return throttled > 0.5 * queued; }

@@ -57,6 +57,29 @@ TEST(ProblemClass, IsWhatTakesTheActiveTime) {
   EXPECT_EQ(judge({.ran_s = 5, .queued_s = 4, .call = "futex"}).kind, ProblemKind::kCpuAndRunQueue);
 }
 
+// Each cause that reaches its threshold is in the sentence, and the largest decides.
+TEST(ProblemClass, NamesEachKindThatReachesItsThreshold) {
+  struct Row {
+    Life life;
+    std::string_view further;  // "": none
+  };
+  for (const Row& row : std::vector<Row>{
+           {{.ran_s = 1, .queued_s = 5, .call = "fsync"}, "also disk-bound (40 % of the busy time)"},
+           {{.ran_s = 0.5, .queued_s = 3.5, .call = "recvfrom"},
+            "also short of CPUs (88 % of the time that threads could run)"},
+           {{.ran_s = 3, .queued_s = 3.5, .call = "nanosleep"}, "also sleeping (35 % of the busy time)"},
+           {{.ran_s = 3, .queued_s = 3.5, .call = "futex"}, "also lock-bound (35 % of the busy time)"},
+           {{.ran_s = 1, .queued_s = 7, .call = "fsync"}, ""},
+           {{.ran_s = 8, .call = "fsync"}, ""},
+           {{.ran_s = 1, .call = "fsync"}, ""}}) {
+    const Judged judged = judge(row.life);
+    if (row.further.empty())
+      EXPECT_EQ(judged.sentence.find("also"), std::string::npos) << judged.sentence;
+    else
+      EXPECT_THAT(judged.sentence, HasSubstr(row.further));
+  }
+}
+
 TEST(ProblemClass, IsNoLackOfCpusWhereThreadsHardlyWantOne) {
   EXPECT_EQ(judge({.ran_s = 0.02, .queued_s = 0.2, .call = "wait4"}).kind, ProblemKind::kMixed);
   EXPECT_EQ(judge({.ran_s = 0.8, .queued_s = 8, .call = "wait4"}).kind, ProblemKind::kRunQueue);

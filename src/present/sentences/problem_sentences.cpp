@@ -12,7 +12,19 @@ namespace fathom::present {
 
 using namespace analysis;  // this folder puts into words what lies there
 
-std::string short_words(const ProblemClass& problem) {
+// What its memory does is the answer for a program that has time.
+static std::string_view memory_words(const ProblemClass& problem) {
+  switch (problem.memory_problem.kind) {
+    case MemoryProblemKind::kLeak:
+      return "leak candidate";
+    case MemoryProblemKind::kGrows:
+      return "memory grows";
+    default:
+      return "";
+  }
+}
+
+static std::string time_words(const ProblemClass& problem) {
   switch (problem.kind) {
     case ProblemKind::kIdle:
       return "idle";
@@ -39,6 +51,12 @@ std::string short_words(const ProblemClass& problem) {
       break;
   }
   return "";
+}
+
+std::string short_words(const ProblemClass& problem) {
+  const std::string time = time_words(problem);
+  const std::string_view memory = memory_words(problem);
+  return fmt::format("{}{}{}", time, time.empty() || memory.empty() ? "" : ", ", memory);
 }
 
 // "; its control group was stalled on memory for 42 % of the time (all of its tasks: 12 %), on disks for 20 %".
@@ -118,7 +136,7 @@ static std::string sentence_of_class(const ProblemClass& problem) {
     case ProblemKind::kDisk:
       return silent("disk-bound", "and at least one waited for a file");
     case ProblemKind::kPeers:
-      return silent("waiting for others", "until something arrived at a socket, pipe or poll");
+      return silent("waiting for others", "until something arrived (socket, pipe, terminal, event)");
     case ProblemKind::kLocks:
       if (problem.by_contention())
         return fmt::format("lock-bound. Threads that had work spent {} of their time waiting for locks{}",
@@ -139,6 +157,41 @@ static std::string sentence_of_class(const ProblemClass& problem) {
       return silent("sleeping", "until a timer expired");
   }
   return "";
+}
+
+// "; also disk-bound (38 % of the busy time), lock-bound (74 % of the time of threads with work)".
+static std::string further_text(const ProblemClass& problem) {
+  std::string text;
+  for (const ProblemKind kind : problem.also) {
+    std::string_view words, of = "of the busy time";
+    switch (kind) {
+      case ProblemKind::kMemory:
+        words = "memory-bound";
+        break;
+      case ProblemKind::kDisk:
+        words = "disk-bound";
+        break;
+      case ProblemKind::kPeers:
+        words = "waiting for others";
+        break;
+      case ProblemKind::kLocks:
+        words = "lock-bound";
+        if (problem.by_contention()) of = "of the time of threads that had work";
+        break;
+      case ProblemKind::kSleep:
+        words = "sleeping";
+        break;
+      case ProblemKind::kRunQueue:
+        words = problem.by_quota() ? "limited by its CPU quota" : "short of CPUs";
+        of = "of the time that threads could run";
+        break;
+      default:
+        continue;
+    }
+    text += fmt::format("{} {} ({} {})", text.empty() ? "; also" : ",", words,
+                        rounded_percent(problem.share_of(kind)), of);
+  }
+  return text;
 }
 
 static std::string memory_text(const MemoryProblem& memory) {
@@ -164,7 +217,8 @@ static std::string memory_text(const MemoryProblem& memory) {
 
 std::string sentence_of(const ProblemClass& problem) {
   const std::string text = sentence_of_class(problem),
-                    rest = memory_text(problem.memory_problem) + pressure_text(problem);
+                    rest =
+                        further_text(problem) + memory_text(problem.memory_problem) + pressure_text(problem);
   if (!text.empty() || rest.empty()) return text + rest;
   return "unknown" + rest;  // waits were not recorded, and it neither idled nor filled a CPU
 }
