@@ -125,11 +125,18 @@ class Collector {
     blocked_[{thread, row.queue_cause, "", false, 0u}].sum.add(row.queued_ns, waits_.queue_weight(row));
   }
 
+  static bool is_named_by_place(Cause cause) {
+    return cause == Cause::kIpc || cause == Cause::kChild || cause == Cause::kSignal ||
+           cause == Cause::kIoUring || cause == Cause::kAsyncIo || cause == Cause::kMemoryMap;
+  }
+
   // Files and peers have names; locks are identified by the waiting threads.
   WaitSites::Place what(Cause cause, const model::Wait& wait) {
     const std::string_view object = profile_.strings[profile_.objects[wait.object.value].name];
     if (cause == Cause::kFutex || cause == Cause::kPoll) return sites_.of_wait(wait);
     if (cause == Cause::kSleep || cause == Cause::kUnknown) return {sites_.of(wait.stack), false};
+    // The kernel's own queues, children, signals and rings have no names: the place that waits does.
+    if (object.empty() && is_named_by_place(cause)) return {sites_.of(wait.stack), false};
     return {std::string(cause == Cause::kSocket || cause == Cause::kPipe ? object : base_name(object)),
             false};
   }

@@ -85,9 +85,14 @@ std::string words_of(const Reason& reason) {
     case Cause::kTraced:
       return with(describe(reason.cause), " in ", object);
     case Cause::kChild:
-      return "for a child to end";
+      return with("for a child to end", " in ", site);
     case Cause::kSignal:
-      return "for a signal";
+      return with("for a signal", " in ", site);
+    case Cause::kIpc:
+    case Cause::kIoUring:
+    case Cause::kAsyncIo:
+    case Cause::kMemoryMap:
+      return with(std::string("for ") + std::string(describe(reason.cause)), " in ", site);
     case Cause::kUnknown:
       return with("for an unknown cause", " in ", site);
     default:
