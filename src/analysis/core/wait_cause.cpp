@@ -70,6 +70,7 @@ enum Hint : std::uint32_t {
   kHintSignal = 1 << 18,
   kHintFile = 1 << 19,  // a file system or a block device
   kHintTimer = 1 << 20,
+  kHintSignalFile = 1 << 21,
 };
 
 struct KernelName {
@@ -77,7 +78,7 @@ struct KernelName {
   std::uint32_t hint;
 };
 // Beginnings, as compilers append ".isra.0" and kernels add "_locked" and "_killable" to the same function.
-constexpr std::array<KernelName, 103> kKernelNames{{
+constexpr std::array<KernelName, 121> kKernelNames{{
     {"try_to_free_", kHintReclaim},
     {"do_try_to_free_pages", kHintReclaim},
     {"shrink_node", kHintReclaim},
@@ -123,9 +124,28 @@ constexpr std::array<KernelName, 103> kKernelNames{{
     {"timerfd_read", kHintPoll},
     {"timerfd_read", kHintTimer},
     {"signalfd_read", kHintPoll},
+    {"signalfd_read", kHintSignalFile},
+    {"signalfd_dequeue", kHintSignalFile},
     {"inotify_read", kHintPoll},
     {"fanotify_read", kHintPoll},
     {"userfaultfd_read", kHintPoll},
+    // Files of devices and of the kernel that have something when somebody does something: no disk is behind them.
+    {"tty_read", kHintPoll},
+    {"tty_write", kHintPoll},
+    {"n_tty_", kHintPoll},
+    {"tty_wait_until_sent", kHintPoll},
+    {"evdev_read", kHintPoll},
+    {"mousedev_read", kHintPoll},
+    {"hidraw_read", kHintPoll},
+    {"fuse_dev_", kHintPoll},
+    {"tun_chr_", kHintPoll},
+    {"tun_do_read", kHintPoll},
+    {"random_read", kHintPoll},
+    {"urandom_read", kHintPoll},
+    {"devkmsg_read", kHintPoll},
+    {"do_syslog", kHintPoll},
+    {"syslog_print", kHintPoll},
+    {"tracing_wait_pipe", kHintPoll},
     {"hrtimer_nanosleep", kHintSleep},
     {"do_nanosleep", kHintSleep},
     {"pipe_read", kHintPipe},
@@ -459,6 +479,9 @@ WaitCauses::WaitCauses(const model::Profile& profile) : profile_(profile), hints
 bool WaitCauses::is_ended_by_timer(const Wait& wait) const {
   const Cause cause = of(wait);
   if (cause == Cause::kSleep) return true;
+  // A signal that no thread sends is that of an alarm or a timer.
+  if (cause == Cause::kSignal || has(wait, kHintSignalFile))
+    return wait.waker == model::kNoThread && !wait.unfinished;
   if (cause != Cause::kPoll) return false;
   // A call that waits for one of several files returns how many of them are ready.
   return has(wait, kHintTimer) ||

@@ -122,8 +122,35 @@ TEST(WaitCause, OfAnUnknownCallIsWhatTheKernelStackShows) {
 TEST(WaitCause, OfReadingEventsIsAPollWhateverTheDescriptorIs) {
   Waiting waiting;
   for (const char* function :
-       {"eventfd_read", "timerfd_read", "signalfd_read_iter", "inotify_read", "fanotify_read"})
+       {"eventfd_read", "timerfd_read", "signalfd_read_iter", "inotify_read", "fanotify_read", "n_tty_read",
+        "evdev_read", "fuse_dev_do_read", "tun_do_read", "devkmsg_read", "tracing_wait_pipe"})
     EXPECT_EQ(waiting.cause("read", {"vfs_read", function}, ObjectKind::kFile), Cause::kPoll) << function;
+}
+
+// With its own name it looks like a file; no disk is behind it.
+TEST(WaitCause, OfWritingToATerminalIsAPoll) {
+  Waiting waiting;
+  waiting.name = "/dev/pts/1";
+  EXPECT_EQ(waiting.cause("write", {"vfs_write", "file_tty_write", "n_tty_write"}, ObjectKind::kFile),
+            Cause::kPoll);
+  EXPECT_EQ(waiting.cause("write", {"vfs_write", "blkdev_write_iter"}, ObjectKind::kFile), Cause::kFileWrite)
+      << "a disk";
+}
+
+TEST(WaitCause, OfASignalThatNoThreadSendsIsATimer) {
+  for (const auto& [call, functions] : std::vector<std::pair<const char*, std::vector<std::string>>>{
+           {"pause", {}}, {"rt_sigtimedwait", {}}, {"read", {"signalfd_read_iter"}}}) {
+    Waiting waiting;
+    waiting.cause(call, functions);
+    model::Wait& wait = waiting.profile.waits.back();
+    const WaitCauses causes(waiting.profile);
+    EXPECT_TRUE(causes.is_ended_by_timer(wait)) << call;
+    wait.waker = waiting.thread;
+    EXPECT_FALSE(causes.is_ended_by_timer(wait)) << call;
+    wait.waker = model::kNoThread;
+    wait.unfinished = true;
+    EXPECT_FALSE(causes.is_ended_by_timer(wait)) << call;
+  }
 }
 
 TEST(WaitCause, OfAThreadThatAQuotaStopsIsTheQuota) {

@@ -7,6 +7,7 @@
 #include <map>
 #include <tuple>
 
+#include "analysis/core/known_waker.h"
 #include "analysis/core/places_at_rest.h"
 
 namespace fathom::analysis {
@@ -120,6 +121,7 @@ void fit_to_window(const model::Profile& profile, const Selection& selection,
 Waits::Waits(const model::Profile& profile, const Selection& selection)
     : profile_(profile), causes_(profile), idle_(profile, built_in_idle_rules()) {
   const Filter filter(profile, selection);
+  const KnownWakers wakers(profile, causes_);
   const bool whole = !selection.from_ns && !selection.to_ns;
   rows_.reserve(profile.all_waits().size());
   std::uint32_t at = 0;
@@ -137,7 +139,7 @@ Waits::Waits(const model::Profile& profile, const Selection& selection)
     }
     row.cause = causes_.of(wait);
     row.queue_cause = causes_.of_queue(wait);
-    row.idle = idle_.rule_of(wait, row.cause);
+    if (!wakers.is_work(wait, row.cause)) row.idle = idle_.rule_of(wait, row.cause);
     rows_.push_back(row);
   }
   scale_to_known_sums(whole);

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "analysis/core/known_waker.h"
 #include "analysis/waits/other_locks.h"
 #include "model/block_reads.h"
 #include "model/system_call.h"
@@ -29,6 +30,8 @@ enum class Pause : std::uint8_t {
 };
 constexpr std::size_t kPauses = static_cast<std::size_t>(Pause::kOther) + 1;
 
+constexpr std::string_view kAnswerOfDns = "an answer of the DNS";  // as in wait_reasons.txt
+
 bool is_semaphore(const model::Wait& wait) {
   const std::string_view call = model::system_call_name(wait.system_call);
   return call == "semop" || call == "semtimedop";
@@ -37,12 +40,19 @@ bool is_semaphore(const model::Wait& wait) {
 class PauseOfWaits {
  public:
   PauseOfWaits(const Waits& waits, const RuledWaits& reasons, const WaitSites& sites)
-      : waits_(waits), reasons_(reasons), sites_(sites), reads_blocks_(readers_of_blocks(waits)) {}
+      : waits_(waits),
+        reasons_(reasons),
+        sites_(sites),
+        wakers_(waits.profile(), waits.causes()),
+        reads_blocks_(readers_of_blocks(waits)) {}
 
   Pause of(const SelectedWait& row, const model::Wait& wait) const {
     if (row.idle) return Pause::kIdle;
-    if (const auto reason = reasons_.rule_of(wait, row.cause); reason && is_lock(reasons_.name(*reason)))
-      return Pause::kLock;
+    if (const auto reason = reasons_.rule_of(wait, row.cause)) {
+      if (is_lock(reasons_.name(*reason))) return Pause::kLock;
+      // An answer that never comes is waited for, too, until a timer gives up.
+      if (reasons_.name(*reason) == kAnswerOfDns) return Pause::kPeer;
+    }
     switch (row.cause) {
       case Cause::kFutex:
         return of_futex(wait);
@@ -66,7 +76,9 @@ class PauseOfWaits {
       case Cause::kPipe:
         return Pause::kPeer;
       case Cause::kPoll:
-        return waits_.causes().is_ended_by_timer(wait) ? Pause::kTimer : Pause::kPeer;
+        return wakers_.is_ended_by_timer(wait) ? Pause::kTimer : Pause::kPeer;
+      case Cause::kSignal:
+        return wakers_.is_ended_by_timer(wait) ? Pause::kTimer : Pause::kOther;
       // Its ring holds timers, sockets and events as well as files; a wait for it does not say which.
       case Cause::kIoUring:
         return reads_blocks_[waits_.profile().threads[wait.thread.value].process.value] != 0 ? Pause::kDisk
@@ -118,6 +130,7 @@ class PauseOfWaits {
   const Waits& waits_;
   const RuledWaits& reasons_;
   const WaitSites& sites_;
+  KnownWakers wakers_;
   std::vector<char> reads_blocks_;
 };
 
@@ -135,13 +148,38 @@ struct Change {
   }
 };
 
+// The probabilities of what a thread does in a moment that no wait on record covers. Where all of its waits are on record it runs;
+// otherwise it may be in one that was not walked, or in the queue after one.
+struct OffRecord {
+  double ran = 0, queued = 0;
+};
+
+// The probability that none of several threads does something.
+class Odds {
+ public:
+  void change(double probability, bool begins) {
+    constexpr double kSure = 0.999;
+    if (probability >= kSure)
+      begins ? ++sure_ : --sure_;
+    else
+      none_log_ += (begins ? 1 : -1) * std::log1p(-probability);
+  }
+  double none() const { return sure_ > 0 ? 0 : std::min(1.0, std::exp(none_log_)); }
+
+ private:
+  std::uint64_t sure_ = 0;  // threads that surely do it
+  double none_log_ = 0;     // of the probability that none of the others does
+};
+
 // Adds up the time between changes, which come in their order.
 class Sweep {
  public:
-  // ran[thread]: the probability that a thread that lives and has no wait on record runs. It is less than 1 where some of its
-  // waits were not walked.
-  Sweep(std::uint64_t from_ns, std::vector<double> ran)
-      : now_(from_ns), ran_(std::move(ran)), depth_(ran_.size(), 0), alive_(ran_.size(), 0) {}
+  // off_record[thread]: what a thread that lives and has no wait on record does.
+  Sweep(std::uint64_t from_ns, std::vector<OffRecord> off_record)
+      : now_(from_ns),
+        off_record_(std::move(off_record)),
+        depth_(off_record_.size(), 0),
+        alive_(off_record_.size(), 0) {}
 
   void take(const Change& change) {
     advance(change.at);
@@ -189,32 +227,33 @@ class Sweep {
   }
 
   void change_running(std::uint32_t thread, bool begins) {
-    constexpr double kSure = 0.999;
-    if (ran_[thread] >= kSure)
-      begins ? ++running_ : --running_;
-    else
-      silent_log_ += (begins ? 1 : -1) * std::log1p(-ran_[thread]);
+    const OffRecord& odds = off_record_[thread];
+    running_.change(odds.ran, begins);
+    able_.change(odds.ran + odds.queued, begins);
   }
 
   void advance(std::uint64_t to) {
     if (to <= now_) return;
     const auto length = static_cast<double>(to - now_);
     now_ = to;
-    const double silent = running_ > 0 ? 0 : std::min(1.0, std::exp(silent_log_));
+    const double silent = running_.none(), quiet = std::min(silent, able_.none());
     time_.ran_ns += length * (1 - silent);
     if (silent == 0 && open_ns_ > 0) settle(Pause::kOther);  // ended by a thread that was not there before
-    if (living_ == 0)
+    if (living_ == 0) {
       time_.idle_ns += length;  // the program has ended, or has not begun
-    else if (count(Pause::kQueue) > 0)
-      time_.queued_ns += length * silent;
-    else if (count(Pause::kDisk) > 0)
-      time_.disk_ns += length * silent;
+      return;
+    }
+    const bool queues = count(Pause::kQueue) > 0;
+    time_.queued_ns += length * (queues ? silent : silent - quiet);
+    if (queues) return;
+    if (count(Pause::kDisk) > 0)
+      time_.disk_ns += length * quiet;
     else if (count(Pause::kMemory) > 0)
-      time_.memory_ns += length * silent;
+      time_.memory_ns += length * quiet;
     else if (count(Pause::kLock) > 0)
-      time_.locks_ns += length * silent;
+      time_.locks_ns += length * quiet;
     else
-      open_ns_ += length * silent;
+      open_ns_ += length * quiet;
   }
 
   // The silence so far ended with such a pause. A timer next to threads that wait for work is housekeeping.
@@ -263,11 +302,10 @@ class Sweep {
   WallTime time_;
   std::uint64_t now_;
   std::array<std::uint32_t, kPauses> counts_{};
-  std::uint64_t running_ = 0;  // threads that surely run
+  Odds running_, able_;  // of the threads without a wait on record: to run; to run or to stand in the queue
   std::uint64_t living_ = 0;
-  double silent_log_ = 0;  // of the probability that none of the others does
-  double open_ns_ = 0;     // of the silence that has not ended yet
-  std::vector<double> ran_;
+  double open_ns_ = 0;  // of the silence that has not ended yet
+  std::vector<OffRecord> off_record_;
   std::vector<std::uint32_t> depth_;  // waits on record at this moment: one, but in damaged files
   std::vector<char> alive_;
 };
@@ -286,6 +324,7 @@ double lifetime_ns(const model::Profile& profile, const model::Thread& thread) {
 struct Life {
   std::uint64_t from_ns = 0, to_ns = 0;
   double on_record_ns = 0;  // in waits and queues
+  double queued_ns = 0;     // in the queues of them
   bool seen = false;
 };
 
@@ -307,12 +346,13 @@ WallTime find_wall_time(const Waits& waits, const Selection& selection, const Ru
     Life& life = lives[wait.thread.value];
     life.seen = true;
     life.on_record_ns += static_cast<double>(wait.waited_ns + wait.queued_ns);
+    life.queued_ns += static_cast<double>(wait.queued_ns);
   }
   const Filter filter(profile, selection);
   const bool is_booked = std::ranges::any_of(profile.threads, [](const model::Thread& thread) {
     return (thread.ran_ns | thread.waited_ns | thread.queued_ns) != 0;
   });
-  std::vector<double> ran(lives.size(), 0);
+  std::vector<OffRecord> off_record(lives.size());
   std::vector<Change> changes;
   for (std::uint32_t i = 0; i < lives.size(); ++i) {
     const model::Thread& thread = profile.threads[i];
@@ -320,12 +360,17 @@ WallTime find_wall_time(const Waits& waits, const Selection& selection, const Ru
     if (!filter.takes_thread({i}) || (!life.seen && (thread.ran_ns | thread.cpu_ns) == 0)) continue;
     life.from_ns = std::max(from, start_of(profile, thread));
     life.to_ns = std::min(to, end_of(profile, thread));
-    ran[i] = 1;
-    // What no wait covers is running, or a wait that was not walked or was lost, or the thread had not begun or had ended without
-    // fathom seeing it. How long it ran is known; a thread that executes programs has a row for each, and its time stands in one.
+    OffRecord& odds = off_record[i];
+    odds.ran = 1;
+    // What no wait covers is running, or a wait that was not walked or was lost, or the queue after it, or the thread had not begun
+    // or had ended without fathom seeing it. How long it ran and stood in the queue is known; a thread that executes programs has a
+    // row for each, and its time stands in one.
     const double off_record_ns = lifetime_ns(profile, thread) - life.on_record_ns;
-    if (is_booked && off_record_ns > 0)
-      ran[i] = std::min(1.0, static_cast<double>(thread.ran_ns) / off_record_ns);
+    if (is_booked && off_record_ns > 0) {
+      odds.ran = std::min(1.0, static_cast<double>(thread.ran_ns) / off_record_ns);
+      odds.queued = std::clamp((static_cast<double>(thread.queued_ns) - life.queued_ns) / off_record_ns, 0.0,
+                               1 - odds.ran);
+    }
     if (life.to_ns <= life.from_ns) continue;
     changes.push_back({.at = life.from_ns, .thread = i, .begins = true, .is_life = true});
     changes.push_back({.at = life.to_ns, .thread = i, .begins = false, .is_life = true});
@@ -336,7 +381,7 @@ WallTime find_wall_time(const Waits& waits, const Selection& selection, const Ru
   constexpr std::size_t kRowsOfPiece = std::size_t{1} << 19;
   const std::size_t pieces = 1 + waits.rows().size() / kRowsOfPiece;
   const PauseOfWaits pause_of(waits, reasons, sites);
-  Sweep sweep(from, std::move(ran));
+  Sweep sweep(from, std::move(off_record));
   std::vector<Change> piece;
   for (std::size_t at = 0; at < pieces; ++at) {
     const std::uint64_t first = from + (to - from) / pieces * at;

@@ -161,6 +161,35 @@ TEST(WallTime, OfWaitsThatStandForOthersFollowsTheExactSums) {
   EXPECT_NEAR(wall.disk_ns, 8 * kSecond, 0.1 * kSecond);  // what follows the last of them is not known
 }
 
+// On a busy machine most of the time without a record is the queue after waits that were not walked.
+TEST(WallTime, OfQueuesThatWereNotWalkedFollowsTheExactSums) {
+  for (const auto& [ran_s, waited_s, queued_s] :
+       {std::tuple{1.0, 2.0, 7.0}, {0.1, 9.0, 0.9}, {4.0, 5.5, 0.5}, {2.0, 0.5, 7.5}}) {
+    Program program;
+    const auto main = program.thread("app", ran_s);
+    model::Thread& row = program.hand.profile.threads[main.value];
+    row.waited_ns = static_cast<std::uint64_t>(waited_s * 1e9);
+    row.queued_ns = static_cast<std::uint64_t>(queued_s * 1e9);
+    row.waits = 1000;
+    row.unwalked_waits = 900;
+    row.unwalked_ns = static_cast<std::uint64_t>(waited_s * 0.9e9);
+    for (int i = 0; i < 100; ++i)
+      program.hand.wait(main, program.stack_of("save"), "fsync", i * 0.1, waited_s, queued_s).weight = 10;
+    const WallTime wall = wall_of(program.hand.profile);
+    EXPECT_NEAR(wall.ran_ns, ran_s * kSecond, 0.2 * kSecond);
+    EXPECT_NEAR(wall.queued_ns, queued_s * kSecond, 0.2 * kSecond);
+    EXPECT_NEAR(wall.disk_ns, waited_s * kSecond, 0.3 * kSecond);
+  }
+}
+
+// A resolver that nobody answers ends each wait by its timeout.
+TEST(WallTime, CallsAnAnswerOfTheDnsThatNeverComesOneOfAPeer) {
+  Program program;
+  const auto main = program.thread("app", 0);
+  for (int k = 0; k < 2; ++k) program.waits(main, "getaddrinfo", "poll", k * 5, k * 5 + 5 - 1e-6).result = 0;
+  EXPECT_NEAR(wall_of(program.hand.profile).peers_ns, 10 * kSecond, 1e6);
+}
+
 // The end of a thread is not always seen, and one that ran for a moment does not run until the recording ends.
 TEST(WallTime, OfAThreadWhoseEndIsNotKnownIsNotRunning) {
   Program program;

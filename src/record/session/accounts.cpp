@@ -42,6 +42,7 @@ void Accounts::update(bool last) {
   account_own_cost();
   account_machine();
   account_block_reads();
+  epoll_sets_.update(profile_);
 }
 
 // A process that has ended keeps what was read last.

@@ -11,6 +11,7 @@
 #include "record/session/own_cost.h"
 #include "record/session/record_options.h"
 #include "record/session/tracking/engine_run.h"
+#include "record/session/waits/epoll_sets.h"
 
 namespace fathom::session {
 
@@ -48,7 +49,8 @@ class Accounts {
   Result<process::MachineTime> machine_before_ = process::MachineTime{};
   ChangingNote shared_rows_note_;
   std::map<std::int32_t, std::uint64_t> read_before_;  // by pid: bytes, when it was first seen
-  std::uint64_t shared_rows_noted_ = 0;                // processes and threads, when it was written
+  EpollSets epoll_sets_;
+  std::uint64_t shared_rows_noted_ = 0;  // processes and threads, when it was written
 };
 
 }  // namespace fathom::session
