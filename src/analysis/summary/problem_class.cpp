@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "analysis/waits/other_locks.h"
+#include "model/system_call.h"
 
 namespace fathom::analysis {
 namespace {
@@ -137,6 +138,20 @@ static double share_without_waits(const Report& report) {
   return all > 0 ? without / all : 0;
 }
 
+// Of the time in run queues: the part after a call of sched_yield. A thread that spins so is in the queue because it wants to.
+static double share_of_yields(const Report& report) {
+  const Filter filter(*report.profile, report.selection);
+  double all = 0, yielded = 0;
+  for (const model::Wait& wait : report.profile->all_waits()) {
+    if (wait.queued_ns == 0 || !filter.takes_thread(wait.thread)) continue;
+    const double queued = static_cast<double>(filter.inside(wait.start_ns + wait.waited_ns, wait.queued_ns)) *
+                          static_cast<double>(wait.weight);
+    all += queued;
+    if (model::system_call_name(wait.system_call) == "sched_yield") yielded += queued;
+  }
+  return all > 0 ? yielded / all : 0;
+}
+
 static ProblemClass classify_by_time(const Report& report) {
   ProblemClass problem;
   const double length_ns = report.activity.duration_s * 1e9;
@@ -175,6 +190,7 @@ static ProblemClass classify_by_time(const Report& report) {
   problem.memory = std::max(wall.memory_ns / busy_ns, problem.ran * share_of_pages(report.tree));
   problem.queued = ran + queued > 0 ? queued / (ran + queued) : 0;
   problem.throttled = ran + queued > 0 ? report.waits->throttled_ns / (ran + queued) : 0;
+  problem.yielded = problem.queued * share_of_yields(report);
   problem.contended = share_of_lock_waits(*report.waits, ran + queued);
   const double able = (wall.ran_ns + wall.queued_ns) / busy_ns;
   problem.kind = kind_of(problem, able);

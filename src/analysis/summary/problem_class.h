@@ -55,6 +55,7 @@ struct ProblemClass {
   double memory = 0;
   double queued = 0;     // of the time that threads could run: without a CPU
   double throttled = 0;  // the part of that in which the CPU quota of the control group was used up
+  double yielded = 0;    // the part of that before which the thread gave up its CPU itself
   double contended = 0;  // see ProblemThresholds
   // Further kinds that reach their threshold, the largest first: a program that is short of CPUs may wait for a disk, too.
   std::vector<ProblemKind> also = {};

@@ -57,6 +57,15 @@ TEST(ProblemClass, IsWhatTakesTheActiveTime) {
   EXPECT_EQ(judge({.ran_s = 5, .queued_s = 4, .call = "futex"}).kind, ProblemKind::kCpuAndRunQueue);
 }
 
+// A thread that spins with sched_yield puts itself into the run queue.
+TEST(ProblemClass, SaysWhenThreadsGiveUpTheirCpusThemselves) {
+  for (const auto& [call, yields] : {std::pair{"sched_yield", true}, {"futex", false}, {"", false}}) {
+    const Judged judged = judge({.ran_s = 1, .queued_s = 9, .call = call});
+    EXPECT_EQ(judged.kind, ProblemKind::kRunQueue);
+    EXPECT_EQ(judged.sentence.find("sched_yield") != std::string::npos, yields) << judged.sentence;
+  }
+}
+
 // Each cause that reaches its threshold is in the sentence, and the largest decides.
 TEST(ProblemClass, NamesEachKindThatReachesItsThreshold) {
   struct Row {

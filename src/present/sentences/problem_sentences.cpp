@@ -145,14 +145,20 @@ static std::string sentence_of_class(const ProblemClass& problem) {
     case ProblemKind::kRunQueue:
     case ProblemKind::kCpuAndRunQueue:
       return fmt::format(
-          "{}{}. Threads that could run had no CPU for {} of that time{}{}",
-          problem.kind == ProblemKind::kRunQueue ? "" : "CPU-bound and ",
-          problem.by_quota() ? "limited by its CPU quota" : "short of CPUs", share, threshold(from.queued),
-          problem.throttled < 0.01
-              ? ""
-              : fmt::format(
-                    ": {} in the run queue, {} because the CPU quota of the control group was used up",
-                    rounded_percent(problem.queued - problem.throttled), rounded_percent(problem.throttled)));
+                 "{}{}. Threads that could run had no CPU for {} of that time{}{}",
+                 problem.kind == ProblemKind::kRunQueue ? "" : "CPU-bound and ",
+                 problem.by_quota() ? "limited by its CPU quota" : "short of CPUs", share,
+                 threshold(from.queued),
+                 problem.throttled < 0.01
+                     ? ""
+                     : fmt::format(
+                           ": {} in the run queue, {} because the CPU quota of the control group was used up",
+                           rounded_percent(problem.queued - problem.throttled),
+                           rounded_percent(problem.throttled))) +
+             (problem.yielded < 0.5 * problem.queued
+                  ? ""
+                  : fmt::format("; before {} of it they gave up their CPU themselves (sched_yield)",
+                                rounded_percent(problem.yielded / problem.queued)));
     case ProblemKind::kSleep:
       return silent("sleeping", "until a timer expired");
   }
