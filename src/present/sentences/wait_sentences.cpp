@@ -31,8 +31,8 @@ std::string blocked_in(const BlockedRow& row) {
       return row.released ? "is spent waiting for a wake-up from " + in_ticks(row.what)
                           : with("is spent waiting at futexes", " in ");
     case Cause::kPoll:
-      return row.released ? "is spent polling for events from " + in_ticks(row.what)
-                          : with("is spent polling", " in ");
+      return row.released ? "is spent waiting for events from " + in_ticks(row.what)
+                          : with("is spent waiting for events", " in ");
     case Cause::kAsyncIo:
       return with("is spent waiting for asynchronous I/O", " of ");
     case Cause::kSleep:

@@ -66,7 +66,7 @@ std::string words_of(const Reason& reason) {
     case Cause::kFutex:
       return with("for a lock or another thread", " in ", site);
     case Cause::kPoll:
-      return with("polling", " in ", site);
+      return with("for events", " in ", site);
     case Cause::kSleep:
       return with("asleep", " in ", site);
     case Cause::kPageFault:
