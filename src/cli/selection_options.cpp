@@ -108,7 +108,7 @@ void add_selection_options(CLI::App& app, SelectionOptions& options) {
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
   begin_group(app, kRareGroup);
   add_span_options(app, options.spans);
-  app.add_flag("--tracer", options.tracer, "include the CPU time of fathom's own heap tracer");
+  app.add_flag("--tracer", options.tracer, "include the CPU time of fathom's own tracing in the target");
   // What is live at a time is what is live at the end of a window up to then.
   add_time_option(app, "--at", options.until, "")->group("");
   app.add_option("--unit", options.heap_unit, "unit of heap metrics")
