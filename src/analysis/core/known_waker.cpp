@@ -2,7 +2,8 @@
 
 namespace fathom::analysis {
 
-KnownWakers::KnownWakers(const model::Profile& profile, const WaitCauses& causes) : causes_(causes) {
+KnownWakers::KnownWakers(const model::Profile& profile, const WaitCauses& causes)
+    : profile_(profile), causes_(causes) {
   for (std::uint32_t i = 0; i < profile.objects.size(); ++i) {
     const model::WaitObject& object = profile.objects[i];
     if (object.kind != model::ObjectKind::kPoll || object.pid == 0) continue;
@@ -18,9 +19,13 @@ const model::EpollSet* KnownWakers::epoll_set(const model::Wait& wait) const {
 
 bool KnownWakers::is_ended_by_timer(const model::Wait& wait) const {
   if (causes_.is_ended_by_timer(wait)) return true;
-  // No thread wakes at the end of a timer.
   const model::EpollSet* set = epoll_set(wait);
-  return set != nullptr && set->has_timers_only() && wait.waker == model::kNoThread && !wait.unfinished;
+  if (set == nullptr || !set->has_timers_only() || wait.unfinished) return false;
+  // An eventfd is private to its process in practice: a thread of another one was interrupted by the timer. On a busy machine most
+  // timers interrupt such a thread.
+  if (set->wakers == 0 || wait.waker == model::kNoThread) return true;
+  return wait.waker_stack.value == 0 &&
+         profile_.threads[wait.waker.value].process != profile_.threads[wait.thread.value].process;
 }
 
 bool KnownWakers::is_for_an_answer(const model::Wait& wait) const {

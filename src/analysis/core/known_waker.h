@@ -25,6 +25,7 @@ class KnownWakers {
  private:
   const model::EpollSet* epoll_set(const model::Wait& wait) const;
 
+  const model::Profile& profile_;
   const WaitCauses& causes_;
   std::map<std::uint32_t, model::EpollSet> epoll_sets_;  // by row of the objects
 };

@@ -10,8 +10,8 @@ namespace {
 
 TEST(KnownWakers, AnEpollWaitIsIdleUnlessItsSetShowsWhatItIsFor) {
   struct Row {
-    const char* set;  // nullptr: not known
-    bool woken_by_thread;
+    const char* set;       // nullptr: not known
+    bool woken_by_thread;  // of another process, which has no stack
     std::int64_t result;
     bool idle, timer;
   };
@@ -27,7 +27,8 @@ TEST(KnownWakers, AnEpollWaitIsIdleUnlessItsSetShowsWhatItIsFor) {
                         {"listening 1, timers 1", false, 1, true, false},
                         {"timers 1", false, 1, false, true},
                         {"timers 3, wakers 2", false, 1, false, true},
-                        {"timers 3, wakers 2", true, 1, true, false},  // a thread has work for it
+                        {"timers 1", true, 1, false, true},  // which the timer interrupted
+                        {"timers 3, wakers 2", true, 1, false, true},
                         {"timers 1, others 1", false, 1, true, false},
                         {"wakers 2", false, 1, true, false},
                         {"damaged", false, 1, true, false}}) {
@@ -48,6 +49,18 @@ TEST(KnownWakers, AnEpollWaitIsIdleUnlessItsSetShowsWhatItIsFor) {
     EXPECT_EQ(wakers.is_ended_by_timer(hand.profile.waits.back()), row.timer)
         << (row.set == nullptr ? "" : row.set);
   }
+}
+
+TEST(KnownWakers, AThreadOfTheSameProcessWakesThroughAnEventfd) {
+  HandMade hand;
+  const auto process = hand.process(10, "app");
+  const auto thread = hand.thread(process, 10, "app"), worker = hand.thread(process, 11, "worker");
+  const auto epoll = hand.object(model::ObjectKind::kPoll, "", 5);
+  hand.profile.objects[epoll.value].pid = 10;
+  hand.profile.meta.facts[model::epoll_set_fact(10, 5)] = "timers 3, wakers 2";
+  const auto main = hand.stack({hand.frame(hand.module("app"), {"main"})});
+  hand.wait(thread, main, "epoll_wait", 1, 100, 0, epoll).waker = worker;
+  EXPECT_TRUE(Waits(hand.profile, {}).rows()[0].idle);
 }
 
 TEST(KnownWakers, ASignalThatNoThreadSendsIsAnAlarm) {

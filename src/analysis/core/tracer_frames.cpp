@@ -31,7 +31,10 @@ static std::vector<char> own_bpf_frames(const model::Profile& profile) {
   std::vector<char> of_function(profile.functions.size(), 0), of_frame;
   bool any = false;
   for (std::size_t i = 0; i < of_function.size(); ++i)
-    if (is_own_bpf_program(profile.strings[profile.functions[i].name])) any = of_function[i] = 1;
+    if (is_own_bpf_program(profile.strings[profile.functions[i].name])) {
+      of_function[i] = 1;
+      any = true;
+    }
   if (!any) return of_frame;
   of_frame.resize(profile.frames.size(), 0);
   for (std::size_t i = 0; i < of_frame.size(); ++i) {

@@ -1,6 +1,7 @@
 #include "record/session/waits/epoll_sets.h"
 
 #include <fmt/format.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <array>
@@ -67,13 +68,22 @@ void count_target(std::string_view link, Roles& roles, model::EpollSet& set) {
   }
 }
 
+// One table for each network: the processes of a server are in the same one. 0: not known, a table for itself.
+Roles& roles_of(std::int32_t pid, std::map<std::pair<ino_t, std::int32_t>, Roles>& of_network) {
+  struct stat network {};
+  const bool is_known = ::stat(fmt::format("/proc/{}/ns/net", pid).c_str(), &network) == 0;
+  const std::pair key(is_known ? network.st_ino : ino_t{0}, is_known ? 0 : pid);
+  return of_network.try_emplace(key, pid).first->second;
+}
+
 // nullopt: the process or the descriptor has gone.
-std::optional<model::EpollSet> read_epoll_set(std::int32_t pid, std::uint64_t fd) {
+std::optional<model::EpollSet> read_epoll_set(std::int32_t pid, std::uint64_t fd,
+                                              std::map<std::pair<ino_t, std::int32_t>, Roles>& of_network) {
   const auto text = read_file(fmt::format("/proc/{}/fdinfo/{}", pid, fd), kLargestTable);
   if (!text) return std::nullopt;
   const std::vector<std::uint32_t> targets = parse_epoll_targets(*text, kMostTargets);
   if (targets.empty()) return std::nullopt;
-  Roles roles(pid);
+  Roles& roles = roles_of(pid, of_network);
   model::EpollSet set;
   for (const std::uint32_t target : targets) {
     char link[PATH_MAX];
@@ -154,10 +164,11 @@ void EpollSets::update(model::Profile& profile) {
     if (object.kind == model::ObjectKind::kPoll && object.pid > 0)
       seen_.try_emplace({object.pid, object.address});
   }
+  std::map<std::pair<ino_t, std::int32_t>, Roles> of_network;
   for (auto& [key, seen] : seen_) {
     if (++seen.updates < seen.next) continue;
     seen.next *= 2;
-    if (const auto set = read_epoll_set(key.first, key.second))
+    if (const auto set = read_epoll_set(key.first, key.second, of_network))
       profile.meta.facts[model::epoll_set_fact(key.first, key.second)] = model::to_text(*set);
   }
 }

@@ -62,7 +62,7 @@ TEST(EpollSets, OfUnixSocketsOnlyAcceptedOnesHaveAPath) {
 }
 
 // The descriptors of this process, looked at as those of any other.
-class LiveSet {
+class LiveEpoll {
  public:
   void add(int fd) {
     epoll_event event{};
@@ -102,7 +102,7 @@ TEST(EpollSets, OfALiveProcessShowWhoConnectedToWhom) {
   ASSERT_EQ(::socketpair(AF_UNIX, SOCK_STREAM, 0, pair), 0);
   const Fd first(pair[0]), second(pair[1]);
 
-  LiveSet asks, serves, ticks;
+  LiveEpoll asks, serves, ticks;
   asks.add(client.get());
   asks.add(event.get());
   asks.add(first.get());
@@ -115,7 +115,7 @@ TEST(EpollSets, OfALiveProcessShowWhoConnectedToWhom) {
   EXPECT_FALSE(serves.seen().asks());
   ticks.add(timer.get());
   EXPECT_TRUE(ticks.seen().has_timers_only());
-  EXPECT_EQ(LiveSet().seen(), model::EpollSet{});
+  EXPECT_EQ(LiveEpoll().seen(), model::EpollSet{});
 }
 
 }  // namespace
