@@ -58,13 +58,15 @@ std::optional<int> starter_of(const std::vector<int>& pids) {
 
 std::vector<int> living_children_in(const std::vector<std::pair<int, int>>& parents,
                                     const std::vector<int>& pids, int caller) {
-  std::set<int> left_out(pids.begin(), pids.end());
-  left_out.insert(caller);
-  for (const int own : descendants_in(parents, caller)) left_out.insert(own);
+  const std::vector<int> below_caller = descendants_in(parents, caller);
+  const std::set<int> own(below_caller.begin(), below_caller.end());
+  std::set<int> known(pids.begin(), pids.end());
+  known.insert(caller);
   std::vector<int> children;
   for (const int pid : pids)
     for (const int child : descendants_in(parents, pid))
-      if (left_out.insert(child).second) children.push_back(child);
+      if ((own.contains(pid) || !own.contains(child)) && known.insert(child).second)
+        children.push_back(child);
   return children;
 }
 

@@ -18,8 +18,8 @@ std::optional<int> starter_of(const std::vector<int>& pids);
 // The same from a list of (process, parent).
 std::optional<int> starter_in(const std::vector<std::pair<int, int>>& parents, const std::vector<int>& pids);
 
-// The live descendants of these processes, without themselves, each once. Excludes the caller and its
-// descendants: the shell that started it may be one of them.
+// The live descendants of these processes, without themselves, each once. Those of a process that started the caller, such as
+// its shell, exclude the caller and what it started; a command that the caller started has its own.
 std::vector<int> living_children(const std::vector<int>& pids);
 // The same from a list of (process, parent).
 std::vector<int> living_children_in(const std::vector<std::pair<int, int>>& parents,

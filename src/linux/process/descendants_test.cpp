@@ -32,6 +32,12 @@ TEST(Descendants, LivingChildrenAreNeitherTheTargetsNorTheCallerAndWhatItStarted
   EXPECT_THAT(living_children_in(parents, {22}, 30), IsEmpty());
 }
 
+TEST(Descendants, OfACommandThatTheCallerStartedAreIncluded) {
+  // fathom 30, its command 31 with two generations below it, and a process of fathom's own.
+  const std::vector<std::pair<int, int>> parents = {{30, 10}, {31, 30}, {32, 31}, {33, 32}, {34, 30}};
+  EXPECT_THAT(living_children_in(parents, {31}, 30), UnorderedElementsAre(32, 33));
+}
+
 TEST(Descendants, TheStarterOfAGroupHasStartedAllOthers) {
   const std::vector<std::pair<int, int>> parents = {{20, 1}, {21, 20}, {22, 21}, {30, 1}};
   EXPECT_EQ(starter_in(parents, {22, 21, 20}), 20);
