@@ -245,6 +245,8 @@ Result<> fits_watching(RecordArguments& arguments) {
 
 Result<> settle(RecordArguments& arguments) {
   session::RecordOptions& options = arguments.options;
+  if (arguments.open && arguments.habits.save_only)
+    return fail(ErrorKind::kUsage, "--open and --save-only contradict each other", "one of them");
   if (auto chosen = choose_sources(arguments); !chosen) return chosen;
   // A leak check must not be wrong because the machine is busy.
   options.heap_lossless = (arguments.lossless || arguments.leaks) && arguments.heap == "exact";
@@ -356,8 +358,9 @@ void add_ends(CLI::App& app, RecordArguments& arguments) {
   app.add_option("--when-log", arguments.begin.log,
                  "begin when a line of this log matches: /var/log/app.log:ERROR")
       ->type_name("FILE:REGEX");
-  app.add_option("--around,--load", arguments.around,
-                 "run this shell command while recording, such as a load generator, and stop when it ends")
+  app.add_option(
+         "--around,--load", arguments.around,
+         "run this shell command while recording, such as a load generator, and stop when it ends; the recording keeps what it prints and how it ends")
       ->type_name("COMMAND");
   app.add_flag("--continuous", arguments.continuous,
                "record without end into a store, as fathom serve does (docs/serve.md)");
@@ -369,6 +372,7 @@ void add_results(CLI::App& app, RecordArguments& arguments) {
   app.add_option("-o,--output", options.output, "recording (default: fathom-profiles/TARGET/TIME.fathom)")
       ->type_name("FILE");
   app.add_flag("--flamegraph", arguments.flamegraph, "also draw the flame graph");
+  app.add_flag("--open", arguments.open, "at the end open the page in the browser, as fathom view does");
   app.add_flag("--dry-run", arguments.dry_run, "print what would be done, and what it costs");
 }
 
@@ -502,6 +506,10 @@ void add_habits(CLI::App& app, RecordArguments& arguments) {
                  "attach to the process of this thread; report --thread shows the thread alone")
       ->delimiter(',')
       ->type_name("TID");
+  app.add_flag("-s,--save-only,--no-open", arguments.habits.save_only,
+               "accepted for compatibility; fathom opens the page only with --open");
+  app.add_flag("--presymbolicate,--unstable-presymbolicate", arguments.habits.names,
+               "accepted for compatibility; fathom always stores names");
 }
 
 }  // namespace

@@ -20,7 +20,7 @@ namespace fathom::cli {
 
 // What perf and samply call things, for those who have it in their fingers.
 struct Habits {
-  bool stacks = false, whole_machine = false;
+  bool stacks = false, whole_machine = false, save_only = false, names = false;
   std::string call_graph;
   std::vector<std::int32_t> tids;
 };
@@ -42,7 +42,8 @@ struct RecordArguments {
   double duration_s = 0;
   bool cpu = false, off_cpu = false, no_off_cpu = false, memory = false, no_memory = false, mappings = false,
        no_mappings = false, no_children = false;
-  bool triage = false, flamegraph = false, leaks = false, quiet = false, dry_run = false, lossless = false;
+  bool triage = false, flamegraph = false, leaks = false, quiet = false, dry_run = false, lossless = false,
+       open = false;
   std::vector<std::string> suppressions;
   std::vector<std::string> probes;  // as they were typed
   bool probe_limit_given = false;

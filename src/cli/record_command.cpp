@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <chrono>
 #include <cstdio>
 #include <cstring>
@@ -24,6 +25,7 @@
 #include "cli/command.h"
 #include "cli/cost_estimate.h"
 #include "cli/drawn_output.h"
+#include "cli/load_companion.h"
 #include "cli/mark_file.h"
 #include "cli/notices.h"
 #include "cli/output.h"
@@ -54,8 +56,7 @@ namespace {
 
 // Runs a session to its end, with the signals and the terminal of this process as its inputs.
 Result<session::RecordOutcome> run_session(session::RecordOptions options, bool quiet,
-                                           const std::optional<process::Group>& group,
-                                           const std::string& around_command) {
+                                           const std::optional<process::Group>& group) {
   StopRequests stops(!options.command.empty());
   options.in_child = [&stops] { stops.undo_in_child(); };
   options.free_tables = false;
@@ -67,20 +68,7 @@ Result<session::RecordOutcome> run_session(session::RecordOptions options, bool 
   session::Session session(std::move(options));
   if (group) session.follow([&group] { return process::members_of(*group); });
   if (auto started = session.start(); !started) return tl::unexpected<Error>(started.error());
-  std::optional<Around> around;
-  bool around_ended = false;
   for (session.step(); !session.ended(); session.step()) {
-    if (!around_command.empty() && !around && session.phase() == session::Phase::kRecording) {
-      auto command = Around::start(around_command);
-      if (!command) return tl::unexpected<Error>(command.error());
-      around.emplace(std::move(*command));
-    }
-    if (around && !around_ended && around->status()) {
-      around_ended = true;
-      if (*around->status() != 0)
-        say("fathom: the command of --around ended with status {}\n", *around->status());
-      session.request_stop({.pass_on = SIGTERM, .at_once = true});
-    }
     pollfd ready[] = {{session.poll_fd(), POLLIN, 0}, {stops.fd(), POLLIN, 0}};
     (void)::poll(ready, 2, session.wait_ms());
     int signal = 0;
@@ -280,6 +268,7 @@ std::string_view useless_without_end(const RecordArguments& arguments) {
       {!arguments.spans.empty(), "--spans"},
       {!arguments.marks.empty(), "--marks"},
       {arguments.flamegraph, "--flamegraph"},
+      {arguments.open, "--open"},
   };
   for (const auto& [is_given, name] : given)
     if (is_given) return name;
@@ -302,6 +291,14 @@ Result<int> record_without_end(const RecordArguments& arguments) {
   const std::uint32_t usual_hz = session::RecordOptions().frequency_hz;
   const std::uint32_t hz = arguments.options.frequency_hz;
   return serve_targets(targets, groups, arguments.options.output, hz == usual_hz ? 0 : hz);
+}
+
+// As the user would, so that it ends with the user's Ctrl-C.
+void open_page(const std::string& recording) {
+  std::string words[] = {"fathom", "view", recording};
+  char* const arguments[] = {words[0].data(), words[1].data(), words[2].data(), nullptr};
+  ::execv("/proc/self/exe", arguments);
+  say("fathom: cannot open the page: {}\n", std::strerror(errno));
 }
 
 Result<int> run_record(RecordArguments& arguments) {
@@ -385,12 +382,16 @@ Result<int> run_record(RecordArguments& arguments) {
       say("fathom: looks at the target's work for {:g} s before it records\n", arguments.baseline_s);
     options.companions.push_back(&work.emplace(std::move(*watched), arguments.baseline_s));
   }
+  std::optional<LoadCompanion> load;
+  if (!arguments.around.empty())
+    options.companions.push_back(&load.emplace(arguments.around, options.redact, arguments.quiet));
   recorder.open();
   options.companions.push_back(&recorder);  // last, as it takes rows out
   options.companions_walk = flight.flight;
-  const auto outcome = run_session(options, arguments.quiet, arguments.group, arguments.around);
+  const auto outcome = run_session(options, arguments.quiet, arguments.group);
   const bool left_changed = say_left_changed(outcome ? &*outcome : nullptr, options.guardian);
   if (!outcome) return tl::unexpected<Error>(outcome.error());
+  if (load && load->problem()) return tl::unexpected<Error>(*load->problem());
   if (!arguments.quiet) say_what_is_left(*outcome);
   if (!outcome->recorded)
     return fail(
@@ -407,6 +408,7 @@ Result<int> run_record(RecordArguments& arguments) {
     print_summary(*outcome, options);
     if (stable) say("fathom: {}\n", stable->sentence());
     if (work) say("fathom: {}\n", work->sentence());
+    if (load && !load->sentence().empty()) say("fathom: {}\n", load->sentence());
   }
   if (arguments.flamegraph) {
     auto drawn = draw_flamegraph(outcome->path, options.force);
@@ -430,6 +432,8 @@ Result<int> run_record(RecordArguments& arguments) {
   if (arguments.triage) {
     if (auto printed = print_first_screen(outcome->path); !printed)
       return tl::unexpected<Error>(printed.error());
+  } else if (arguments.open) {
+    open_page(outcome->path);
   } else if (!arguments.quiet && arguments.repeat == 0)
     say("next: fathom {} {}\n", arguments.leaks ? "leaks" : "report", shell_word(outcome->path));
   if (left_changed) return kLeftChanged;

@@ -1,18 +1,22 @@
 #include "cli/record_moments.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <poll.h>
 #include <signal.h>
 #include <spawn.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <chrono>
 #include <cstring>
 #include <thread>
 #include <utility>
 
 #include "base/clock.h"
+#include "base/files.h"
 #include "cli/notices.h"
 #include "linux/process/status.h"
 #include "tools/serve/log_watch.h"
@@ -49,9 +53,23 @@ Result<std::string> wait_to_begin(const BeginCondition& condition, const std::ve
 }
 
 // With the signals of an ordinary child: ours are blocked or ignored.
-Result<Around> Around::start(const std::string& command) {
+Result<Around> Around::start(const std::string& command, bool pass_on) {
+  std::array<Fd, 2> inner, outer;
+  for (std::size_t i = 0; i < outer.size(); ++i) {
+    int ends[2];
+    if (::pipe2(ends, O_CLOEXEC) != 0) return system_error("--load: pipe", errno);
+    outer[i] = Fd(ends[0]);
+    inner[i] = Fd(ends[1]);
+    ::fcntl(ends[0], F_SETFL, O_NONBLOCK);
+    constexpr int kRoom = 1 << 20;  // a step of the recording comes every 50 ms
+    (void)::fcntl(ends[0], F_SETPIPE_SZ, kRoom);
+  }
   posix_spawnattr_t attributes;
   ::posix_spawnattr_init(&attributes);
+  posix_spawn_file_actions_t files;
+  ::posix_spawn_file_actions_init(&files);
+  ::posix_spawn_file_actions_adddup2(&files, inner[0].get(), STDOUT_FILENO);
+  ::posix_spawn_file_actions_adddup2(&files, inner[1].get(), STDERR_FILENO);
   sigset_t none, changed;
   ::sigemptyset(&none);
   ::sigemptyset(&changed);
@@ -62,25 +80,44 @@ Result<Around> Around::start(const std::string& command) {
   std::string words[] = {"sh", "-c", command};
   char* const arguments[] = {words[0].data(), words[1].data(), words[2].data(), nullptr};
   pid_t pid = -1;
-  const int error = ::posix_spawn(&pid, "/bin/sh", nullptr, &attributes, arguments, ::environ);
+  const int error = ::posix_spawn(&pid, "/bin/sh", &files, &attributes, arguments, ::environ);
   ::posix_spawnattr_destroy(&attributes);
-  if (error != 0) return fail(ErrorKind::kSystem, fmt::format("--around: /bin/sh: {}", std::strerror(error)));
-  return Around(pid);
+  ::posix_spawn_file_actions_destroy(&files);
+  if (error != 0) return fail(ErrorKind::kSystem, fmt::format("--load: /bin/sh: {}", std::strerror(error)));
+  Around around(pid);
+  for (std::size_t i = 0; i < outer.size(); ++i)
+    around.streams_[i] = {std::move(outer[i]), pass_on ? (i == 0 ? STDOUT_FILENO : STDERR_FILENO) : -1};
+  return around;
 }
 
-Around::Around(Around&& other) noexcept : pid_(std::exchange(other.pid_, -1)), status_(other.status_) {}
-
 Around::~Around() {
-  if (pid_ <= 0 || status()) return;
-  ::kill(pid_, SIGTERM);
+  if (child_.pid <= 0 || status()) return;
+  ::kill(child_.pid, SIGTERM);
   for (int i = 0; i < 50 && !status(); ++i) std::this_thread::sleep_for(std::chrono::milliseconds(20));
 }
 
 std::optional<int> Around::status() {
   int status = 0;
-  if (!status_ && pid_ > 0 && ::waitpid(pid_, &status, WNOHANG) == pid_)
+  if (!status_ && child_.pid > 0 && ::waitpid(child_.pid, &status, WNOHANG) == child_.pid)
     status_ = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
   return status_;
+}
+
+void Around::read(const std::function<void(std::string_view bytes)>& take) {
+  constexpr std::size_t kMostAtOnce =
+      2 << 20;                    // a command that prints without end must not keep the recorder here
+  std::array<char, 4096> buffer;  // as much as a pipe takes at once when it is ready
+  for (Stream& stream : streams_) {
+    for (std::size_t read = 0; stream.from && read < kMostAtOnce;) {
+      pollfd ready{stream.to, POLLOUT, 0};
+      if (stream.to >= 0 && ::poll(&ready, 1, 0) != 1) break;
+      const ssize_t count = ::read(stream.from.get(), buffer.data(), buffer.size());
+      if (count <= 0) break;
+      read += static_cast<std::size_t>(count);
+      take({buffer.data(), static_cast<std::size_t>(count)});
+      if (stream.to >= 0) (void)!::write(stream.to, buffer.data(), static_cast<std::size_t>(count));
+    }
+  }
 }
 
 }  // namespace fathom::cli
