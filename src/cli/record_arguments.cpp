@@ -220,6 +220,36 @@ Result<> choose_probes(RecordArguments& arguments) {
   return {};
 }
 
+// The event that drives sampling, and those that are recorded next to it.
+Result<> choose_events(RecordArguments& arguments) {
+  session::RecordOptions& options = arguments.options;
+  auto wishes = sources::parse_events(arguments.events);
+  if (!wishes) return tl::unexpected<Error>(wishes.error());
+  std::vector<sources::EventWish> named;
+  for (sources::EventWish& wish : *wishes) {
+    if (wish.name == "cpu-cycles") wish.name = "cycles";
+    if (wish.name != "cpu-clock" && wish.name != "cycles") {
+      named.push_back(std::move(wish));
+      continue;
+    }
+    if (wish.period != 0 || !wish.weight.empty())
+      return fail(ErrorKind::kUsage, fmt::format("-e {} takes a rate, and no period", wish.name),
+                  fmt::format("-e {} -F 99", wish.name));
+    options.event = wish.name;
+    if (wish.frequency_hz != 0) options.frequency_hz = wish.frequency_hz;
+  }
+  if (named.empty()) return {};
+  if (options.engine == session::Engine::kPerf || options.engine == session::Engine::kProc)
+    return fail(ErrorKind::kUsage, fmt::format("-e {} needs the engine bpf", named.front().name),
+                "fathom record -e EVENT, without --engine, as root");
+  if (arguments.flight)
+    return fail(ErrorKind::kUsage, "--flight does not record events", "-e without --flight");
+  auto events = sources::find_events(named, options.frequency_hz);
+  if (!events) return tl::unexpected<Error>(events.error());
+  options.events = std::move(*events);
+  return {};
+}
+
 // What is looked at before and while it records.
 Result<> fits_watching(RecordArguments& arguments) {
   const session::RecordOptions& options = arguments.options;
@@ -266,6 +296,7 @@ Result<> settle(RecordArguments& arguments) {
   if (arguments.engine == "bpf") options.engine = session::Engine::kBpf;
   if (arguments.engine == "perf") options.engine = session::Engine::kPerf;
   if (arguments.engine == "proc") options.engine = session::Engine::kProc;
+  if (auto chosen = choose_events(arguments); !chosen) return chosen;
   if (options.event != "cpu-clock" &&
       (options.engine == session::Engine::kPerf || options.engine == session::Engine::kProc))
     return fail(ErrorKind::kUsage,
@@ -389,9 +420,12 @@ void add_rare(CLI::App& app, RecordArguments& arguments) {
   app.add_flag("--no-memory", arguments.no_memory, "do not record memory over time");
   app.add_flag("--no-children", arguments.no_children,
                "do not record processes that the target forks or has forked");
-  app.add_option("-e,--event", options.event, "event that drives sampling")
-      ->capture_default_str()
-      ->check(CLI::IsMember({"cpu-clock", "cycles"}));
+  app.add_option(
+         "-e,--event", arguments.events,
+         "also these events of the kernel with their stacks, such as page-faults or block:*; cycles: sample CPU time by this counter (docs/events.md)")
+      ->expected(1)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
+      ->type_name("EVENTS");
   app.add_option("--engine", arguments.engine, "how stacks are taken")
       ->capture_default_str()
       ->check(CLI::IsMember({"auto", "bpf", "perf", "proc"}));

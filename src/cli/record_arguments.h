@@ -45,6 +45,7 @@ struct RecordArguments {
   bool triage = false, flamegraph = false, leaks = false, quiet = false, dry_run = false, lossless = false,
        open = false;
   std::vector<std::string> suppressions;
+  std::vector<std::string> events;  // as they were typed
   std::vector<std::string> probes;  // as they were typed
   bool probe_limit_given = false;
   bool flight = false, flight_freeze = false, flight_brake = false;

@@ -264,6 +264,7 @@ std::string_view useless_without_end(const RecordArguments& arguments) {
       {arguments.repeat > 0, "--repeat"},
       {arguments.flight, "--flight"},
       {!arguments.probes.empty(), "--probe"},
+      {!arguments.events.empty(), "-e"},
       {!arguments.span_functions.empty(), "--span"},
       {!arguments.spans.empty(), "--spans"},
       {!arguments.marks.empty(), "--marks"},

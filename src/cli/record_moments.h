@@ -53,7 +53,7 @@ class Around {
   };
   explicit Around(pid_t pid) : child_(pid) {}
   Child child_;
-  std::array<Stream, 2> streams_ = {};
+  std::array<Stream, 2> streams_;
   std::optional<int> status_ = {};
 };
 

@@ -14,6 +14,7 @@
 #include "cli/open_store.h"
 #include "cli/option_groups.h"
 #include "formats/open/open_profile.h"
+#include "model/event_samples.h"
 #include "model/facts.h"
 
 namespace fathom::cli {
@@ -27,6 +28,17 @@ std::string known_metrics() {
   for (int i = 0; i <= static_cast<int>(model::kLastMetric); ++i)
     names += (names.empty() ? "" : ", ") + std::string(model::to_string(static_cast<model::Metric>(i)));
   return names + ", " + kLatency;
+}
+
+std::string events_of(const model::Profile& profile) {
+  std::string names;
+  for (const model::RecordedEvent& event : model::recorded_events(profile.meta)) names += ", " + event.name;
+  return names;
+}
+
+// Not the name of an event, which a recording may have.
+bool is_built_in(const std::string& metric) {
+  return metric == kLatency || model::metric_from(metric).has_value();
 }
 
 bool takes_any_sample(const model::Profile& profile, const analysis::Selection& selection) {
@@ -88,7 +100,7 @@ void add_containers_option(CLI::App& app, std::optional<bool>& containers, bool&
 
 void add_selection_options(CLI::App& app, SelectionOptions& options) {
   begin_group(app, kSelectionGroup);
-  app.add_option("--metric", options.metric, "cpu, latency, off-cpu, wall, heap-live and others");
+  app.add_option("--metric", options.metric, "cpu, latency, off-cpu, wall, heap-live, an event of -e");
   app.add_option("--thread", options.thread, "threads with this name or number");
   app.add_option("--pid", options.pid, "one process")->type_name("PID");
   add_time_option(app, "--from", options.from, "from here: 10 (seconds), 500ms, a mark, or 02:00");
@@ -169,7 +181,7 @@ void add_dump_inputs(CLI::App& app, DumpInputs& inputs) {
 Result<model::Profile> open_with_names(const std::string& path, const store::ReadOptions& read,
                                        const std::string& symbols, const DumpInputs& dumps,
                                        std::optional<std::int32_t> pid, bool long_names,
-                                       std::string* statistics) {
+                                       std::string* statistics, const std::string& event) {
   use_huge_pages();
   open::DumpOptions merging{dumps.initial, pid};
   if (!dumps.merge.empty()) {
@@ -181,6 +193,7 @@ Result<model::Profile> open_with_names(const std::string& path, const store::Rea
   inputs.insert(inputs.end(), dumps.more.begin(), dumps.more.end());
   open::NameOptions names("/proc/self/exe");  // main() knows what it is then
   names.symbol_directory = symbols;
+  names.event = event;
   names.long_names = long_names;
   names.statistics = statistics;
   names.tell = [](const std::string& text) { say("fathom: --symbols: {}\n", text); };
@@ -209,8 +222,9 @@ Result<model::Profile> open_selected(const std::string& path, const SelectionOpt
   if (!read) return tl::unexpected(read.error());
   if (read->blocks && read->blocks->selects_all()) read->blocks->if_recorded = if_recorded;
   read->packed = options.packed && !options.spans.changes_rows() && options.metric != kLatency;
-  Result<model::Profile> profile = open_with_names(path, *read, options.symbols, options.dumps, options.pid,
-                                                   options.long_names, options.statistics);
+  Result<model::Profile> profile =
+      open_with_names(path, *read, options.symbols, options.dumps, options.pid, options.long_names,
+                      options.statistics, is_built_in(options.metric) ? "" : options.metric);
   // Before threads lose their waits outside of spans, in which they would seem to run.
   if (profile && options.metric == kLatency && !analysis::weigh_by_parallelism(*profile))
     return fail(ErrorKind::kNotFound, path + ": no CPU samples of a known length", "--metric cpu");
@@ -241,12 +255,13 @@ Result<analysis::Selection> selection_from(const SelectionOptions& given, const 
   const SelectionOptions& options = *timed;
   analysis::Selection selection;
   selection.metric = analysis::default_metric(profile);
-  if (options.metric == kLatency) {
+  if (options.metric == kLatency || model::names_event(profile.meta, options.metric)) {
     selection.metric = model::Metric::kCpu;
   } else if (!options.metric.empty()) {
     const std::optional<model::Metric> metric = model::metric_from(options.metric);
     if (!metric)
-      return fail(ErrorKind::kUsage, fmt::format("there is no metric '{}'", options.metric), known_metrics());
+      return fail(ErrorKind::kUsage, fmt::format("there is no metric '{}'", options.metric),
+                  known_metrics() + events_of(profile));
     selection.metric = *metric;
   }
   if (const Result<> counted = check_counted(profile, selection.metric); !counted)

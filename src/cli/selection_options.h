@@ -68,7 +68,7 @@ Result<model::Profile> open_selected(const std::string& path, const SelectionOpt
 Result<model::Profile> open_with_names(const std::string& path, const store::ReadOptions& read,
                                        const std::string& symbols, const DumpInputs& dumps = {},
                                        std::optional<std::int32_t> pid = {}, bool long_names = false,
-                                       std::string* statistics = nullptr);
+                                       std::string* statistics = nullptr, const std::string& event = {});
 // --symbols; `folder` outlives `app`.
 void add_symbols_option(CLI::App& app, std::string& folder);
 // --fold-containers, --no-fold-containers, --no-fold-plumbing; both outlive `app`.

@@ -31,6 +31,7 @@
 #include "formats/perf_data/perf_data.h"
 #include "formats/readers.h"
 #include "formats/unpacker.h"
+#include "model/event_samples.h"
 
 namespace fathom::open {
 namespace {
@@ -116,6 +117,8 @@ Result<model::Profile> completed(Result<model::Profile> recording, const NameOpt
   symbolize::name_unnamed_frames(*recording, options);
   if (!names.long_names) shorten_nameless_functions(*recording);
   drop_interrupt_wakers(*recording);
+  if (const Result<> chosen = model::choose_events(*recording, names.event); !chosen)
+    return tl::unexpected(chosen.error());
   return recording;
 }
 

@@ -25,6 +25,8 @@ struct NameOptions {
   explicit NameOptions(std::string reader_program) : reader(std::move(reader_program)) {}
 
   std::string reader;
+  // Of a recording with named events (model/event_samples.h): the one whose samples are wanted; empty: those of CPU time.
+  std::string event;
   std::string symbol_directory;  // unstripped files and debug files, by build id; empty: none
   std::function<void(const std::string&)>
       tell;  // receives a sentence for the user, such as why a file is not used; it may contain names from

@@ -11,6 +11,7 @@
 #include "analysis/core/rounding.h"
 #include "analysis/core/words.h"
 #include "analysis/diff/load_evenness.h"
+#include "model/event_samples.h"
 #include "model/still_recorded.h"
 #include "present/sentences/heap_sentences.h"
 #include "present/sentences/memory_sentences.h"
@@ -34,8 +35,11 @@ std::string sentence_of_origin(const Report& report) {
   } else if (!report.activity.watched) {
     text += "no samples";
   } else if (samples != 0 || tree.waits == 0) {
-    const std::string_view kind =
-        tree.waits != 0 && tree.metric == model::Metric::kWall ? "CPU" : model::info_of(tree.metric).sentence;
+    const bool of_event = tree.metric == model::Metric::kCpu && model::names_event(meta, meta.event);
+    const std::string kind = of_event ? printable(meta.event)
+                             : tree.waits != 0 && tree.metric == model::Metric::kWall
+                                 ? "CPU"
+                                 : std::string(model::info_of(tree.metric).sentence);
     text += counted(samples, fmt::format("{} sample", kind));
   }
   if (tree.waits != 0) text += (samples == 0 ? "" : " and ") + counted(tree.waits, "wait");
@@ -62,6 +66,25 @@ std::string sentence_of_activity(const Activity& activity) {
   }
   return fmt::format("It used {} of CPU time{}: {:.2f}{} CPUs on average.", seconds(*activity.cpu_s),
                      activity.exact ? "" : " (estimated from samples)", used, of);
+}
+
+// What record -e counted, and how to see where.
+std::string sentence_of_events(const model::Meta& meta) {
+  constexpr std::size_t kMost = 4;
+  std::vector<model::RecordedEvent> events = model::recorded_events(meta);
+  if (events.empty()) return "";
+  std::ranges::stable_sort(events, std::ranges::greater(), &model::RecordedEvent::count);
+  std::string text = "Events: ";
+  for (std::size_t i = 0; i < std::min(events.size(), kMost); ++i) {
+    const model::RecordedEvent& event = events[i];
+    const std::string name = printable(event.name);
+    text += (i == 0 ? "" : ", ") + counted(event.count, name, name);
+    if (event.unit != event.name && event.unit != "events")
+      text += fmt::format(" with {}", amount(static_cast<double>(event.value), printable(event.unit)));
+  }
+  if (events.size() > kMost) text += fmt::format(", and {} more", events.size() - kMost);
+  if (model::names_event(meta, meta.event)) return text + ".";
+  return fmt::format("{}; --metric {} shows where.", text, printable(events.front().name));
 }
 
 std::string share_with_error(const CallTree& tree, std::int64_t value) {
@@ -182,6 +205,7 @@ std::vector<std::string> sentences_of(const Report& report) {
     add(fmt::format("The selection leaves out {}.", counted(tree.filtered, "sample")));
   }
   add(sentence_of_activity(report.activity));
+  add(sentence_of_events(report.profile->meta));
   if (report.waits) {
     for (const std::string& sentence : sentences_of(*report.waits)) add(sentence);
   }

@@ -14,6 +14,7 @@
 #include "record/bpf/bpf_options.h"
 #include "record/bpf/function_probes.h"
 #include "record/bpf/heap_probes.h"
+#include "record/bpf/kernel_events.h"
 #include "record/bpf/part.h"
 #include "record/bpf/skeleton.h"
 #include "record/bpf/table_space.h"
@@ -71,6 +72,7 @@ class BpfEngine {
   const MemoryCalls* memory_calls() const { return memory_calls_; }
   FunctionProbes* function_probes() { return function_probes_; }
   HeapProbes* heap_probes() { return heap_probes_; }
+  KernelEvents* kernel_events() { return kernel_events_; }
 
   // Whether this kernel has what probes need; kUnsupported: from which kernel on.
   Result<> has_probes() const;
@@ -100,6 +102,7 @@ class BpfEngine {
   MemoryCalls* memory_calls_ = nullptr;
   FunctionProbes* function_probes_ = nullptr;
   HeapProbes* heap_probes_ = nullptr;
+  KernelEvents* kernel_events_ = nullptr;
   std::vector<BpfLink> links_;  // of the programs that follow processes
   std::vector<Event>* drained_ = nullptr;
   std::uint64_t kernel_memory_bytes_ = 0;

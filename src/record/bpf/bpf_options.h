@@ -5,6 +5,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <vector>
+
+#include "linux/perf/named_events.h"
 
 namespace fathom::sources {
 
@@ -18,11 +21,12 @@ struct BpfOptions {
   std::string event = "cpu-clock";  // or "cycles", where the machine has a counter for it
   bool follow_children = true;
   // The parts, each with the programs of its own that it has in the kernel.
-  bool cpu = true;           // sample CPUs
-  bool off_cpu = true;       // book every switch, and walk the stacks of waits
-  bool mappings = false;     // system calls that take and give back address space
-  bool probes = false;       // calls of functions
-  bool heap_probes = false;  // the targets' own probes of their heap; nothing before Linux 5.15
+  bool cpu = true;                 // sample CPUs
+  bool off_cpu = true;             // book every switch, and walk the stacks of waits
+  bool mappings = false;           // system calls that take and give back address space
+  bool probes = false;             // calls of functions
+  std::vector<NamedEvent> events;  // recorded with their stacks; nothing before Linux 5.15
+  bool heap_probes = false;        // the targets' own probes of their heap; nothing before Linux 5.15
   // A stack with code whose mappings are not known yet is copied; without it, such a walk stays as it ended.
   bool copies_stacks = true;
   std::uint32_t probed_calls_per_second = 20'000;  // are walked and timed; what comes beyond is counted
@@ -39,7 +43,7 @@ struct BpfOptions {
   // 120 frames that was not seen before, which no program comes near; at most 8 MiB.
   std::uint32_t sample_ring_bytes(std::size_t cpus) const;
   std::uint32_t wait_ring_bytes(std::size_t cpus) const;
-  bool uses_wait_ring() const { return off_cpu || mappings || probes || heap_probes; }
+  bool uses_wait_ring() const { return off_cpu || mappings || probes || heap_probes || !events.empty(); }
 };
 
 }  // namespace fathom::sources

@@ -13,13 +13,14 @@
 namespace fathom::sources {
 
 Result<> CpuEvents::add(int cpu, const perf_event_attr& attributes, const bpf_program* program,
-                        const std::string& what, int output_fd) {
+                        const std::string& what, int output_fd, std::uint64_t cookie) {
   auto opened = open_event(attributes, -1, cpu, what);
   if (!opened) return tl::unexpected<Error>(opened.error());
   Fd fd = std::move(*opened);
   if (output_fd >= 0)
     (void)redirect_output(fd.get(), output_fd);  // else throttling is only seen as missing samples
-  BpfLink link(bpf_program__attach_perf_event(program, fd.get()));
+  LIBBPF_OPTS(bpf_perf_event_opts, options, .bpf_cookie = cookie);
+  BpfLink link(bpf_program__attach_perf_event_opts(program, fd.get(), &options));
   if (link == nullptr) return system_error("bpf: attaching to " + what, errno);
   events_[cpu].push_back({std::move(fd), std::move(link)});
   return {};

@@ -17,8 +17,9 @@ namespace fathom::sources {
 class CpuEvents {
  public:
   // For all processes of this CPU. `what` names the event in errors. `output_fd` as BpfPart::add_cpu() has it.
+  // `cookie`: what the program learns of the event; before Linux 5.15 only 0 works.
   Result<> add(int cpu, const perf_event_attr& attributes, const bpf_program* program,
-               const std::string& what, int output_fd);
+               const std::string& what, int output_fd, std::uint64_t cookie = 0);
   // Of events that run: a new period, or a new rate of those that have one. False: the kernel took it for none of them.
   bool set_period(std::uint64_t period);
   void remove(int cpu) { events_.erase(cpu); }

@@ -30,4 +30,6 @@
 
 #include "heap_probes.h"
 
+#include "kernel_events.h"
+
 char LICENSE[] SEC("license") = "Dual MIT/GPL";

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "binary/probes/wish.h"
+#include "linux/perf/named_events.h"
 #include "model/left_changed.h"
 #include "model/profile.h"
 #include "model/unsampled.h"
@@ -84,6 +85,8 @@ struct RecordOptions {
   // no more.
   std::vector<probes::Wish> probes;
   std::uint32_t probe_limit = 20'000;
+  // Recorded with their stacks, next to what else is recorded; needs the engine bpf.
+  std::vector<sources::NamedEvent> events;
   // The program that reads the target's files, as of symbolize::ReaderProcess. Empty: they are read in this
   // process.
   std::string name_reader;

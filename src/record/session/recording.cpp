@@ -41,6 +41,8 @@ Recording::Recording(const RecordOptions& options, std::unique_ptr<Source> sourc
         engine_.source());
   if (!options.probes.empty())
     probes_.emplace(options, profile_, builder_, engine_.processes(), engine_.sink());
+  if (!options.events.empty())
+    events_.emplace(options.events, profile_, builder_, engine_.processes(), engine_.sink());
   companions_.begin(
       profile_, builder_, engine_.processes(), engine_.stacks(),
       [this] {
@@ -185,7 +187,9 @@ bool Recording::memory_reached() const {
 }
 
 void Recording::drain() {
+  if (events_) events_->collect(engine_.source().kernel_events());  // before their stacks
   engine_.drain();
+  if (events_) events_->add_rows();
   for (const auto& ended : engine_.take_ended_processes()) ends_.saw(ended);
   const auto memory_calls = engine_.sink().take_memory_calls();
   const auto heap_probed = engine_.sink().take_heap_probed();
@@ -197,6 +201,7 @@ void Recording::drain() {
 void Recording::account(bool last) {
   names_.note_lost();
   if (probes_) probes_->account();
+  if (events_) events_->account();
   if (heaps_) heaps_->account(profile_.quality);
   memory_.account();
   accounts_.update(last);

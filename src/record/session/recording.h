@@ -17,6 +17,7 @@
 #include "record/session/accounts.h"
 #include "record/session/calls/call_probes.h"
 #include "record/session/companions.h"
+#include "record/session/events/event_rows.h"
 #include "record/session/heap/heap_recordings.h"
 #include "record/session/launch.h"
 #include "record/session/memory/memory_recording.h"
@@ -104,6 +105,7 @@ class Recording {
   EndWatch ends_;
   std::optional<HeapRecordings> heaps_;
   std::optional<CallProbes> probes_;
+  std::optional<EventRows> events_;
   Companions companions_;
   Accounts accounts_;
   Urgency urgency_;  // ends before the parts do: taking them down may take a while

@@ -14,6 +14,7 @@
 #include "linux/events.h"
 #include "record/bpf/function_probes.h"
 #include "record/bpf/heap_probes.h"
+#include "record/bpf/kernel_events.h"
 #include "record/session/record_options.h"
 #include "record/session/tracking/process_table.h"
 
@@ -92,6 +93,7 @@ class Source : public WalkerControl {
   virtual ThreadWaits* waits() { return nullptr; }
   virtual sources::FunctionProbes* function_probes() { return nullptr; }
   virtual sources::HeapProbes* heap_probes() { return nullptr; }
+  virtual sources::KernelEvents* kernel_events() { return nullptr; }
   virtual ExecHolder* exec_holder() { return nullptr; }
 };
 
