@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
+#include <fstream>
+#include <iterator>
 #include <nlohmann/json.hpp>
 
 #include "support/environment.h"
@@ -31,8 +33,7 @@ class EventTruth : public testing::Test {
  protected:
   // Empty: this machine cannot.
   json record(const std::string& events, const std::string& rounds) {
-    const Outcome program =
-        fathom({"record", "-e", events, "-o", file_, "--", KNOWN_EVENTS, rounds});
+    const Outcome program = fathom({"record", "-e", events, "-o", file_, "--", KNOWN_EVENTS, rounds});
     EXPECT_TRUE(program.ok()) << program.describe();
     return program.ok() ? json::parse(program.output) : json();
   }
@@ -98,6 +99,59 @@ TEST_F(EventTruth, AnEventThatDoesNotExistEndsBeforeTheProgramStarts) {
     EXPECT_EQ(refused.output, "") << event;
     EXPECT_FALSE(std::filesystem::exists(file_));
   }
+}
+
+TEST_F(EventTruth, SystemCallsAreCountedWithErrorsBytesCallersAndFiles) {
+  FATHOM_NEEDS_BPF();
+  const Outcome program = fathom({"record", "--syscalls", "-o", file_, "--", KNOWN_EVENTS, "20000"});
+  ASSERT_TRUE(program.ok()) << program.describe();
+  const json truth = json::parse(program.output);
+  const Outcome said = fathom({"report", file_, "--syscalls", "--json"});
+  ASSERT_TRUE(said.ok()) << said.describe();
+  const json table = json::parse(said.output);
+  const auto row_of = [](const json& rows, const char* key, const std::string& name) {
+    for (const json& row : rows)
+      if (row.at(key) == name) return row;
+    ADD_FAILURE() << "no " << name << " in " << rows.dump(1);
+    return json();
+  };
+  const json asked = row_of(table.at("calls"), "name", "getppid");
+  EXPECT_EQ(asked.at("calls"), truth.at("rounds"));
+  EXPECT_EQ(asked.at("errors"), 0);
+  ASSERT_GT(asked.at("walked"), 0);
+  for (const json& path : asked.at("paths"))
+    EXPECT_THAT(path.at("path").dump(), HasSubstr("asks_for_its_parent"));
+  const json closed = row_of(table.at("calls"), "name", "close");
+  EXPECT_EQ(closed.at("errors"), truth.at("failed"));
+  const json written = row_of(table.at("files"), "path", "/dev/null").at("written");
+  EXPECT_EQ(written.at("bytes"), truth.at("bytes"));
+  EXPECT_EQ(written.at("calls"), truth.at("rounds"));
+  EXPECT_EQ(table.at("threads").size(), 1);
+  const Outcome text = fathom({"report", file_, "--syscalls"});
+  EXPECT_THAT(text.output, HasSubstr("/dev/null"));
+  const Outcome none = fathom({"report", file_, "--calls"});
+  EXPECT_FALSE(none.ok()) << "system calls are no probed functions";
+}
+
+TEST_F(EventTruth, TheLoadIsPartOfTheRecordingWithItsErrors) {
+  FATHOM_NEEDS_BPF();
+  const Outcome recorded = fathom({"record", "-n", "no-such-name", "--load", "true", "-o", file_});
+  EXPECT_FALSE(recorded.ok());
+  Running target({"sleep", "30"});
+  const Outcome failed =
+      fathom({"record", "-p", std::to_string(target.pid()), "--load",
+              "echo sent 1; echo 'Error: nonce too low --password=hunter2' >&2; exit 3", "-o", file_});
+  EXPECT_TRUE(failed.ok()) << failed.describe();
+  EXPECT_EQ(failed.output, "sent 1\n") << "what the load prints is passed on";
+  const Outcome said = fathom({"report", file_, "--all"});
+  EXPECT_THAT(said.output, HasSubstr("the load failed with status 3"));
+  EXPECT_THAT(said.output, HasSubstr("nonce too low"));
+  const Outcome everything = fathom({"export", file_, "-o", folder_ / "x.json"});
+  ASSERT_TRUE(everything.ok()) << everything.describe();
+  std::ifstream file(folder_ / "x.json");
+  const std::string json_text{std::istreambuf_iterator<char>(file), {}};
+  EXPECT_THAT(json_text, HasSubstr("load_status"));
+  EXPECT_THAT(json_text, testing::Not(HasSubstr("hunter2")));
 }
 
 }  // namespace

@@ -19,6 +19,7 @@
 #include "cli/output.h"
 #include "cli/output_kind.h"
 #include "cli/selection_options.h"
+#include "model/event_samples.h"
 #include "present/sentences/heap_sentences.h"
 #include "present/sentences/hot_spot_sentences.h"
 #include "present/sentences/quality_sentences.h"
@@ -65,7 +66,8 @@ void describe(const model::Profile& profile, const analysis::CallTree& tree,
   const std::string target = present::short_target(meta.target);
   if (!target.empty()) picture.root_name = target;
   if (picture.title.empty()) {
-    picture.title = fmt::format("{}: {}", model::info_of(tree.metric).title, target.empty() ? "all" : target);
+    picture.title = fmt::format("{}: {}", analysis::printable(model::title_of(profile, tree.metric)),
+                                target.empty() ? "all" : target);
   }
   if (!picture.subtitle.empty()) return;
   std::vector<std::string> parts;

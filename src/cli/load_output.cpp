@@ -31,7 +31,7 @@ std::vector<std::string> words_between_blanks(std::string_view text) {
   return words;
 }
 
-std::string joined(const std::vector<std::string>& words) {
+std::string words_joined(const std::vector<std::string>& words) {
   std::string text;
   for (const std::string& word : words) text += (text.empty() ? "" : " ") + word;
   return text;
@@ -41,7 +41,7 @@ std::string joined(const std::vector<std::string>& words) {
 std::string without_secrets(const std::string& line) {
   const std::vector<std::string> words = words_between_blanks(line);
   std::string shown = process::command_line(words);
-  return shown == joined(words) ? line : shown;
+  return shown == words_joined(words) ? line : shown;
 }
 
 // "0 errors", "errors: 0", "failed 0.00%": a count of nothing on one of the two sides of the word.

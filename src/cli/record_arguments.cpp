@@ -223,6 +223,12 @@ Result<> choose_probes(RecordArguments& arguments) {
 // The event that drives sampling, and those that are recorded next to it.
 Result<> choose_events(RecordArguments& arguments) {
   session::RecordOptions& options = arguments.options;
+  if (options.system_calls &&
+      (options.engine == session::Engine::kPerf || options.engine == session::Engine::kProc))
+    return fail(ErrorKind::kUsage, "--syscalls needs the engine bpf",
+                "fathom record --syscalls, without --engine, as root");
+  if (options.system_calls && arguments.flight)
+    return fail(ErrorKind::kUsage, "--flight does not count system calls", "--syscalls without --flight");
   auto wishes = sources::parse_events(arguments.events);
   if (!wishes) return tl::unexpected<Error>(wishes.error());
   std::vector<sources::EventWish> named;
@@ -426,6 +432,9 @@ void add_rare(CLI::App& app, RecordArguments& arguments) {
       ->expected(1)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
       ->type_name("EVENTS");
+  app.add_flag(
+      "--syscalls", options.system_calls,
+      "also count system calls: time, errors, callers and bytes by file, for fathom report --syscalls");
   app.add_option("--engine", arguments.engine, "how stacks are taken")
       ->capture_default_str()
       ->check(CLI::IsMember({"auto", "bpf", "perf", "proc"}));

@@ -265,6 +265,7 @@ std::string_view useless_without_end(const RecordArguments& arguments) {
       {arguments.flight, "--flight"},
       {!arguments.probes.empty(), "--probe"},
       {!arguments.events.empty(), "-e"},
+      {arguments.options.system_calls, "--syscalls"},
       {!arguments.span_functions.empty(), "--span"},
       {!arguments.spans.empty(), "--spans"},
       {!arguments.marks.empty(), "--marks"},

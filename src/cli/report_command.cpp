@@ -10,6 +10,7 @@
 #include "analysis/spans/span_report.h"
 #include "analysis/summary/call_table.h"
 #include "analysis/summary/report.h"
+#include "analysis/summary/system_call_table.h"
 #include "attach/allocators/statistics/statistics.h"
 #include "cli/annotate_options.h"
 #include "cli/command.h"
@@ -27,12 +28,14 @@
 #include "present/json/call_table_json.h"
 #include "present/json/json.h"
 #include "present/json/spans_json.h"
+#include "present/json/system_calls_json.h"
 #include "present/sentences/recorded_component_sentences.h"
 #include "present/statistics/statistics_report.h"
 #include "present/text/text_call_table.h"
 #include "present/text/text_first_screen.h"
 #include "present/text/text_report.h"
 #include "present/text/text_spans.h"
+#include "present/text/text_system_calls.h"
 #include "present/text/text_table.h"
 #include "present/text/text_timeline.h"
 #include "tools/flight/death_text.h"
@@ -55,6 +58,7 @@ struct ReportArguments {
   OutputPath output;
   std::string color = "auto";
   SectionArguments sections;
+  bool system_calls = false;
   bool all = false, show_idle = false, json = false, wide = false, follow = false;
   bool has(Section section) const { return sections.has(section); }
 };
@@ -124,6 +128,22 @@ Result<int> report_calls(const model::Profile& profile, const analysis::Selectio
   const std::string text = arguments.json ? present::to_json(*table, profile.meta.target,
                                                              profile.duration_s(), arguments.top.value_or(0))
                                           : present::call_table_text(*table, style);
+  const Result<> written = write_output(text, arguments.output);
+  if (!written) return tl::unexpected(written.error());
+  return kDone;
+}
+
+Result<int> report_system_calls(const model::Profile& profile, const analysis::Selection& selection,
+                                const ReportArguments& arguments) {
+  const auto table = analysis::make_system_call_table(profile, selection);
+  if (!table)
+    return fail(ErrorKind::kNotFound, arguments.file + ": system calls were not counted",
+                "fathom record --syscalls -p PID; --waits shows the calls that waited");
+  present::TextOptions style = style_of(arguments);
+  style.top = arguments.top.value_or(style.top);
+  const std::string text = arguments.json ? present::to_json(*table, profile.meta.target,
+                                                             profile.duration_s(), arguments.top.value_or(0))
+                                          : present::system_calls_text(*table, style);
   const Result<> written = write_output(text, arguments.output);
   if (!written) return tl::unexpected(written.error());
   return kDone;
@@ -270,6 +290,7 @@ Result<int> run_report(const ReportArguments& given) {
   if (!arguments.annotate.empty()) return report_annotation(*profile, options.selection, arguments);
   if (arguments.selection.spans.asked && arguments.selection.spans.name.empty())
     return report_spans(*profile, options.selection, arguments);
+  if (arguments.system_calls) return report_system_calls(*profile, options.selection, arguments);
   if (arguments.has(Section::kCalls)) return report_calls(*profile, options.selection, arguments);
   if (arguments.has(Section::kTimeline)) return report_timeline(*profile, options.selection, arguments);
   options.selection.fold_idle = !arguments.show_idle;
@@ -382,6 +403,9 @@ Run add_report(CLI::App& app) {
   begin_group(app, kRareGroup);
   add_time_option(app, "--to", arguments->selection.until, "")->group(kHidden);
   add_rare_section_options(app, arguments->sections);
+  app.add_flag(
+      "--syscalls", arguments->system_calls,
+      "system calls by thread, with times, errors, callers and bytes by file (recorded with --syscalls)");
   app.add_option("--top", arguments->top, "rows per table; 0: all (default: 20; with --json all)");
   app.add_option("--sort", arguments->sort, "order of rows (default: self; for waits total)")
       ->check(CLI::IsMember({"self", "total"}));

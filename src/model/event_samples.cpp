@@ -115,6 +115,11 @@ bool names_event(const Meta& meta, std::string_view pattern) {
                              [&](const RecordedEvent& event) { return fits(pattern, event.name); });
 }
 
+std::string title_of(const Profile& profile, Metric metric) {
+  const bool of_event = metric == Metric::kCpu && names_event(profile.meta, profile.meta.event);
+  return of_event ? profile.meta.event : std::string(info_of(metric).title);
+}
+
 Result<> choose_events(Profile& profile, std::string_view pattern) {
   const std::vector<RecordedEvent> events = recorded_events(profile.meta);
   if (events.empty()) return {};

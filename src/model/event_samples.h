@@ -44,4 +44,7 @@ Result<> choose_events(Profile& profile, std::string_view pattern);
 // Whether `pattern` names an event of this recording.
 bool names_event(const Meta& meta, std::string_view pattern);
 
+// What the metric is called in titles: where choose_events() has chosen an event, its samples are called like it.
+std::string title_of(const Profile& profile, Metric metric);
+
 }  // namespace fathom::model

@@ -43,6 +43,7 @@ int main(int argc, char** argv) {
   asks_for_its_parent(rounds);
   const long bytes = writes_pieces(fd, rounds);
   const long failed = closes_nothing(rounds);
-  std::printf("{\"rounds\": %ld, \"pages\": %ld, \"bytes\": %ld, \"failed\": %ld}\n", rounds, rounds, bytes, failed);
+  std::printf("{\"rounds\": %ld, \"pages\": %ld, \"bytes\": %ld, \"failed\": %ld}\n", rounds, rounds, bytes,
+              failed);
   return 0;
 }

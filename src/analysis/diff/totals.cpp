@@ -12,6 +12,7 @@
 #include "analysis/diff/memory_diff.h"
 #include "analysis/diff/run_spread.h"
 #include "analysis/diff/stable_name.h"
+#include "model/system_call_rows.h"
 
 namespace fathom::analysis {
 namespace {
@@ -86,6 +87,7 @@ class Maker {
       const model::Profile& profile = *runs_[run]->profile;
       const Filter filter(profile, runs_[run]->selection);
       for (const model::Calls& row : profile.calls) {
+        if (model::kind_of(profile, row) != model::CallsKind::kProbed) continue;
         if (!filter.takes_time(row.time_ns)) continue;
         std::vector<double>& calls =
             counted[std::string(stable_name(profile.strings[profile.functions[row.function.value].name]))];

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "model/facts.h"
+#include "model/system_call_rows.h"
 
 namespace fathom::analysis {
 namespace {
@@ -45,7 +46,8 @@ class Making {
 
   std::optional<CallTable> run() {
     const std::string probed = facts_of<OriginFacts>(profile_.meta).probes;
-    if (profile_.calls.empty() && probed.empty()) return std::nullopt;
+    const auto is_probed = [&](const Calls& row) { return kind_of(profile_, row) == CallsKind::kProbed; };
+    if (probed.empty() && std::ranges::none_of(profile_.calls, is_probed)) return std::nullopt;
     for (const Calls& row : profile_.calls)
       if (is_taken(row)) book(row);
     CallTable table;
@@ -84,7 +86,8 @@ class Making {
   }
 
   bool is_taken(const Calls& row) const {
-    return filter_.takes_time(row.time_ns) && filter_.takes_stack(row.stack) &&
+    return kind_of(profile_, row) == CallsKind::kProbed && filter_.takes_time(row.time_ns) &&
+           filter_.takes_stack(row.stack) &&
            (!selection_.pid || profile_.processes[row.process.value].pid == *selection_.pid);
   }
 

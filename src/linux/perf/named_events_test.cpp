@@ -79,8 +79,8 @@ TEST(TracepointFormat, SurvivesAnyPrefixAndAnyChangedByte) {
 TEST(EventList, AllSpellingsOfATermAreTheSame) {
   const auto parsed = [](const std::vector<std::string>& lists) { return parse_events(lists).value(); };
   const EventWish faults{.name = "page-faults", .period = 100};
-  for (const char* text : {"page-faults/100", "page-faults/100/", "page-faults/period=100/", "page-faults,100",
-                           "page-faults,period=100"})
+  for (const char* text : {"page-faults/100", "page-faults/100/", "page-faults/period=100/",
+                           "page-faults,100", "page-faults,period=100"})
     EXPECT_THAT(parsed({text}), ElementsAre(faults)) << text;
   const EventWish issue{.name = "block:block_rq_issue", .weight = "bytes"};
   for (const char* text : {"block:block_rq_issue/weight=bytes/", "block:block_rq_issue/weight=bytes",
@@ -93,8 +93,8 @@ TEST(EventList, AllSpellingsOfATermAreTheSame) {
 }
 
 TEST(EventList, RefusesWhatMakesNoSense) {
-  for (const char* text : {"page-faults/0", "page-faults/period=x/", "100", "page-faults/freq=/", "page-faults/weight=/",
-                           "page-faults/colour=red/", "page-faults/100,freq=9/"}) {
+  for (const char* text : {"page-faults/0", "page-faults/period=x/", "100", "page-faults/freq=/",
+                           "page-faults/weight=/", "page-faults/colour=red/", "page-faults/100,freq=9/"}) {
     const auto parsed = parse_events({text});
     ASSERT_FALSE(parsed) << text;
     EXPECT_EQ(parsed.error().kind, ErrorKind::kUsage) << text;

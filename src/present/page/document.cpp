@@ -9,6 +9,7 @@
 
 #include "analysis/core/stack_sums.h"
 #include "analysis/core/words.h"
+#include "model/event_samples.h"
 #include "model/marks.h"
 #include "present/page/call_nodes.h"
 #include "present/page/columns.h"
@@ -113,6 +114,8 @@ Result<std::string> pack(const model::Profile& profile, const LetGo& let_go, con
   for (Json& metric : metrics) {
     if (!metric.contains("unit"))
       metric["unit"] = analysis::unit_of(profile, *model::metric_from(metric["name"].get<std::string>()));
+    if (metric["name"] == model::to_string(Metric::kCpu))
+      metric["title"] = analysis::printable(model::title_of(profile, Metric::kCpu));
     const auto weight = weights.find(metric["name"].get<std::string>());
     metric["weight"] = weight == weights.end() ? 0 : weight->second;
   }

@@ -20,6 +20,7 @@
 #include "record/bpf/bpf_function_probes.h"
 #include "record/bpf/bpf_heap_probes.h"
 #include "record/bpf/bpf_kernel_events.h"
+#include "record/bpf/bpf_system_calls.h"
 #include "record/bpf/breakpoints.h"
 #include "record/bpf/cpu_sampling.h"
 #include "record/bpf/memory_calls.h"
@@ -119,6 +120,7 @@ void BpfEngine::make_parts(const BpfOptions& options, bool older) {
   if (heap_probes) heap_probes_ = add_part<BpfHeapProbes>(*breakpoints);
   if (!options.events.empty())
     kernel_events_ = add_part<BpfKernelEvents>(options.events, options.cpu_walks_per_second());
+  if (options.system_calls) system_calls_ = add_part<BpfSystemCalls>(options.thread_walks_per_second());
 }
 
 // What no part wants is not loaded, or as small as the kernel lets it be.
@@ -162,6 +164,7 @@ Result<std::unique_ptr<BpfEngine>> BpfEngine::load(const BpfOptions& options) {
   engine->older_ = options.programs == BpfPrograms::kBeforeLinux515 || kernel_needs_older_programs();
   if (engine->older_ && options.probes) return needs_linux_5_15("probes of functions");
   if (engine->older_ && !options.events.empty()) return needs_linux_5_15("named events");
+  if (engine->older_ && options.system_calls) return needs_linux_5_15("counts of system calls");
   engine->make_parts(options, engine->older_);
   auto skeleton = load_skeleton(engine->older_ ? older_programs() : newest_programs(),
                                 [&](fathom_bpf& configured) { engine->configure(options, configured); });

@@ -17,6 +17,7 @@
 #include "record/bpf/kernel_events.h"
 #include "record/bpf/part.h"
 #include "record/bpf/skeleton.h"
+#include "record/bpf/system_calls.h"
 #include "record/bpf/table_space.h"
 
 struct ring_buffer;
@@ -73,6 +74,7 @@ class BpfEngine {
   FunctionProbes* function_probes() { return function_probes_; }
   HeapProbes* heap_probes() { return heap_probes_; }
   KernelEvents* kernel_events() { return kernel_events_; }
+  SystemCalls* system_calls() { return system_calls_; }
 
   // Whether this kernel has what probes need; kUnsupported: from which kernel on.
   Result<> has_probes() const;
@@ -103,6 +105,7 @@ class BpfEngine {
   FunctionProbes* function_probes_ = nullptr;
   HeapProbes* heap_probes_ = nullptr;
   KernelEvents* kernel_events_ = nullptr;
+  SystemCalls* system_calls_ = nullptr;
   std::vector<BpfLink> links_;  // of the programs that follow processes
   std::vector<Event>* drained_ = nullptr;
   std::uint64_t kernel_memory_bytes_ = 0;

@@ -26,6 +26,7 @@ struct BpfOptions {
   bool mappings = false;           // system calls that take and give back address space
   bool probes = false;             // calls of functions
   std::vector<NamedEvent> events;  // recorded with their stacks; nothing before Linux 5.15
+  bool system_calls = false;       // counted, for each thread; nothing before Linux 5.15
   bool heap_probes = false;        // the targets' own probes of their heap; nothing before Linux 5.15
   // A stack with code whose mappings are not known yet is copied; without it, such a walk stays as it ended.
   bool copies_stacks = true;
@@ -43,7 +44,9 @@ struct BpfOptions {
   // 120 frames that was not seen before, which no program comes near; at most 8 MiB.
   std::uint32_t sample_ring_bytes(std::size_t cpus) const;
   std::uint32_t wait_ring_bytes(std::size_t cpus) const;
-  bool uses_wait_ring() const { return off_cpu || mappings || probes || heap_probes || !events.empty(); }
+  bool uses_wait_ring() const {
+    return off_cpu || mappings || probes || heap_probes || !events.empty() || system_calls;
+  }
 };
 
 }  // namespace fathom::sources

@@ -32,4 +32,6 @@
 
 #include "kernel_events.h"
 
+#include "system_calls.h"
+
 char LICENSE[] SEC("license") = "Dual MIT/GPL";

@@ -48,7 +48,8 @@ std::string_view to_string(Engine engine) {
 std::vector<Engine> engines_for(const RecordOptions& options) {
   if (options.engine != Engine::kAutomatic) return {options.engine};
   // The others sample the clock.
-  if (!options.probes.empty() || !options.events.empty() || options.event != "cpu-clock")
+  if (!options.probes.empty() || !options.events.empty() || options.system_calls ||
+      options.event != "cpu-clock")
     return {Engine::kBpf};
   std::vector<Engine> engines{Engine::kBpf, Engine::kPerf};
   // It sees waits only, and learns too late of mapped libraries for the stacks of a heap.

@@ -87,6 +87,7 @@ struct RecordOptions {
   std::uint32_t probe_limit = 20'000;
   // Recorded with their stacks, next to what else is recorded; needs the engine bpf.
   std::vector<sources::NamedEvent> events;
+  bool system_calls = false;  // counted for each thread, with callers and files; needs the engine bpf
   // The program that reads the target's files, as of symbolize::ReaderProcess. Empty: they are read in this
   // process.
   std::string name_reader;

@@ -43,6 +43,7 @@ Recording::Recording(const RecordOptions& options, std::unique_ptr<Source> sourc
     probes_.emplace(options, profile_, builder_, engine_.processes(), engine_.sink());
   if (!options.events.empty())
     events_.emplace(options.events, profile_, builder_, engine_.processes(), engine_.sink());
+  if (options.system_calls) system_calls_.emplace(profile_, builder_, engine_.processes(), engine_.sink());
   companions_.begin(
       profile_, builder_, engine_.processes(), engine_.stacks(),
       [this] {
@@ -251,6 +252,7 @@ Result<> Recording::step_each_second(std::uint64_t now) {
     heaps_->publish();
   }
   if (probes_) probes_->take(now, false);
+  if (system_calls_) system_calls_->take(engine_.source().system_calls(), now, false);
   if (auto saved = save(); !saved) return saved;
   engine_.forget_ended(now - kSecond);
   return {};
@@ -271,6 +273,7 @@ void Recording::end() {
   if (heaps_) heaps_->finish();
   engine_.cut_waits(profile_.meta.end_ns);
   if (probes_) probes_->take(profile_.meta.end_ns, true);
+  if (system_calls_) system_calls_->take(engine_.source().system_calls(), profile_.meta.end_ns, true);
   engine_.sink().finish();
   memory_.finish(profile_.meta.end_ns);
   accounts_.ended();

@@ -16,6 +16,7 @@
 #include "base/result.h"
 #include "record/session/accounts.h"
 #include "record/session/calls/call_probes.h"
+#include "record/session/calls/system_call_rows.h"
 #include "record/session/companions.h"
 #include "record/session/events/event_rows.h"
 #include "record/session/heap/heap_recordings.h"
@@ -106,6 +107,7 @@ class Recording {
   std::optional<HeapRecordings> heaps_;
   std::optional<CallProbes> probes_;
   std::optional<EventRows> events_;
+  std::optional<SystemCallRows> system_calls_;
   Companions companions_;
   Accounts accounts_;
   Urgency urgency_;  // ends before the parts do: taking them down may take a while

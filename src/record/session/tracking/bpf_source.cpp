@@ -61,6 +61,7 @@ class BpfSource final : public Source, private Sampler, private ExecHolder {
   sources::FunctionProbes* function_probes() override { return engine_->function_probes(); }
   sources::HeapProbes* heap_probes() override { return engine_->heap_probes(); }
   sources::KernelEvents* kernel_events() override { return engine_->kernel_events(); }
+  sources::SystemCalls* system_calls() override { return engine_->system_calls(); }
   ExecHolder* exec_holder() override { return this; }
 
   void stop() override {
@@ -175,6 +176,7 @@ Result<std::unique_ptr<Source>> open_bpf_source(const RecordOptions& options) {
   bpf.mappings = options.heap != Heap::kNone && options.heap_mappings;
   bpf.probes = !options.probes.empty();
   bpf.events = options.events;
+  bpf.system_calls = options.system_calls;
   bpf.heap_probes = options.heap == Heap::kSampled;
   bpf.copies_stacks = keeps_tables(options);
   bpf.probed_calls_per_second = options.probe_limit;

@@ -15,6 +15,7 @@
 #include "record/bpf/function_probes.h"
 #include "record/bpf/heap_probes.h"
 #include "record/bpf/kernel_events.h"
+#include "record/bpf/system_calls.h"
 #include "record/session/record_options.h"
 #include "record/session/tracking/process_table.h"
 
@@ -94,6 +95,7 @@ class Source : public WalkerControl {
   virtual sources::FunctionProbes* function_probes() { return nullptr; }
   virtual sources::HeapProbes* heap_probes() { return nullptr; }
   virtual sources::KernelEvents* kernel_events() { return nullptr; }
+  virtual sources::SystemCalls* system_calls() { return nullptr; }
   virtual ExecHolder* exec_holder() { return nullptr; }
 };
 
