@@ -26,6 +26,7 @@ using Run = std::function<Result<int>()>;
 
 Run add_record(CLI::App& app);
 Run add_triage(CLI::App& app);
+Run add_top(CLI::App& app);
 Run add_report(CLI::App& app);
 Run add_flamegraph(CLI::App& app);
 Run add_diff(CLI::App& app);

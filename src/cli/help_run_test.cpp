@@ -58,7 +58,7 @@ TEST_F(Cli, HelpAndVersionGoToStandardOutput) {
   const Outcome mistyped = run({"help", "reprot"});
   EXPECT_EQ(mistyped.status, 2);
   EXPECT_THAT(mistyped.error,
-              StartsWith("fathom: there is no command 'reprot'\ntry: one of record, triage, stacks, report"));
+              StartsWith("fathom: there is no command 'reprot'\ntry: one of record, triage, top, stacks, report"));
 }
 
 // Every option in a line that fathom recommends exists.

@@ -38,6 +38,9 @@ constexpr Command kCommands[] = {
     {"record", "record a command or a running process", fathom::cli::add_record},
     {"triage", "record 30 s and name the kind of problem: start here", fathom::cli::add_triage},
 #endif
+#ifdef FATHOM_HAS_TOP
+    {"top", "show what running processes do now, a table each second", fathom::cli::add_top},
+#endif
 #ifdef FATHOM_HAS_STACKS
     {"stacks", "show what every thread does now: deadlocks, stuck pools, who waits for whom",
      fathom::cli::add_stacks},

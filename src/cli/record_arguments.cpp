@@ -574,6 +574,24 @@ void add_record_options(CLI::App& app, RecordArguments& arguments) {
       "Attaching does not stop or change the target. With --heap, fathom puts hooks into it and removes them at the end; --dry-run lists them. If they cannot be removed (a debugger, a frozen group), the exit status is 6, and a guardian process keeps trying.");
 }
 
+void add_top_options(CLI::App& app, RecordArguments& arguments) {
+  session::RecordOptions& options = arguments.options;
+  add_targets(app, arguments);
+  app.add_flag("-a,--all-cpus", arguments.habits.whole_machine, "every process on this machine");
+  begin_group(app, kRecordGroup);
+  options.frequency_hz = 99;
+  app.add_option("-F,--freq", options.frequency_hz, "samples per second and CPU")
+      ->capture_default_str()
+      ->check(CLI::Range(1, 10000))
+      ->type_name("HZ");
+  app.add_option("-d,--duration", arguments.duration_s, "end after this time")
+      ->transform(seconds_word())
+      ->check(CLI::PositiveNumber)
+      ->type_name("TIME");
+  begin_group(app, kOutputGroup);
+  app.add_option("-o,--output", options.output, "keep the recording in this file")->type_name("FILE");
+}
+
 void add_triage_options(CLI::App& app, RecordArguments& arguments) {
   session::RecordOptions& options = arguments.options;
   add_targets(app, arguments);

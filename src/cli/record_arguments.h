@@ -62,6 +62,8 @@ struct RecordArguments {
 
 // Declare the options on `app`; it writes into `arguments`, which lives as long.
 void add_record_options(CLI::App& app, RecordArguments& arguments);
+// Targets, the rate, the time and the file, for fathom top.
+void add_top_options(CLI::App& app, RecordArguments& arguments);
 void add_triage_options(CLI::App& app, RecordArguments& arguments);
 
 // Finds the target, and turns the words of the options into `arguments.options`. Says on standard error what was chosen, unless

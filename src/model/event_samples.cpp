@@ -106,8 +106,10 @@ std::vector<RecordedEvent> recorded_events(const Meta& meta) {
 }
 
 FrameId event_frame(Builder& builder, std::string_view name) {
-  const ModuleId module = builder.module({.kind = ModuleKind::kNames, .name = builder.string(kEventModule)});
-  return builder.named_frame(name, module);
+  Module module;
+  module.kind = ModuleKind::kNames;
+  module.name = builder.string(kEventModule);
+  return builder.named_frame(name, builder.module(module));
 }
 
 bool names_event(const Meta& meta, std::string_view pattern) {

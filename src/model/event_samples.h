@@ -19,12 +19,12 @@ inline constexpr const char* kEventsFact = "events";
 
 // What was counted of an event, exactly, of the recorded processes.
 struct RecordedEvent {
-  std::string name;
+  std::string name = {};
   std::uint64_t count = 0;
   std::int64_t value = 0;     // the same, by weight
   std::uint64_t samples = 0;  // rows; where they are as many as `count`, each event is there
   std::uint64_t lost = 0;     // samples for which there was no room
-  std::string unit;           // "page-faults", "bytes"
+  std::string unit = {};      // "page-faults", "bytes"
   bool operator==(const RecordedEvent&) const = default;
 };
 

@@ -18,9 +18,12 @@ struct Recording {
   explicit Recording(unsigned seed, bool cpu = true) {
     std::mt19937 random(seed);
     Builder builder(profile);
-    profile.processes.push_back({.pid = 7});
-    profile.threads.push_back({.process = {0}, .tid = 7});
-    const ModuleId names = builder.module({.kind = ModuleKind::kNames, .name = builder.string("app")});
+    profile.processes.emplace_back().pid = 7;
+    profile.threads.emplace_back().tid = 7;
+    Module app;
+    app.kind = ModuleKind::kNames;
+    app.name = builder.string("app");
+    const ModuleId names = builder.module(app);
     const std::string events[] = {"page-faults", "block:block_rq_issue", "block:block_rq_complete"};
     if (cpu) profile.meta.event = "cpu-clock";
     std::vector<RecordedEvent> recorded;

@@ -12,7 +12,8 @@ namespace fathom::model {
 
 inline constexpr const char* kSystemCallModule = "[system calls]";
 inline constexpr const char* kFileCallModule = "[files of system calls]";
-inline constexpr const char* kSystemCallsFact = "system_calls";  // "counted", where they were asked for
+inline constexpr const char* kSystemCallsFact =
+    "system_calls";  // "counted"; absent: --syscalls was not given
 
 enum class CallsKind : std::uint8_t { kProbed, kSystemCall, kFile };
 

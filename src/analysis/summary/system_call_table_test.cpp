@@ -13,19 +13,29 @@ namespace {
 
 using testing::ElementsAre;
 
+model::Calls row_of(std::uint64_t calls, std::uint64_t bytes = 0) {
+  model::Calls row;
+  row.calls = calls;
+  row.bytes = bytes;
+  return row;
+}
+
 // Rows as a recording has them.
 struct Counted {
   model::Profile profile;
   model::Builder builder{profile};
   SystemCallSums all;
   Counted() {
-    profile.processes.push_back({.pid = 7});
-    profile.threads.push_back({.process = {0}, .tid = 7});
+    profile.processes.emplace_back().pid = 7;
+    profile.threads.emplace_back().tid = 7;
     profile.meta.facts[model::kSystemCallsFact] = "counted";
   }
   model::ModuleId module(const char* name, std::string_view path) {
-    return builder.module(
-        {.kind = model::ModuleKind::kNames, .name = builder.string(name), .path = builder.string(path)});
+    model::Module module;
+    module.kind = model::ModuleKind::kNames;
+    module.name = builder.string(name);
+    module.path = builder.string(path);
+    return builder.module(module);
   }
   model::StackId stack(const std::string& leaf) {
     const model::ModuleId app = module("app", "");
@@ -75,7 +85,7 @@ TEST(SystemCallTable, ByCallAndByThreadAddUpToAllCalls) {
       if (random() % 3 == 0) row.stack = counted.stack("f" + std::to_string(random() % 4));
       counted.add(calls[random() % 4], threads[random() % 4], row);
     }
-    counted.add_file("/data/x", "write", {.calls = 5, .bytes = 100});
+    counted.add_file("/data/x", "write", row_of(5, 100));
     const auto table = make_system_call_table(counted.profile, {});
     ASSERT_TRUE(table);
     EXPECT_EQ(summed(table->calls), counted.all) << seed;
@@ -94,11 +104,11 @@ TEST(SystemCallTable, ByCallAndByThreadAddUpToAllCalls) {
 
 TEST(SystemCallTable, FilesHaveWhatWasReadAndWrittenOfThem) {
   Counted counted;
-  counted.add_file("/data/x", "pwrite64", {.calls = 5, .bytes = 100});
-  counted.add_file("/data/x", "writev", {.calls = 1, .bytes = 10});
-  counted.add_file("/data/x", "pread64", {.calls = 2, .bytes = 7});
-  counted.add_file("socket", "sendto", {.calls = 2, .bytes = 4000});
-  counted.add_file("socket", "recvfrom", {.calls = 2, .bytes = 1});
+  counted.add_file("/data/x", "pwrite64", row_of(5, 100));
+  counted.add_file("/data/x", "writev", row_of(1, 10));
+  counted.add_file("/data/x", "pread64", row_of(2, 7));
+  counted.add_file("socket", "sendto", row_of(2, 4000));
+  counted.add_file("socket", "recvfrom", row_of(2, 1));
   const auto table = make_system_call_table(counted.profile, {});
   ASSERT_EQ(table->files.size(), 2u);
   EXPECT_EQ(table->files[0].path, "socket") << "most bytes first";
@@ -111,10 +121,10 @@ TEST(SystemCallTable, FilesHaveWhatWasReadAndWrittenOfThem) {
 
 TEST(SystemCallTable, AThreadIsChosenByNumberOrName) {
   Counted counted;
-  counted.add("read", "7 app", {.calls = 1});
-  counted.add("read", "8 worker 1", {.calls = 2});
-  counted.add("read", "9 worker 1", {.calls = 4});
-  counted.add("read", "", {.calls = 8});
+  counted.add("read", "7 app", row_of(1));
+  counted.add("read", "8 worker 1", row_of(2));
+  counted.add("read", "9 worker 1", row_of(4));
+  counted.add("read", "", row_of(8));
   const auto calls_of = [&](const char* thread) {
     return summed(make_system_call_table(counted.profile, {.thread = thread})->calls).calls;
   };
@@ -126,9 +136,9 @@ TEST(SystemCallTable, AThreadIsChosenByNumberOrName) {
 
 TEST(SystemCallTable, ProbedFunctionsAndSystemCallsStayApart) {
   Counted counted;
-  counted.add("read", "7 app", {.calls = 3});
+  counted.add("read", "7 app", row_of(3));
   EXPECT_FALSE(make_call_table(counted.profile, {})) << "no function was probed";
-  model::Calls probed{.calls = 5};
+  model::Calls probed = row_of(5);
   probed.function = counted.builder.function("f", counted.module("app", ""));
   counted.profile.calls.push_back(probed);
   ASSERT_TRUE(make_call_table(counted.profile, {}));

@@ -116,7 +116,7 @@ Result<NamedEvent> traced_event(const std::string& name, const EventWish& wish,
   NamedEvent event{name, PERF_TYPE_TRACEPOINT, found->id, wish.period, 0, {}};
   if (wish.period > 1 || wish.frequency_hz != 0)
     return fail(ErrorKind::kUsage, fmt::format("-e {}: a tracepoint takes neither a rate nor a period", name),
-                fmt::format("-e {}; above a rate fathom records one in so many by itself", name));
+                fmt::format("-e {}; if there are too many, fathom samples them automatically", name));
   if (wish.weight.empty()) return event;
   std::string numbers;
   for (const TracepointField& field : found->fields) {

@@ -32,7 +32,7 @@ struct EventWish {
   std::string name;
   std::uint64_t period = 0;
   std::uint32_t frequency_hz = 0;
-  std::string weight;
+  std::string weight = {};
   bool operator==(const EventWish&) const = default;
 };
 

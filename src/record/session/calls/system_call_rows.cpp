@@ -16,12 +16,19 @@ std::string call_name(std::uint32_t number) {
   return name.empty() ? fmt::format("call {}", number) : std::string(name);
 }
 
+model::ModuleId names_module(model::Builder& builder, const char* name, std::string_view path) {
+  model::Module module;
+  module.kind = model::ModuleKind::kNames;
+  module.name = builder.string(name);
+  module.path = builder.string(path);
+  return builder.module(module);
+}
+
 }  // namespace
 
 model::FunctionId SystemCallRows::function_of(std::uint32_t number, const char* module,
                                               std::string_view path) {
-  const model::ModuleId id = builder_.module(
-      {.kind = model::ModuleKind::kNames, .name = builder_.string(module), .path = builder_.string(path)});
+  const model::ModuleId id = names_module(builder_, module, path);
   return builder_.function(call_name(number), id);
 }
 
@@ -94,12 +101,10 @@ void SystemCallRows::take_file(const sources::FileReading& reading, std::uint64_
     read.file_mode = account.mode;
     const model::WaitObject object = profile_.objects[objects_.find(read).object.value];
     std::string name(profile_.strings[object.name]);
-    if (object.kind == model::ObjectKind::kSocket) name = "socket";  // the peer was not asked for
+    if (object.kind == model::ObjectKind::kSocket) name = "socket";  // the accounts have no peers
     if (name.empty())
       name = object.kind == model::ObjectKind::kPoll ? "eventfd, timerfd and the like" : "unknown";
-    const model::ModuleId module = builder_.module({.kind = model::ModuleKind::kNames,
-                                                    .name = builder_.string(model::kFileCallModule),
-                                                    .path = builder_.string(call_name(key.number))});
+    const model::ModuleId module = names_module(builder_, model::kFileCallModule, call_name(key.number));
     known.booked.function = builder_.function(name, module);
   }
   model::Calls now;

@@ -1,0 +1,140 @@
+#include "cli/top_screen.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "analysis/core/words.h"
+#include "present/text/character_width.h"
+
+namespace fathom::cli {
+namespace {
+
+constexpr char kEscape = 27, kReturn = '\r', kNewLine = '\n', kDelete = 127, kBackspace = 8;
+constexpr std::size_t kLongestFilter = 100;
+
+std::string cut_to(const std::string& line, std::size_t width) {
+  std::size_t at = 0, columns = 0;
+  while (at < line.size()) {
+    const present::Character next = present::first_character(std::string_view(line).substr(at));
+    if (columns + next.columns > width) break;
+    columns += next.columns;
+    at += next.bytes;
+  }
+  return line.substr(0, at);
+}
+
+}  // namespace
+
+void TopScreen::take(TopTable table) {
+  if (!frozen_) table_ = std::move(table);
+}
+
+bool TopScreen::key(char byte) {
+  notice_.clear();
+  if (typing_) {
+    if (byte == kReturn || byte == kNewLine) {
+      typing_ = false;
+    } else if (byte == kEscape) {
+      typing_ = false;
+      filter_.clear();
+    } else if (byte == kDelete || byte == kBackspace) {
+      if (!filter_.empty()) filter_.pop_back();
+    } else if (static_cast<unsigned char>(byte) >= ' ' && filter_.size() < kLongestFilter) {
+      filter_ += byte;
+    }
+    return true;
+  }
+  switch (byte) {
+    case 'q':
+      end_ = true;
+      return true;
+    case ' ':
+      frozen_ = !frozen_;
+      return true;
+    case 'o':
+      by_total_ = !by_total_;
+      return true;
+    case 'm':
+      metric_ = metric_ == TopMetric::kCpu ? TopMetric::kWaits : TopMetric::kCpu;
+      return true;
+    case 'f':
+    case '/':
+      typing_ = true;
+      return true;
+    case 'x':
+      filter_.clear();
+      return true;
+    case 's':
+      save_ = true;
+      return true;
+    default:
+      return false;
+  }
+}
+
+std::vector<const TopRow*> TopScreen::chosen() const {
+  std::vector<const TopRow*> rows;
+  for (const TopRow& row : metric_ == TopMetric::kCpu ? table_.cpu : table_.waits)
+    if (filter_.empty() || row.name.find(filter_) != std::string::npos ||
+        row.module.find(filter_) != std::string::npos)
+      rows.push_back(&row);
+  std::ranges::stable_sort(rows, [&](const TopRow* a, const TopRow* b) {
+    return by_total_ ? a->total > b->total : std::pair(a->self, a->total) > std::pair(b->self, b->total);
+  });
+  if (!by_total_) std::erase_if(rows, [](const TopRow* row) { return !(row->self > 0); });
+  return rows;
+}
+
+std::string TopScreen::head() const {
+  return fmt::format("{}  {:.0f} s  {:.2f} CPUs  {:.1f} of {} threads waiting{}",
+                     analysis::printable(table_.target), table_.at_s, table_.cpus, table_.waiting,
+                     table_.threads, frozen_ ? "  frozen" : "");
+}
+
+std::string TopScreen::row_text(const TopRow& row, std::size_t width) const {
+  const bool cpu = metric_ == TopMetric::kCpu;
+  std::string text = cpu ? fmt::format("{:>7.1f} {:>7.1f}  ", 100 * row.self, 100 * row.total)
+                         : fmt::format("{:>7.2f} {:>7.2f}  ", row.self, row.total);
+  text += analysis::printable(row.name);
+  if (width == 0 || width >= 72)
+    if (!row.module.empty()) text += "  " + analysis::printable(row.module);
+  return text;
+}
+
+std::vector<std::string> TopScreen::lines(std::size_t width, std::size_t height) const {
+  std::vector<std::string> lines{head()};
+  const std::string_view unit = metric_ == TopMetric::kCpu ? "% of one CPU" : "threads that wait";
+  lines.push_back(fmt::format("   self   total  function  ({}, by {})", unit, by_total_ ? "total" : "self"));
+  const std::vector<const TopRow*> rows = chosen();
+  for (const TopRow* row : rows) {
+    if (lines.size() + 1 >= height) break;
+    lines.push_back(row_text(*row, width));
+  }
+  while (lines.size() + 1 < height) lines.emplace_back();
+  lines.push_back(
+      typing_ ? "filter: " + analysis::printable(filter_)
+      : !notice_.empty()
+          ? analysis::printable(notice_)
+          : fmt::format("m metric  o order  f filter{}  space freeze  s save  q quit",
+                        filter_.empty() ? "" : " (" + analysis::printable(filter_) + ", x: all)"));
+  lines.resize(std::min(lines.size(), height));
+  for (std::string& line : lines) line = cut_to(line, width);
+  return lines;
+}
+
+std::string TopScreen::plain(std::size_t count) const {
+  std::string text = head() + "\n";
+  for (const TopMetric metric : {TopMetric::kCpu, TopMetric::kWaits}) {
+    TopScreen of = *this;
+    of.metric_ = metric;
+    const std::vector<const TopRow*> rows = of.chosen();
+    if (rows.empty()) continue;
+    text += metric == TopMetric::kCpu ? "CPU, % of one: self, total\n" : "threads that wait: self, total\n";
+    for (std::size_t i = 0; i < std::min(count, rows.size()); ++i) text += of.row_text(*rows[i], 0) + "\n";
+  }
+  return text + "\n";
+}
+
+}  // namespace fathom::cli
