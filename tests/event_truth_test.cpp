@@ -59,13 +59,13 @@ TEST_F(EventTruth, EventsOfKnownNumberAreCountedExactlyWhereTheyHappen) {
 
 TEST_F(EventTruth, MoreEventsThanAreWalkedStandForAll) {
   FATHOM_NEEDS_BPF();
-  const json truth = record("syscalls:sys_enter_getppid", "400000");
+  const json truth = record("syscalls:sys_enter_getppid", "150000");
   ASSERT_FALSE(truth.is_null());
   const json calls = report_of(file_, "syscalls:sys_enter_getppid");
   const double rounds = truth.at("rounds");
   EXPECT_NEAR(total_of(calls, "asks_for_its_parent"), rounds, 0.25 * rounds);
-  const Outcome said = fathom({"report", file_});
-  EXPECT_THAT(said.output, HasSubstr("400,000 syscalls:sys_enter_getppid")) << "the count itself is exact";
+  const Outcome said = fathom({"report", file_, "--all"});
+  EXPECT_THAT(said.output, HasSubstr("150,000 syscalls:sys_enter_getppid")) << "the count itself is exact";
 }
 
 TEST_F(EventTruth, EveryViewTakesTheEventAndCpuTimeStaysApart) {
@@ -103,7 +103,7 @@ TEST_F(EventTruth, AnEventThatDoesNotExistEndsBeforeTheProgramStarts) {
 
 TEST_F(EventTruth, SystemCallsAreCountedWithErrorsBytesCallersAndFiles) {
   FATHOM_NEEDS_BPF();
-  const Outcome program = fathom({"record", "--syscalls", "-o", file_, "--", KNOWN_EVENTS, "20000"});
+  const Outcome program = fathom({"record", "--syscalls", "-o", file_, "--", KNOWN_EVENTS, "20000", "1500"});
   ASSERT_TRUE(program.ok()) << program.describe();
   const json truth = json::parse(program.output);
   const Outcome said = fathom({"report", file_, "--syscalls", "--json"});

@@ -1,5 +1,5 @@
-// Events of known numbers: pages that are touched for the first time, and system calls. Usage: known_events ROUNDS. Prints its answer
-// as JSON.
+// Events of known numbers: pages that are touched for the first time, and system calls. Usage: known_events ROUNDS [MS]. Prints its
+// answer as JSON, and then stays for MS milliseconds.
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
@@ -45,5 +45,7 @@ int main(int argc, char** argv) {
   const long failed = closes_nothing(rounds);
   std::printf("{\"rounds\": %ld, \"pages\": %ld, \"bytes\": %ld, \"failed\": %ld}\n", rounds, rounds, bytes,
               failed);
+  std::fflush(stdout);
+  if (argc > 2) usleep(static_cast<useconds_t>(std::atol(argv[2]) * 1000));
   return 0;
 }
