@@ -57,8 +57,9 @@ TEST_F(Cli, HelpAndVersionGoToStandardOutput) {
     EXPECT_THAT(run({"help", "words"}).out, HasSubstr(word));
   const Outcome mistyped = run({"help", "reprot"});
   EXPECT_EQ(mistyped.status, 2);
-  EXPECT_THAT(mistyped.error,
-              StartsWith("fathom: there is no command 'reprot'\ntry: one of record, triage, top, stacks, report"));
+  EXPECT_THAT(
+      mistyped.error,
+      StartsWith("fathom: there is no command 'reprot'\ntry: one of record, triage, top, stacks, report"));
 }
 
 // Every option in a line that fathom recommends exists.

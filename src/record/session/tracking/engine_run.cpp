@@ -10,7 +10,8 @@
 namespace fathom::session {
 
 bool keeps_tables(const RecordOptions& options) {
-  return options.off_cpu || !options.events.empty() || options.system_calls || options.heap != Heap::kNone || options.companions_walk;
+  return options.off_cpu || !options.events.empty() || options.system_calls || options.heap != Heap::kNone ||
+         options.companions_walk;
 }
 
 EngineRun::EngineRun(const RecordOptions& options, model::Profile& profile, model::Builder& builder,
