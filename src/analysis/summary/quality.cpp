@@ -67,9 +67,14 @@ void judge_loss(const model::Profile& profile, QualityView& view) {
 std::uint64_t received(const model::Profile& profile) {
   if (profile.meta.engine != "import" || !model::facts_of<model::ImportFacts>(profile.meta).unit.empty())
     return profile.quality.samples;
+  // Values of other metrics are times and bytes.
+  bool has_cpu = false;
+  for (const model::Sample& sample : profile.all_samples())
+    has_cpu = has_cpu || sample.metric == model::Metric::kCpu;
   std::uint64_t sum = 0;
   for (const model::Sample& sample : profile.all_samples())
-    if (sample.value > 0) sum = sum + std::min(static_cast<std::uint64_t>(sample.value), UINT64_MAX - sum);
+    if (sample.value > 0 && (!has_cpu || sample.metric == model::Metric::kCpu))
+      sum = sum + std::min(static_cast<std::uint64_t>(sample.value), UINT64_MAX - sum);
   return sum;
 }
 

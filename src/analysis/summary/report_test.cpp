@@ -289,6 +289,12 @@ TEST(Quality, AnImportedRowIsAsManySamplesAsItsCountSays) {
   profile.samples.front().value = 700;
   profile.meta.engine = "import";
   EXPECT_EQ(make_report(profile, {}).value().quality.samples, 700u);
+  model::Sample wait = profile.samples.front();
+  wait.metric = model::Metric::kOffCpu;
+  wait.value = 5'000'000;
+  profile.samples.push_back(wait);
+  EXPECT_EQ(make_report(profile, {}).value().quality.samples, 700u) << "a time is no number of samples";
+  profile.samples.pop_back();
   profile.meta.facts["unit"] = "ns";
   EXPECT_EQ(make_report(profile, {}).value().quality.samples, 1u);
 }
