@@ -1,0 +1,116 @@
+#include "tools/clickhouse/location.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdlib>
+
+#include "base/text.h"
+#include "model/metric.h"
+
+namespace fathom::clickhouse {
+namespace {
+
+constexpr std::string_view kPlain = "clickhouse://", kTls = "clickhouse+https://";
+constexpr std::string_view kForm = "clickhouse://HOST/DATABASE?service=NAME&from=-1h&host=a,b";
+
+// What goes into SQL as a name, unquoted.
+bool is_sql_name(std::string_view text) {
+  return !text.empty() && text.size() <= 100 && !is_digit(text.front()) &&
+         std::all_of(text.begin(), text.end(), [](char c) {
+           return is_digit(c) || c == '_' || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+         });
+}
+
+std::vector<std::string> words_of(std::string_view text) {
+  std::vector<std::string> words;
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find(','), text.size());
+    if (end != 0) words.emplace_back(text.substr(0, end));
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  return words;
+}
+
+Result<> take_pair(const std::string& key, const std::string& value, Location& location) {
+  if (key == "service") {
+    location.service = value;
+  } else if (key == "host") {
+    location.hosts = words_of(value);
+  } else if (key == "version") {
+    location.versions = words_of(value);
+  } else if (key == "from") {
+    location.from = value;
+  } else if (key == "until") {
+    location.until = value;
+  } else if (key == "metric" && model::metric_from(value)) {
+    location.metric = value;
+  } else if (key == "cluster" && is_sql_name(value)) {
+    location.cluster = value;
+  } else {
+    return fail(ErrorKind::kUsage, fmt::format("'{}={}' chooses nothing in ClickHouse", key, value),
+                std::string(kForm));
+  }
+  return {};
+}
+
+Result<> take_choice(std::string_view query, Location& location) {
+  while (!query.empty()) {
+    const std::string_view pair = query.substr(0, query.find('&'));
+    query.remove_prefix(std::min(pair.size() + 1, query.size()));
+    const std::size_t equals = std::min(pair.find('='), pair.size());
+    std::string key, value;
+    if (!metrics::percent_decode(pair.substr(0, equals), key) ||
+        !metrics::percent_decode(pair.substr(std::min(equals + 1, pair.size())), value))
+      return fail(ErrorKind::kUsage, fmt::format("'{}': '%' must be written as %25", pair),
+                  std::string(kForm));
+    if (auto taken = take_pair(key, value, location); !taken) return taken;
+  }
+  return {};
+}
+
+}  // namespace
+
+bool is_location(std::string_view text) {
+  return text.starts_with(kPlain) || text.starts_with(kTls);
+}
+
+Result<Location> parse_location(std::string_view text) {
+  const bool tls = text.starts_with(kTls);
+  if (!tls && !text.starts_with(kPlain))
+    return fail(ErrorKind::kUsage,
+                fmt::format("'{}' is no address of ClickHouse", metrics::without_secrets(text)),
+                std::string(kForm));
+  auto url = metrics::parse_http_url(
+      fmt::format("{}{}", tls ? "https://" : "http://", text.substr(tls ? kTls.size() : kPlain.size())));
+  if (!url) return fail(ErrorKind::kUsage, url.error().message, std::string(kForm));
+  Location location;
+  const std::string target = std::move(url->target);
+  url->target = "/";
+  // The ports on which ClickHouse answers HTTP. Those of a web server are what the parser assumes.
+  const std::string_view authority = text.substr(0, std::min(text.find('?'), text.size()));
+  const std::string as_given = fmt::format(":{}", url->port);
+  if (url->port == (tls ? 443 : 80) && authority.find(as_given) == authority.npos)
+    url->port = tls ? 8443 : 8123;
+  if (url->password.empty()) {
+    const char *user = std::getenv("CLICKHOUSE_USER"), *password = std::getenv("CLICKHOUSE_PASSWORD");
+    if (url->user.empty() && user != nullptr) url->user = user;
+    if (password != nullptr) url->password = password;
+    if (url->user.empty() && !url->password.empty()) url->user = "default";
+  }
+  location.server = std::move(*url);
+  const std::size_t mark = std::min(target.find('?'), target.size());
+  std::string path;
+  if (!metrics::percent_decode(std::string_view(target).substr(1, mark == 0 ? 0 : mark - 1), path))
+    path = "%";
+  while (path.ends_with('/')) path.pop_back();
+  if (!path.empty()) location.database = path;
+  if (!is_sql_name(location.database))
+    return fail(ErrorKind::kUsage, "the name of a database has letters, digits and _", std::string(kForm));
+  if (auto taken = take_choice(std::string_view(target).substr(std::min(mark + 1, target.size())), location);
+      !taken)
+    return tl::unexpected<Error>(taken.error());
+  return location;
+}
+
+}  // namespace fathom::clickhouse

@@ -1,0 +1,226 @@
+#include "tools/clickhouse/rows.h"
+
+#include <fmt/format.h>
+#include <xxhash.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <map>
+#include <set>
+#include <tuple>
+#include <unordered_map>
+
+#include "analysis/core/selection.h"
+#include "present/exports/cost_rows.h"
+
+namespace fathom::clickhouse {
+namespace {
+
+using model::Metric;
+
+std::uint64_t hash_of(std::string_view text) {
+  return XXH3_64bits(text.data(), text.size());
+}
+
+// Frames and stacks of a profile by their texts, each once.
+class Tables {
+ public:
+  Tables(const model::Profile& profile, Rows& rows)
+      : profile_(profile), rows_(rows), places_(profile.frames.size()) {}
+
+  // The hash of the stack, whose row is added when it is new.
+  std::uint64_t stack(model::StackId id, std::uint32_t skip, const std::string& cause) {
+    const auto [known, added] = known_.try_emplace(std::tuple(id.value, skip, cause), 0);
+    if (!added) return known->second;
+    StackRow row;
+    if (!cause.empty())
+      row.frames.push_back(
+          frame({cause, "", "", static_cast<std::uint8_t>(model::ModuleKind::kNames), false}));
+    bool leaf = true;
+    for (; id.value != 0; id = profile_.stacks[id.value].parent, leaf = false)
+      append_place(profile_.stacks[id.value].frame, leaf ? skip : 0, row.frames);
+    std::string key;
+    for (const std::uint32_t frame : row.frames)
+      key.append(reinterpret_cast<const char*>(&hashes_[frame]), sizeof(hashes_[frame]));
+    row.hash = std::max<std::uint64_t>(1, hash_of(key));
+    known->second = row.hash;
+    if (stacks_.insert(row.hash).second) rows_.stacks.push_back(std::move(row));
+    return known->second;
+  }
+
+ private:
+  void append_place(model::FrameId id, std::uint32_t skip, std::vector<std::uint32_t>& out) {
+    std::vector<std::uint32_t>& lines = places_[id.value];
+    if (lines.empty()) lines = lines_of(profile_.frames[id.value]);
+    out.insert(out.end(),
+               lines.begin() + std::min<std::ptrdiff_t>(skip, static_cast<std::ptrdiff_t>(lines.size())),
+               lines.end());
+  }
+
+  std::vector<std::uint32_t> lines_of(const model::Frame& place) {
+    const model::Module& module = profile_.modules[place.module.value];
+    FrameRow row;
+    row.module = profile_.strings[module.name];
+    row.kind = static_cast<std::uint8_t>(module.kind);
+    if (place.line_count == 0) {
+      row.function = fmt::format("{:#x}", place.address.value);
+      return {frame(std::move(row))};
+    }
+    std::vector<std::uint32_t> lines;
+    for (std::uint32_t i = 0; i < place.line_count; ++i) {
+      const model::Line& line = profile_.lines[place.first_line + i];
+      row.function = profile_.strings[profile_.functions[line.function.value].name];
+      const std::string_view file = profile_.strings[line.file];
+      row.source = file.empty() ? "" : fmt::format("{}:{}", file, line.line);
+      row.inlined = i + 1 < place.line_count;
+      lines.push_back(frame(row));
+    }
+    return lines;
+  }
+
+  std::uint32_t frame(FrameRow row) {
+    std::string key;
+    for (const std::string* text : {&row.function, &row.module, &row.source}) {
+      key += *text;
+      key += '\0';
+    }
+    key += static_cast<char>(row.kind);
+    key += static_cast<char>(row.inlined);
+    const auto [known, added] = frames_.try_emplace(key, static_cast<std::uint32_t>(rows_.frames.size()));
+    if (added) {
+      hashes_.push_back(hash_of(key));
+      rows_.frames.push_back(std::move(row));
+    }
+    return known->second;
+  }
+
+  const model::Profile& profile_;
+  Rows& rows_;
+  std::vector<std::vector<std::uint32_t>> places_;  // by frame of the model; empty: not looked at
+  std::map<std::tuple<std::uint32_t, std::uint32_t, std::string>, std::uint64_t> known_;
+  std::unordered_map<std::string, std::uint32_t> frames_;
+  std::vector<std::uint64_t> hashes_;  // by row of Rows::frames
+  std::set<std::uint64_t> stacks_;
+};
+
+// Sums that a server can add up. Levels, such as the live heap, are of one moment: two of them added mean nothing.
+std::vector<Metric> summable(const model::Profile& profile) {
+  std::vector<Metric> metrics;
+  const std::vector<Metric> there = analysis::metrics_in(profile);
+  const auto has = [&](Metric metric) { return std::ranges::find(there, metric) != there.end(); };
+  for (const Metric metric :
+       {Metric::kCpu, Metric::kOffCpu, Metric::kHeapAllocated, Metric::kHeapAllocations})
+    if (has(metric)) metrics.push_back(metric);
+  // Otherwise it is the sum of the first two.
+  if (has(Metric::kWall) && !has(Metric::kCpu) && !has(Metric::kOffCpu)) metrics.push_back(Metric::kWall);
+  return metrics;
+}
+
+bool has_times(const model::Profile& profile) {
+  return profile.meta.end_ns > profile.meta.start_ns && profile.meta.start_unix_ns != 0 &&
+         std::ranges::all_of(profile.samples,
+                             [](const model::Sample& sample) { return sample.time_ns != 0; });
+}
+
+// Counts of the whole recording, shared out by time: their sum is the count.
+std::uint64_t share_of(std::uint64_t count, std::uint64_t index, std::uint64_t parts) {
+  const auto until = [&](std::uint64_t i) {
+    return static_cast<std::uint64_t>(static_cast<unsigned __int128>(count) * i / parts);
+  };
+  return until(index + 1) - until(index);
+}
+
+class WindowMaker {
+ public:
+  WindowMaker(const model::Profile& profile, Rows& rows, std::uint64_t period_ns)
+      : profile_(profile), rows_(rows), tables_(profile, rows), period_ns_(period_ns) {}
+
+  void make(std::uint64_t index, std::uint64_t count) {
+    const model::Meta& meta = profile_.meta;
+    const std::uint64_t length = meta.end_ns - meta.start_ns;
+    const auto edge = [&](std::uint64_t i) {
+      return static_cast<std::uint64_t>(static_cast<unsigned __int128>(length) * i / count);
+    };
+    WindowRows window;
+    window.start_unix_ns = meta.start_unix_ns + edge(index);
+    window.length_ns = edge(index + 1) - edge(index);
+    // Names may be looked up again later and stacks change by it; the recording and its time stay the same.
+    window.id = hash_of(fmt::format("{}\n{}\n{}\n{}\n{} {} {} {} {}", rows_.labels.service, rows_.labels.host,
+                                    rows_.labels.version, meta.target, meta.start_ns, meta.end_ns,
+                                    meta.start_unix_ns, index, count));
+    analysis::Selection selection;
+    if (count > 1 && index > 0) selection.from_ns = edge(index);
+    if (count > 1 && index + 1 < count) selection.to_ns = edge(index + 1);
+    for (const Metric metric : summable(profile_)) {
+      selection.metric = metric;
+      add_metric(selection, window);
+    }
+    add_quality(index, count, window);
+    rows_.windows.push_back(std::move(window));
+  }
+
+ private:
+  void add_metric(const analysis::Selection& selection, WindowRows& window) {
+    const present::CostRows costs = present::metric_rows(profile_, selection);
+    std::map<std::pair<std::string, std::uint64_t>, std::int64_t> sums;
+    for (const present::CostRow& row : costs.rows) {
+      const std::string thread(row.thread == model::kNoThread
+                                   ? std::string_view()
+                                   : profile_.strings[profile_.threads[row.thread.value].name]);
+      std::int64_t& sum = sums[{thread, tables_.stack(row.stack, row.skip, costs.causes[row.cause])}];
+      if (__builtin_add_overflow(sum, row.value, &sum)) sum = std::numeric_limits<std::int64_t>::max();
+    }
+    for (const auto& [key, sum] : sums)
+      if (sum != 0)
+        window.samples.push_back({std::string(model::to_string(selection.metric)), key.first,
+                                  selection.metric == Metric::kCpu ? period_ns_ : 0, key.second, sum});
+  }
+
+  void add_quality(std::uint64_t index, std::uint64_t count, WindowRows& window) {
+    const model::Quality& quality = profile_.quality;
+    const std::uint64_t lost = quality.lost_ring_full + quality.lost_stack + quality.lost_disk;
+    const double expected = std::clamp(quality.expected_samples, 0.0, 9e18);
+    const auto put = [&](const char* metric, std::uint64_t all) {
+      const std::uint64_t share = share_of(all, index, count);
+      if (share != 0)
+        window.samples.push_back(
+            {metric, "", 0, 0, static_cast<std::int64_t>(std::min<std::uint64_t>(share, INT64_MAX))});
+    };
+    put(kQualitySamples, quality.samples);
+    put(kQualityExpected, static_cast<std::uint64_t>(std::llround(expected)));
+    put(kQualityLost, lost);
+    const double arrived = expected > 0 ? static_cast<double>(quality.samples) / expected : 1;
+    window.quality = static_cast<std::uint8_t>(std::clamp(std::lround(arrived * 100), 0L, 100L));
+  }
+
+  const model::Profile& profile_;
+  Rows& rows_;
+  Tables tables_;
+  const std::uint64_t period_ns_;
+};
+
+}  // namespace
+
+Result<Rows> rows_of(const model::Profile& profile, push::Labels labels, std::uint64_t window_ns) {
+  const double period = analysis::sample_period_ns(profile);
+  const std::string unit = analysis::unit_of(profile, Metric::kCpu);
+  if (unit != "samples" && unit != "ns")
+    return fail(ErrorKind::kUnsupported,
+                fmt::format("{} counts {}, which cannot be added to CPU times of other hosts",
+                            profile.meta.target, unit),
+                "fathom record, without --event");
+  Rows rows;
+  rows.labels = std::move(labels);
+  const std::uint64_t length =
+      profile.meta.end_ns > profile.meta.start_ns ? profile.meta.end_ns - profile.meta.start_ns : 0;
+  const std::uint64_t count =
+      has_times(profile) ? std::clamp<std::uint64_t>(
+                               (length + window_ns / 2) / std::max<std::uint64_t>(1, window_ns), 1, 10'000)
+                         : 1;
+  WindowMaker maker(profile, rows, static_cast<std::uint64_t>(std::llround(std::clamp(period, 0.0, 1e12))));
+  for (std::uint64_t i = 0; i < count; ++i) maker.make(i, count);
+  return rows;
+}
+
+}  // namespace fathom::clickhouse

@@ -1,0 +1,64 @@
+// A recording as rows of two tables: stacks by the hash of their names, and sums by time, metric, thread and stack. What a server
+// can add up over hosts and hours has no addresses and no single events. Pure.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "model/profile.h"
+#include "tools/push/destination.h"
+
+namespace fathom::clickhouse {
+
+struct FrameRow {
+  std::string function;   // "0x1234" for one without a name
+  std::string module;     // short name of its file
+  std::string source;     // "file.cpp:12"; empty if unknown
+  std::uint8_t kind = 0;  // model::ModuleKind
+  bool inlined = false;   // into the next frame
+  bool operator==(const FrameRow&) const = default;
+};
+
+struct StackRow {
+  std::uint64_t hash = 0;             // of the frames' texts; never 0
+  std::vector<std::uint32_t> frames;  // rows of Rows::frames, leaf first
+};
+
+struct SampleRow {
+  std::string metric;  // model::MetricInfo::name, or one of those below
+  std::string thread;
+  std::uint64_t period_ns =
+      0;  // CPU time that 1 of the value stands for; 0: the value is in the metric's own unit
+  std::uint64_t stack = 0;  // StackRow::hash; 0: none
+  std::int64_t value = 0;
+};
+// Metrics of rows without a stack. They add up over hosts and hours like all others.
+inline constexpr const char* kQualityPrefix = "quality.";
+inline constexpr const char *kQualitySamples = "quality.samples", *kQualityExpected = "quality.expected",
+                            *kQualityLost = "quality.lost";
+// One row for each window; its value is the number of rows of the window. It shows that the window arrived, and how often.
+inline constexpr const char* kWindowMetric = "window";
+
+// What one host recorded in one stretch of time.
+struct WindowRows {
+  std::uint64_t id = 0;  // the same whenever the same stretch of the same recording becomes rows
+  std::uint64_t start_unix_ns = 0, length_ns = 0;
+  std::uint8_t quality = 100;  // per cent of the samples expected that arrived
+  std::vector<SampleRow> samples;
+};
+
+struct Rows {
+  push::Labels labels;
+  std::vector<FrameRow> frames;
+  std::vector<StackRow> stacks;
+  std::vector<WindowRows> windows;
+};
+
+// Windows are `window_ns` long, about: the recording is cut into equal ones. A recording without times is one window.
+// kUnsupported: a recording whose CPU values are neither samples nor times.
+Result<Rows> rows_of(const model::Profile& profile, push::Labels labels,
+                     std::uint64_t window_ns = 60'000'000'000);
+
+}  // namespace fathom::clickhouse
