@@ -44,6 +44,7 @@ Run add_detach(CLI::App& app);
 Run add_oom(CLI::App& app);
 Run add_watch(CLI::App& app);
 Run add_serve(CLI::App& app);
+Run add_push(CLI::App& app);
 Run add_limit(CLI::App& app);
 Run add_stacks(CLI::App& app);
 

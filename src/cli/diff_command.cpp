@@ -123,23 +123,31 @@ class Opener {
     if (files.size() == 2 && arguments_.base.empty() && arguments_.fresh.empty()) {
       if (files[0] == "-" && files[1] == "-")
         return fail(ErrorKind::kUsage, "both sides are standard input", "a file for one of them");
-      if (const Result<> read = add(files[0], {}, inputs_.base); !read) return read;
-      return add(files[1], {}, inputs_.fresh);
+      if (const Result<> read = add_runs(files[0], inputs_.base); !read) return read;
+      return add_runs(files[1], inputs_.fresh);
     }
     if (!files.empty() || arguments_.base.empty() || arguments_.fresh.empty())
       return fail(
           ErrorKind::kUsage, "two sides are compared",
           "fathom diff BASE NEW, or fathom diff --base RUN... --new RUN..., or fathom diff FILE --base 0:30 --new 30:60");
     for (const std::string& file : arguments_.base) {
-      if (const Result<> read = add(file, {}, inputs_.base); !read) return read;
+      if (const Result<> read = add_runs(file, inputs_.base); !read) return read;
     }
     for (const std::string& file : arguments_.fresh) {
-      if (const Result<> read = add(file, {}, inputs_.fresh); !read) return read;
+      if (const Result<> read = add_runs(file, inputs_.fresh); !read) return read;
     }
     return {};
   }
 
  private:
+  Result<> add_runs(const std::string& file, std::vector<analysis::DiffRun>& side) {
+    const auto runs = runs_of_input(file, arguments_.selection);
+    if (!runs) return tl::unexpected(runs.error());
+    for (const std::string& run : *runs)
+      if (const Result<> read = add(run, {}, side); !read) return read;
+    return {};
+  }
+
   Result<> open_ranges(const std::string& file) {
     for (const auto* side : {&arguments_.base, &arguments_.fresh}) {
       if (side->empty())

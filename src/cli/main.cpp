@@ -77,6 +77,9 @@ constexpr Command kCommands[] = {
 #ifdef FATHOM_HAS_SERVE
     {"serve", "record without end into a store, and serve profiles to scrapers", fathom::cli::add_serve},
 #endif
+#ifdef FATHOM_HAS_PUSH
+    {"push", "send recordings to a server that keeps those of many hosts", fathom::cli::add_push},
+#endif
 #ifdef FATHOM_HAS_LIMIT
     {"limit", "run a command under a memory limit, and explain how it ended", fathom::cli::add_limit},
 #endif

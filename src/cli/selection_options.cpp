@@ -11,6 +11,7 @@
 #include "analysis/summary/report.h"
 #include "base/huge_pages.h"
 #include "cli/notices.h"
+#include "cli/open_fleet.h"
 #include "cli/open_store.h"
 #include "cli/option_groups.h"
 #include "formats/open/open_profile.h"
@@ -183,6 +184,9 @@ Result<model::Profile> open_with_names(const std::string& path, const store::Rea
                                        std::optional<std::int32_t> pid, bool long_names,
                                        std::string* statistics, const std::string& event) {
   use_huge_pages();
+#ifdef FATHOM_HAS_PUSH
+  if (is_fleet(path)) return open_fleet(path, "", "");
+#endif
   open::DumpOptions merging{dumps.initial, pid};
   if (!dumps.merge.empty()) {
     const Result<dumps::Merge> merge = dumps::parse_merge(dumps.merge);
@@ -205,8 +209,19 @@ Result<model::Profile> open_with_names(const std::string& path, const store::Rea
   return profile;
 }
 
+Result<std::vector<std::string>> runs_of_input(const std::string& path, const SelectionOptions& options) {
+#ifdef FATHOM_HAS_PUSH
+  if (is_fleet(path)) return inputs_by_host(path, options.from.mark, options.until.mark);
+#endif
+  (void)options;
+  return std::vector<std::string>{path};
+}
+
 Result<model::Profile> open_selected(const std::string& path, const SelectionOptions& options,
                                      std::uint32_t keep_blocks, bool if_recorded) {
+#ifdef FATHOM_HAS_PUSH
+  if (is_fleet(path)) return open_fleet(path, options.from.mark, options.until.mark);
+#endif
 #ifdef FATHOM_HAS_SERVE
   std::string folder;
   auto stored = store_choice(path, folder);

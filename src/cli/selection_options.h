@@ -64,6 +64,8 @@ void add_cut_options(CLI::App& app, SelectionOptions& options);
 // likewise if all blocks are requested.
 Result<model::Profile> open_selected(const std::string& path, const SelectionOptions& options,
                                      std::uint32_t keep_blocks = 0, bool if_recorded = false);
+// The runs that an input of a comparison stands for: rows of many hosts are one run for each; everything else is itself.
+Result<std::vector<std::string>> runs_of_input(const std::string& path, const SelectionOptions& options);
 // open_profile() with names from the folder `symbols`, if that is not empty, and with a process apart that reads files.
 Result<model::Profile> open_with_names(const std::string& path, const store::ReadOptions& read,
                                        const std::string& symbols, const DumpInputs& dumps = {},

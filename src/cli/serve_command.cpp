@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 #include <poll.h>
 #include <signal.h>
+#include <sys/eventfd.h>
 
 #include <charconv>
 #include <memory>
@@ -20,12 +21,14 @@
 #include "cli/notices.h"
 #include "cli/option_groups.h"
 #include "cli/output.h"
+#include "cli/push_destinations.h"
 #include "cli/seconds_word.h"
 #include "cli/serve_targets.h"
 #include "cli/stop_requests.h"
 #include "linux/process/fields.h"
 #include "linux/process/find.h"
 #include "linux/process/group.h"
+#include "tools/push/store_sender.h"
 #include "tools/serve/named_processes.h"
 #include "tools/serve/notify.h"
 #include "tools/serve/service.h"
@@ -38,7 +41,7 @@ struct ServeArguments {
   std::vector<std::string> targets;
   GroupArguments groups;
   std::string store = "fathom-store";
-  std::string listen, token_file;
+  std::string listen, token_file, push;
   double window_s = 60;
   std::uint32_t frequency_hz = 99;
   std::string budget, keep = "7d", most;
@@ -161,6 +164,10 @@ Result<serve::ServeOptions> serve_options_of(const ServeArguments& arguments) {
   options.recording.name_reader = "/proc/self/exe";  // main() knows what it is then
   options.recording.give_up_privileges = true;
   if (auto taken = take_limits(arguments, options); !taken) return tl::unexpected<Error>(taken.error());
+  // Looked at before anything is recorded; it is opened when the store is there.
+  if (!arguments.push.empty())
+    if (auto destination = open_destination(arguments.push); !destination)
+      return within("--push", destination.error());
   if (!arguments.listen.empty()) {
     auto address = metrics::parse_address(arguments.listen);
     if (!address) return within("--listen", address.error());
@@ -190,6 +197,32 @@ std::string status_of(const serve::Service& service) {
   return words;
 }
 
+// Windows to a server that keeps those of many hosts.
+Result<std::unique_ptr<push::StoreSender>> start_sender(const ServeArguments& arguments) {
+  if (arguments.push.empty()) return std::unique_ptr<push::StoreSender>();
+  Fd stop(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+  auto destination = open_destination(arguments.push, stop.get());
+  if (!destination) return within("--push", destination.error());
+  return std::make_unique<push::StoreSender>(arguments.store, destination_name(arguments.push),
+                                             std::move(*destination), std::move(stop));
+}
+
+void say_sentences(push::StoreSender* sender) {
+  if (sender == nullptr) return;
+  for (const std::string& sentence : sender->take_sentences()) say("fathom: {}\n", sentence);
+}
+
+// What is left in the store goes with the next start.
+void finish_sending(push::StoreSender* sender, bool quiet) {
+  if (sender == nullptr) return;
+  sender->finish(10);
+  say_sentences(sender);
+  const push::StoreSenderState state = sender->state();
+  if (!quiet)
+    say("fathom: sent {} windows, {} wait in the store, {} were lost\n", state.sent, state.waiting,
+        state.lost);
+}
+
 Result<int> run_serve(const ServeArguments& arguments) {
   StopRequests stops(false);  // before any thread
   serve::ServiceManager manager = serve::ServiceManager::from_environment();
@@ -208,6 +241,8 @@ Result<int> run_serve(const ServeArguments& arguments) {
   }
   auto service = serve::Service::start(std::move(*options));
   if (!service) return tl::unexpected<Error>(service.error());
+  auto sender = start_sender(arguments);
+  if (!sender) return tl::unexpected<Error>(sender.error());
   if (!arguments.quiet) say_what_began(**service, arguments);
   manager.ready();
   std::string status;
@@ -222,6 +257,7 @@ Result<int> run_serve(const ServeArguments& arguments) {
     }
     (*service)->tick(monotonic_ns());
     for (const std::string& sentence : (*service)->take_sentences()) say("fathom: {}\n", sentence);
+    say_sentences(sender->get());
     if (std::string now = status_of(**service); now != status) {
       status = std::move(now);
       manager.status(status);
@@ -231,6 +267,7 @@ Result<int> run_serve(const ServeArguments& arguments) {
   }
   manager.stopping();
   service->reset();
+  finish_sending(sender->get(), arguments.quiet);
   if (!arguments.quiet) say("next: fathom list {}\n", shell_word(arguments.store));
   return kDone;
 }
@@ -288,6 +325,8 @@ Run add_serve(CLI::App& app) {
       ->type_name("TIME");
   app.add_option("--max-size", arguments->most, "remove the oldest windows beyond this size")
       ->type_name("SIZE");
+  app.add_option("--push", arguments->push, "send windows to clickhouse://HOST/DATABASE too (fathom push)")
+      ->type_name("URL");
   auto* listen = app.add_option("--listen", arguments->listen,
                                 "serve profiles and metrics at 127.0.0.1:PORT, [::1]:PORT or unix:PATH")
                      ->type_name("ADDRESS");
