@@ -104,7 +104,9 @@ TEST_F(ClickHouseRun, SumsAreThoseOfTheRecordingsHoweverOftenTheyAreSent) {
   }
   for (const std::string metric : {"cpu", "off-cpu"}) {
     const std::int64_t a = sum_of(one, metric), b = sum_of(two, metric);
-    if (metric == "cpu") ASSERT_GT(a, 0);
+    if (metric == "cpu") {
+      ASSERT_GT(a, 0);
+    }
     if (a <= 0 || b <= 0) continue;  // waits are not recorded on every machine
     // Folded stacks have times in whole microseconds, rounded by stack.
     EXPECT_NEAR(static_cast<double>(sum_of(url("?service=app"), metric)), static_cast<double>(a + b),

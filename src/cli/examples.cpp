@@ -50,6 +50,8 @@ constexpr auto kExamples = std::to_array<Example>({
     {"watch", "fathom watch redis-server --listen 127.0.0.1:9105", "serve Prometheus"},
     {"serve", "fathom serve postgres", "record it from now on, also after restarts"},
     {"serve", "fathom serve reth --listen 127.0.0.1:9913", "with endpoints for scrapers"},
+    {"push", "fathom push clickhouse://db/prof app.fathom", "send one recording"},
+    {"push", "fathom push clickhouse+https://me@db/prof fathom-store", "all windows of a store, over TLS"},
     {"limit", "fathom limit --memory 512m -- ./server", "run it in 512 MiB"},
     {"limit", "fathom limit --memory 8g --bisect -- ./job", "find the smallest limit that works"},
     {"doctor", "fathom doctor", "what works on this machine, and how to get the rest"},
