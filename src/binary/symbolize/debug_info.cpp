@@ -27,6 +27,9 @@ constexpr std::size_t kMostUnits = 1 << 20;
 constexpr std::size_t kMostInlinesOfFunction = 1 << 20;
 constexpr int kMostOverlaps = 16;
 
+// DW_AT_GNU_discriminator, of a call that was inlined: GCC and LLVM write it, and no header of elfutils names it.
+constexpr unsigned kCallDiscriminator = 0x2136;
+
 // The function entries of a unit, or the calls inlined into a function.
 struct Function {
   AddressRange range;
@@ -89,6 +92,7 @@ class DebugInfo::Implementation {
   Implementation& operator=(const Implementation&) = delete;
 
   std::vector<DebugChain> find(std::span<const ElfAddress> addresses);
+  std::vector<std::vector<SourcePlace>> find_places(std::span<const ElfAddress> addresses);
   std::size_t memory_bytes() const;
   void check();
   std::string problem() const {
@@ -116,7 +120,12 @@ class DebugInfo::Implementation {
   LineProgram* lines_of(Unit& unit);
   const LineProgram* split_files_of(Unit& unit);
   const std::string& call_file(Unit& unit, std::uint64_t number);
+  template <class Visit>
+  void visit_chain(Unit& unit, const Function& function, std::uint64_t address, Visit visit);
+  std::vector<std::optional<LineRow>> rows_of(Unit& unit, std::span<const ElfAddress> addresses,
+                                              const std::vector<std::size_t>& indexes);
   const DebugName& name_of(Dwarf_Die& die);
+  const SourcePlace& place_of(Dwarf_Die& die);
   std::string qualified_name(Dwarf_Die declaration, const std::string& name);
   const std::vector<Dwarf_Die>& children_of(Dwarf_Die& parent, SiblingWalk& walk);
 
@@ -130,6 +139,7 @@ class DebugInfo::Implementation {
   std::unordered_map<Dwarf_Off, std::unique_ptr<Unit>> units_;
   FunctionTree tree_;  // of the function that was asked last: sorted addresses ask one after the other
   std::unordered_map<const void*, DebugName> names_;  // by the address of the entry
+  std::unordered_map<const void*, SourcePlace> places_;
   std::unordered_map<const void*, SiblingWalk> walks_;
   std::unordered_map<const void*, std::vector<Dwarf_Die>> children_;
 };
@@ -431,6 +441,37 @@ const DebugName& DebugInfo::Implementation::name_of(Dwarf_Die& die) {
   return name;
 }
 
+// From outside in: the function whose code is at the address, then what was inlined there.
+template <class Visit>
+void DebugInfo::Implementation::visit_chain(Unit& unit, const Function& function, std::uint64_t address,
+                                            Visit visit) {
+  Dwarf_Die die = function.die;
+  visit(die);
+  const FunctionTree& tree = tree_of(unit, function);
+  const auto covers = [&](const Inlined& call) {
+    for (std::uint32_t j = 0; j < call.range_count; ++j)
+      if (tree.ranges[call.first_range + j].contains(address)) return true;
+    return false;
+  };
+  for (std::size_t call = 0; call < tree.calls.size();) {
+    if (!covers(tree.calls[call])) {
+      call = tree.calls[call].after;
+      continue;
+    }
+    Dwarf_Die inlined = tree.calls[call].die;
+    visit(inlined);
+    ++call;
+  }
+}
+
+std::vector<std::optional<LineRow>> DebugInfo::Implementation::rows_of(
+    Unit& unit, std::span<const ElfAddress> addresses, const std::vector<std::size_t>& indexes) {
+  std::vector<std::uint64_t> wanted;
+  for (const auto index : indexes) wanted.push_back(addresses[index].value);
+  LineProgram* lines = lines_of(unit);
+  return lines != nullptr ? lines->find(wanted) : std::vector<std::optional<LineRow>>(wanted.size());
+}
+
 std::vector<DebugChain> DebugInfo::Implementation::find(std::span<const ElfAddress> addresses) {
   std::vector<DebugChain> chains(addresses.size());
   std::map<Unit*, std::vector<std::size_t>> asked;  // indexes into addresses, ascending
@@ -440,44 +481,31 @@ std::vector<DebugChain> DebugInfo::Implementation::find(std::span<const ElfAddre
     if (unit == nullptr) continue;
     asked[unit].push_back(i);
     auto& names = chains[i].names;
-    names.emplace_back();  // filled from outside in: the line of each is known where it was called
     const Function* function = function_at(*unit, address);
-    if (function == nullptr) continue;
+    if (function == nullptr) {
+      names.emplace_back();
+      continue;
+    }
     Dwarf_Die die = function->die;
     Dwarf_Addr entry = 0;
     chains[i].entry = {dwarf_entrypc(&die, &entry) == 0 ? entry : function->range.start};
-    names.back() = name_of(die);
-    const FunctionTree& tree = tree_of(*unit, *function);
-    const auto covers = [&](const Inlined& call) {
-      for (std::uint32_t j = 0; j < call.range_count; ++j)
-        if (tree.ranges[call.first_range + j].contains(address)) return true;
-      return false;
-    };
-    for (std::size_t call = 0; call < tree.calls.size();) {
-      if (!covers(tree.calls[call])) {
-        call = tree.calls[call].after;
-        continue;
+    // The line of each is known where it was called.
+    visit_chain(*unit, *function, address, [&](Dwarf_Die& one) {
+      if (!names.empty()) {
+        names.back().file = call_file(*unit, unsigned_attribute(one, DW_AT_call_file).value_or(0));
+        names.back().line = static_cast<std::uint32_t>(unsigned_attribute(one, DW_AT_call_line).value_or(0));
       }
-      Dwarf_Die inlined = tree.calls[call].die;
-      names.back().file = call_file(*unit, unsigned_attribute(inlined, DW_AT_call_file).value_or(0));
-      names.back().line =
-          static_cast<std::uint32_t>(unsigned_attribute(inlined, DW_AT_call_line).value_or(0));
-      names.push_back(name_of(inlined));
-      ++call;
-    }
+      names.push_back(name_of(one));
+    });
   }
   for (const auto& [unit, indexes] : asked) {
-    std::vector<std::uint64_t> wanted;
-    for (const auto index : indexes) wanted.push_back(addresses[index].value);
-    LineProgram* lines = lines_of(*unit);
-    const auto rows =
-        lines != nullptr ? lines->find(wanted) : std::vector<std::optional<LineRow>>(wanted.size());
+    const auto rows = rows_of(*unit, addresses, indexes);
     std::map<std::uint64_t, std::string> files;
     for (std::size_t j = 0; j < indexes.size(); ++j) {
       auto& names = chains[indexes[j]].names;
       if (rows[j]) {
         const auto [file, is_new] = files.try_emplace(rows[j]->file);
-        if (is_new) file->second = lines->file(rows[j]->file);
+        if (is_new) file->second = lines_of(*unit)->file(rows[j]->file);
         names.back().file = file->second;
         names.back().line = rows[j]->line;
       }
@@ -485,6 +513,55 @@ std::vector<DebugChain> DebugInfo::Implementation::find(std::span<const ElfAddre
         names.clear();
       else
         std::reverse(names.begin(), names.end());
+    }
+  }
+  return chains;
+}
+
+const SourcePlace& DebugInfo::Implementation::place_of(Dwarf_Die& die) {
+  const auto [slot, is_new] = places_.try_emplace(die.addr);
+  SourcePlace& place = slot->second;
+  if (!is_new) return place;
+  auto name = text_attribute(die, DW_AT_linkage_name);
+  if (!name) name = text_attribute(die, DW_AT_MIPS_linkage_name);
+  if (!name) name = text_attribute(die, DW_AT_name);
+  place.function = name.value_or("");
+  Dwarf_Attribute attribute;
+  Dwarf_Word line = 0;
+  if (dwarf_attr_integrate(&die, DW_AT_decl_line, &attribute) != nullptr &&
+      dwarf_formudata(&attribute, &line) == 0)
+    place.start_line = static_cast<std::uint32_t>(line);
+  return place;
+}
+
+std::vector<std::vector<SourcePlace>> DebugInfo::Implementation::find_places(
+    std::span<const ElfAddress> addresses) {
+  std::vector<std::vector<SourcePlace>> chains(addresses.size());
+  std::map<Unit*, std::vector<std::size_t>> asked;
+  for (std::size_t i = 0; i < addresses.size(); ++i) {
+    Unit* unit = unit_at(addresses[i].value);
+    const Function* function = unit != nullptr ? function_at(*unit, addresses[i].value) : nullptr;
+    if (function == nullptr) continue;
+    asked[unit].push_back(i);
+    auto& places = chains[i];
+    visit_chain(*unit, *function, addresses[i].value, [&](Dwarf_Die& one) {
+      if (!places.empty()) {
+        places.back().line = static_cast<std::uint32_t>(unsigned_attribute(one, DW_AT_call_line).value_or(0));
+        places.back().discriminator =
+            static_cast<std::uint32_t>(unsigned_attribute(one, kCallDiscriminator).value_or(0));
+      }
+      places.push_back(place_of(one));
+    });
+  }
+  for (const auto& [unit, indexes] : asked) {
+    const auto rows = rows_of(*unit, addresses, indexes);
+    for (std::size_t j = 0; j < indexes.size(); ++j) {
+      auto& places = chains[indexes[j]];
+      if (rows[j]) {
+        places.back().line = rows[j]->line;
+        places.back().discriminator = rows[j]->discriminator;
+      }
+      std::reverse(places.begin(), places.end());
     }
   }
   return chains;
@@ -501,6 +578,7 @@ std::size_t DebugInfo::Implementation::memory_bytes() const {
     if (unit && unit->entries) total += unit->entries->memory_bytes();
   }
   for (const auto& [key, name] : names_) total += sizeof(DebugName) + 32 + name.function.capacity();
+  for (const auto& [key, place] : places_) total += sizeof(SourcePlace) + 32 + place.function.capacity();
   for (const auto& [key, children] : children_) total += children.capacity() * sizeof(Dwarf_Die) + 64;
   return total;
 }
@@ -532,6 +610,10 @@ std::string DebugInfo::problem() const {
 
 std::vector<DebugChain> DebugInfo::find(std::span<const ElfAddress> addresses) {
   return implementation_->find(addresses);
+}
+
+std::vector<std::vector<SourcePlace>> DebugInfo::find_places(std::span<const ElfAddress> addresses) {
+  return implementation_->find_places(addresses);
 }
 
 std::size_t DebugInfo::memory_bytes() const {

@@ -18,6 +18,7 @@
 #include "base/result.h"
 #include "binary/elf/elf_file.h"
 #include "binary/symbolize/pointed_paths.h"
+#include "binary/symbolize/source_place.h"
 
 namespace fathom::symbolize {
 
@@ -47,6 +48,8 @@ class DebugInfo {
 
   // For ascending addresses.
   std::vector<DebugChain> find(std::span<const ElfAddress> addresses);
+  // The same as compilers know them. Without a function that is known, and without a line, a chain is empty.
+  std::vector<std::vector<SourcePlace>> find_places(std::span<const ElfAddress> addresses);
   // An estimate of the memory used for units that were hit: to free it, open the file again.
   std::size_t memory_bytes() const;
   // Looks for the other parts of the first units that are split.

@@ -206,6 +206,15 @@ std::vector<std::vector<Name>> FileSymbols::resolve(std::span<const ElfAddress> 
   return result;
 }
 
+std::vector<std::vector<SourcePlace>> FileSymbols::resolve_places(std::span<const ElfAddress> addresses) {
+  DebugInfo* debug = debug_info();
+  if (debug == nullptr || !std::is_sorted(addresses.begin(), addresses.end()))
+    return std::vector<std::vector<SourcePlace>>(addresses.size());
+  auto places = debug->find_places(addresses);
+  if (auto problem = debug->problem(); !problem.empty()) problem_ = std::move(problem);
+  return places;
+}
+
 std::vector<std::vector<Name>> FileSymbols::resolve_ascending(std::span<const ElfAddress> addresses) {
   std::vector<DebugChain> chains;
   if (DebugInfo* debug = debug_info()) {

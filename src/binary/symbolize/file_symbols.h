@@ -36,6 +36,7 @@ class FileSymbols final : public ModuleSymbols {
   std::string main_crate() const override { return main_crate_; }
   void check() override;
   std::vector<std::vector<Name>> resolve(std::span<const ElfAddress> addresses) override;
+  std::vector<std::vector<SourcePlace>> resolve_places(std::span<const ElfAddress> addresses) override;
   std::size_t releasable_bytes() const override;
   void release_memory() override { debug_info_.reset(); }
 

@@ -194,9 +194,10 @@ void LineProgram::Machine::emit(Stretch& stretch) {
     stretch.low = std::min(stretch.low, before.address);
     stretch.high = std::max(stretch.high, row.address);
     for (; next_ < addresses_.size() && addresses_[next_] < row.address; ++next_)
-      if (!found_[next_]) found_[next_] = LineRow{before.file, before.line};
+      if (!found_[next_]) found_[next_] = LineRow{before.file, before.line, before.discriminator};
   }
   before = row;
+  row.discriminator = 0;  // it is of one row
 }
 
 LineProgram::Stretch LineProgram::Machine::run(Stretch& stretch, std::size_t end, std::size_t longest) {
@@ -233,6 +234,9 @@ LineProgram::Stretch LineProgram::Machine::run(Stretch& stretch, std::size_t end
           case DW_LNE_set_address:
             row.address =
                 extended.remaining() == 4 ? extended.read<std::uint32_t>() : extended.read<std::uint64_t>();
+            break;
+          case DW_LNE_set_discriminator:
+            row.discriminator = static_cast<std::uint32_t>(extended.read_uleb128());
             break;
           default:
             break;

@@ -28,6 +28,7 @@ struct LineSections {
 struct LineRow {
   std::uint64_t file = 0;  // for LineProgram::file()
   std::uint32_t line = 0;  // 0: the compiler made it up, it belongs to no line
+  std::uint32_t discriminator = 0;
 };
 
 class LineProgram {
@@ -53,7 +54,7 @@ class LineProgram {
   struct State {
     struct Row {
       std::uint64_t address = 0, file = 1;
-      std::uint32_t line = 1;
+      std::uint32_t line = 1, discriminator = 0;
     } row, before;  // before: the last one that was emitted
     bool in_sequence = false;
     bool discarded = false;  // the linker has left this sequence out and made its address 0

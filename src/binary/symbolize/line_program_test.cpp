@@ -89,6 +89,20 @@ TEST(LineProgram, OfTwoRowsAtOneAddressTheLaterHolds) {
   EXPECT_EQ(lines_at(bytes, {0x1000}), std::vector<std::uint32_t>{7});
 }
 
+TEST(LineProgram, ADiscriminatorIsOfOneRow) {
+  const std::vector<int> discriminator = {0, 3, DW_LNE_set_discriminator, 0x82, 1};  // 130
+  const auto bytes = program(join({set_address(0x1000),
+                                   {DW_LNS_copy},
+                                   discriminator,
+                                   {special(4, 2), special(4, 0), DW_LNS_advance_pc, 4},
+                                   kEnd}));
+  auto parsed = LineProgram::parse({bytes, {}, {}}, 0, "/home/user", "main.c");
+  const std::vector<std::uint64_t> addresses = {0x1000, 0x1004, 0x1008};
+  std::vector<std::uint32_t> found;
+  for (const auto& row : parsed->find(addresses)) found.push_back(row ? row->discriminator : 9999);
+  EXPECT_EQ(found, (std::vector<std::uint32_t>{0, 130, 0}));
+}
+
 TEST(LineProgram, SequencesMayComeInAnyOrder) {
   const auto bytes = program(join({set_address(0x2000),
                                    {special(0, 8), DW_LNS_advance_pc, 4},

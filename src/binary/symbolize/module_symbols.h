@@ -17,6 +17,7 @@
 #include "binary/symbolize/debug_fetcher.h"
 #include "binary/symbolize/debug_files.h"
 #include "binary/symbolize/options.h"
+#include "binary/symbolize/source_place.h"
 #include "model/profile.h"
 
 namespace fathom::symbolize {
@@ -56,6 +57,11 @@ class ModuleSymbols {
   // For each address the chain of inlined functions, innermost first; the last one is the function whose code
   // it is. Empty: no name. `addresses` are lookup addresses, best sorted: neighbours share their work.
   virtual std::vector<std::vector<Name>> resolve(std::span<const ElfAddress> addresses) = 0;
+
+  // The same as compilers know them, from DWARF alone; `addresses` are ascending.
+  virtual std::vector<std::vector<SourcePlace>> resolve_places(std::span<const ElfAddress> addresses) {
+    return std::vector<std::vector<SourcePlace>>(addresses.size());
+  }
 
   // Memory that release_memory() would give back: what was read of the DWARF. It is read again when asked
   // again.

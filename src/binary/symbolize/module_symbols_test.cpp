@@ -15,6 +15,7 @@
 #include "base/files.h"
 #include "binary/elf/module_file.h"
 #include "binary/elf/testing_elf.h"
+#include "binary/symbolize/demangle.h"
 #include "binary/symbolize/named_ranges.h"
 #include "binary/symbolize/testing_fixtures.h"
 #include "model/nameless_function.h"
@@ -76,6 +77,37 @@ TEST(FileSymbols, DwarfGivesTheChainOfInlinedCalls) {
   std::size_t deepest = 0;
   for (const auto& names : symbols->resolve(addresses)) deepest = std::max(deepest, names.size());
   EXPECT_GE(deepest, 3u);
+}
+
+// The same chains, with the same lines; names as the linker has them.
+TEST(FileSymbols, PlacesAreThoseOfTheNames) {
+  for (const char* file : {"dwarf4", "dwarf5"}) {
+    SCOPED_TRACE(file);
+    auto symbols = ModuleSymbols::open({.path = fixture(file)}, no_debug_directories());
+    const auto main = address_of("main", file), fill = address_of(kFill, file);
+    std::vector<ElfAddress> addresses;
+    for (std::uint64_t i = 0; i < 0x200; ++i) addresses.push_back({std::min(main, fill).value + i});
+    for (std::uint64_t i = 0; i < 0x40; ++i) addresses.push_back({std::max(main, fill).value + 0x200 + i});
+    const auto names = symbols->resolve(addresses);
+    const auto places = symbols->resolve_places(addresses);
+    ASSERT_EQ(places.size(), names.size());
+    std::size_t linked = 0;
+    for (std::size_t i = 0; i < names.size(); ++i) {
+      if (places[i].empty()) continue;  // code of which only a symbol is known
+      ASSERT_EQ(places[i].size(), names[i].size()) << i;
+      for (std::size_t j = 0; j < names[i].size(); ++j) {
+        EXPECT_EQ(places[i][j].line, names[i][j].line);
+        if (!places[i][j].function.starts_with("_Z")) continue;
+        EXPECT_EQ(demangle(places[i][j].function), names[i][j].function);
+        EXPECT_NE(places[i][j].start_line, 0u) << places[i][j].function;
+        ++linked;
+      }
+    }
+    EXPECT_GT(linked, 100u);
+    const std::vector<ElfAddress> one = {fill};
+    EXPECT_THAT(symbols->resolve_places(one)[0].back().function, kFill);
+    EXPECT_EQ(symbols->resolve_places(one)[0].back().start_line, 60u);
+  }
 }
 
 TEST(FileSymbols, WithoutInlinesOnlyTheFunctionIsNamed) {

@@ -40,6 +40,21 @@ class TextTable {
   std::unordered_map<std::string_view, std::uint64_t> numbers_;
 };
 
+void put_addresses(Bytes& out, const std::vector<ElfAddress>& addresses) {
+  put_varint(out, addresses.size());
+  for (const ElfAddress address : addresses) put_varint(out, address.value);
+}
+std::vector<ElfAddress> read_addresses(Cursor& in) {
+  const std::uint64_t count = in.read_uleb128();
+  if (count > in.remaining() || count > kMostAddresses) {
+    in.fail();
+    return {};
+  }
+  std::vector<ElfAddress> addresses(count);
+  for (ElfAddress& address : addresses) address.value = in.read_uleb128();
+  return addresses;
+}
+
 tl::unexpected<Error> malformed(const char* what, const Cursor& in) {
   return fail(ErrorKind::kMalformed, std::string(what) + " at offset " + std::to_string(in.offset()));
 }
@@ -58,8 +73,9 @@ Bytes encode_request(const NameRequest& request) {
   } else if (const auto* map = std::get_if<OpenPerfMap>(&request.what)) {
     put_text(out, map->path);
   } else if (const auto* resolve = std::get_if<ResolveNames>(&request.what)) {
-    put_varint(out, resolve->addresses.size());
-    for (const ElfAddress address : resolve->addresses) put_varint(out, address.value);
+    put_addresses(out, resolve->addresses);
+  } else if (const auto* places = std::get_if<ResolvePlaces>(&request.what)) {
+    put_addresses(out, places->addresses);
   }
   return out;
 }
@@ -81,20 +97,17 @@ Result<NameRequest> decode_request(std::span<const std::byte> bytes) {
     case 1:
       request.what = OpenPerfMap{read_text(in)};
       break;
-    case 2: {
-      ResolveNames resolve;
-      const std::uint64_t count = in.read_uleb128();
-      if (count > in.remaining() || count > kMostAddresses) return malformed("too many addresses", in);
-      resolve.addresses.resize(count);
-      for (ElfAddress& address : resolve.addresses) address.value = in.read_uleb128();
-      request.what = std::move(resolve);
+    case 2:
+      request.what = ResolveNames{read_addresses(in)};
       break;
-    }
     case 3:
       request.what = ReleaseMemory{};
       break;
     case 4:
       request.what = CheckFiles{};
+      break;
+    case 5:
+      request.what = ResolvePlaces{read_addresses(in)};
       break;
     default:
       return malformed("an unknown request", in);
@@ -123,6 +136,23 @@ Bytes encode_answer(const NameAnswer& answer) {
       put_varint(chains, name.line);
     }
   }
+  Bytes places;
+  for (const auto& chain : answer.places) {
+    std::size_t more = 0;
+    for (const SourcePlace& place : chain) more += place.function.size();
+    if (names + chain.size() > kMostNamesOfAnswer || text + more > kMostTextOfAnswer) {
+      put_varint(places, 0);
+      continue;
+    }
+    names += chain.size();
+    text += more;
+    put_varint(places, chain.size());
+    for (const SourcePlace& place : chain) {
+      put_varint(places, texts.number_of(place.function));
+      for (const std::uint32_t number : {place.start_line, place.line, place.discriminator})
+        put_varint(places, number);
+    }
+  }
   Bytes out;
   out.push_back(static_cast<std::byte>(answer.source));
   put_text(out, std::string_view(answer.problem).substr(0, kLongestText));
@@ -134,10 +164,13 @@ Bytes encode_answer(const NameAnswer& answer) {
   for (const std::string_view each : texts.texts()) put_text(out, each);
   put_varint(out, answer.names.size());
   out.insert(out.end(), chains.begin(), chains.end());
+  put_varint(out, answer.places.size());
+  out.insert(out.end(), places.begin(), places.end());
   return out;
 }
 
-Result<NameAnswer> decode_answer(std::span<const std::byte> bytes, std::size_t addresses) {
+Result<NameAnswer> decode_answer(std::span<const std::byte> bytes, std::size_t addresses,
+                                 std::size_t places) {
   Cursor in(bytes);
   NameAnswer answer;
   const auto source = in.read<std::uint8_t>();
@@ -175,6 +208,24 @@ Result<NameAnswer> decode_answer(std::span<const std::byte> bytes, std::size_t a
       if (text > kMostTextOfAnswer) return malformed("too much text", in);
       chain.push_back(
           {std::string(texts[function]), std::string(texts[file]), static_cast<std::uint32_t>(line)});
+    }
+  }
+  if (in.read_uleb128() != places || !in.ok()) return malformed("not as many places as were asked for", in);
+  answer.places.resize(places);
+  for (auto& chain : answer.places) {
+    const std::uint64_t count = in.read_uleb128();
+    if (count > in.remaining() / 4 || (names += count) > kMostNamesOfAnswer)
+      return malformed("too many places", in);
+    chain.reserve(count);
+    for (std::uint64_t i = 0; i < count; ++i) {
+      const auto function = in.read_uleb128(), start = in.read_uleb128(), line = in.read_uleb128(),
+                 discriminator = in.read_uleb128();
+      if (function >= texts.size() || start > UINT32_MAX || line > UINT32_MAX || discriminator > UINT32_MAX)
+        return malformed("a number out of range", in);
+      text += texts[function].size();
+      if (text > kMostTextOfAnswer) return malformed("too much text", in);
+      chain.push_back({std::string(texts[function]), static_cast<std::uint32_t>(start),
+                       static_cast<std::uint32_t>(line), static_cast<std::uint32_t>(discriminator)});
     }
   }
   if (!in.ok() || in.remaining() != 0) return malformed("cut short, or too long", in);

@@ -14,6 +14,7 @@
 #include "base/result.h"
 #include "base/varint.h"
 #include "binary/symbolize/options.h"
+#include "binary/symbolize/source_place.h"
 
 namespace fathom::symbolize {
 
@@ -34,6 +35,10 @@ struct ResolveNames {
   std::vector<ElfAddress> addresses;
   bool operator==(const ResolveNames&) const = default;
 };
+struct ResolvePlaces {
+  std::vector<ElfAddress> addresses;  // ascending
+  bool operator==(const ResolvePlaces&) const = default;
+};
 struct CheckFiles {
   bool operator==(const CheckFiles&) const = default;
 };
@@ -41,9 +46,11 @@ struct ReleaseMemory {
   bool operator==(const ReleaseMemory&) const = default;
 };
 
+using NameQuestion =
+    std::variant<OpenModule, OpenPerfMap, ResolveNames, ReleaseMemory, CheckFiles, ResolvePlaces>;
 struct NameRequest {
   std::uint32_t module = 0;
-  std::variant<OpenModule, OpenPerfMap, ResolveNames, ReleaseMemory, CheckFiles> what;
+  NameQuestion what;
   bool operator==(const NameRequest&) const = default;
 };
 
@@ -52,8 +59,9 @@ struct NameAnswer {
   model::SymbolSource source = model::SymbolSource::kNone;
   std::string problem, stamp, main_crate;
   std::uint64_t releasable_bytes = 0;
-  bool out_of_memory = false;            // the module is not open any more
-  std::vector<std::vector<Name>> names;  // of ResolveNames: for each of its addresses
+  bool out_of_memory = false;                    // the module is not open any more
+  std::vector<std::vector<Name>> names;          // of ResolveNames: for each of its addresses
+  std::vector<std::vector<SourcePlace>> places;  // of ResolvePlaces, likewise
   bool operator==(const NameAnswer&) const = default;
 };
 
@@ -65,7 +73,9 @@ inline constexpr std::size_t kLargestNameMessage = 96 << 20;
 Bytes encode_request(const NameRequest& request);
 Result<NameRequest> decode_request(std::span<const std::byte> bytes);
 Bytes encode_answer(const NameAnswer& answer);
-// kMalformed for whatever encode_answer() would not have written for `addresses` addresses.
-Result<NameAnswer> decode_answer(std::span<const std::byte> bytes, std::size_t addresses);
+// kMalformed for whatever encode_answer() would not have written for `addresses` addresses of ResolveNames, and `places` of
+// ResolvePlaces.
+Result<NameAnswer> decode_answer(std::span<const std::byte> bytes, std::size_t addresses,
+                                 std::size_t places = 0);
 
 }  // namespace fathom::symbolize

@@ -19,6 +19,7 @@ NameAnswer example() {
   answer.main_crate = "my_node";
   answer.releasable_bytes = 1 << 20;
   answer.names = {{{"inner", "/src/a.cpp", 7}, {"outer", "/src/a.cpp", 70}}, {}, {{"outer", "", 0}}};
+  answer.places = {{}, {{"_Z5innerv", 5, 7, 2}, {"_Z5outerv", 60, 70, 0}}};
   return answer;
 }
 
@@ -30,6 +31,7 @@ TEST(NameMessages, EveryRequestComesBackTheSame) {
       {1, OpenPerfMap{"/proc/1/root/tmp/perf-1.map"}},
       {UINT32_MAX, ResolveNames{{{0}, {0x1000}, {UINT64_MAX}}}},
       {2, ReleaseMemory{}},
+      {3, ResolvePlaces{{{0}, {0x1000}, {UINT64_MAX}}}},
   };
   for (const NameRequest& request : requests) {
     const auto again = decode_request(encode_request(request));
@@ -39,28 +41,31 @@ TEST(NameMessages, EveryRequestComesBackTheSame) {
 }
 
 TEST(NameMessages, AnAnswerComesBackTheSame) {
-  const auto again = decode_answer(encode_answer(example()), 3);
+  const auto again = decode_answer(encode_answer(example()), 3, 2);
   ASSERT_TRUE(again) << again.error().message;
   EXPECT_EQ(*again, example());
 }
 
 TEST(NameMessages, AnAnswerToAnotherQuestionIsRefused) {
-  EXPECT_FALSE(decode_answer(encode_answer(example()), 2));
-  EXPECT_FALSE(decode_answer(encode_answer(example()), 4));
+  EXPECT_FALSE(decode_answer(encode_answer(example()), 2, 2));
+  EXPECT_FALSE(decode_answer(encode_answer(example()), 4, 2));
+  EXPECT_FALSE(decode_answer(encode_answer(example()), 3, 1));
+  EXPECT_FALSE(decode_answer(encode_answer(example()), 3, 3));
   EXPECT_FALSE(decode_answer(encode_answer({}), 1));
 }
 
 TEST(NameMessages, EveryPrefixAndEveryChangedByteIsReadOrRefused) {
   const Bytes whole = encode_answer(example());
   for (std::size_t size = 0; size < whole.size(); ++size)
-    EXPECT_FALSE(decode_answer(std::span(whole).first(size), 3)) << size;
+    EXPECT_FALSE(decode_answer(std::span(whole).first(size), 3, 2)) << size;
   for (std::size_t at = 0; at < whole.size(); ++at) {
     for (unsigned value = 0; value < 256; ++value) {
       Bytes changed = whole;
       changed[at] = static_cast<std::byte>(value);
-      const auto answer = decode_answer(changed, 3);
+      const auto answer = decode_answer(changed, 3, 2);
       if (answer) {
         EXPECT_EQ(answer->names.size(), 3u);
+        EXPECT_EQ(answer->places.size(), 2u);
       }
     }
   }
@@ -81,7 +86,7 @@ TEST(NameMessages, AShortAnswerCannotBecomeALongOne) {
   single.names = {{{std::string(1 << 20, 'x'), "", 0}}};
   Bytes hostile = encode_answer(single);
   // One chain of one name becomes one of 100,000: the count, and the names behind it.
-  hostile.resize(hostile.size() - 4);
+  hostile.resize(hostile.size() - 5);  // and the count of places, 0
   put_varint(hostile, 100'000);
   for (int i = 0; i < 100'000; ++i) {
     put_varint(hostile, 0);
@@ -91,6 +96,16 @@ TEST(NameMessages, AShortAnswerCannotBecomeALongOne) {
   const auto refused = decode_answer(hostile, 1);
   ASSERT_FALSE(refused);
   EXPECT_THAT(refused.error().message, testing::HasSubstr("too much text"));
+
+  single.names.clear();
+  single.places = {{{std::string(1 << 20, 'x'), 1, 2, 3}}};
+  hostile = encode_answer(single);
+  hostile.resize(hostile.size() - 5);
+  put_varint(hostile, 100'000);
+  for (int i = 0; i < 400'000; ++i) put_varint(hostile, 0);
+  const auto refused_places = decode_answer(hostile, 0, 1);
+  ASSERT_FALSE(refused_places);
+  EXPECT_THAT(refused_places.error().message, testing::HasSubstr("too much text"));
 }
 
 TEST(NameMessages, AProblemCannotSteerATerminal) {

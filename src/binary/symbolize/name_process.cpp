@@ -255,6 +255,7 @@ NameProcess::Reply NameProcess::ask(const NameRequest& request, std::span<const 
   if (!channel_) return failed(Outcome::kDied, "could not be started");
   if (!channel_->send(FrameKind::kRequest, encode_request(request), files, go_on)) return ended();
   const auto* resolve = std::get_if<ResolveNames>(&request.what);
+  const auto* places = std::get_if<ResolvePlaces>(&request.what);
   for (;;) {
     const auto frame = channel_->receive(kLargestNameMessage, go_on);
     if (!frame) return ended();
@@ -267,7 +268,8 @@ NameProcess::Reply NameProcess::ask(const NameRequest& request, std::span<const 
       continue;
     }
     auto answer = frame->kind == FrameKind::kAnswer
-                      ? decode_answer(frame->bytes, resolve != nullptr ? resolve->addresses.size() : 0)
+                      ? decode_answer(frame->bytes, resolve != nullptr ? resolve->addresses.size() : 0,
+                                      places != nullptr ? places->addresses.size() : 0)
                       : fail(ErrorKind::kMalformed, "not an answer");
     if (!answer) {
       stop();

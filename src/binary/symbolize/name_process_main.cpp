@@ -94,6 +94,11 @@ class Reader {
           answer.names = module.symbols->resolve(resolve->addresses);
         else
           answer.names.resize(resolve->addresses.size());
+      } else if (const auto* places = std::get_if<ResolvePlaces>(&request.what)) {
+        if (module.symbols)
+          answer.places = module.symbols->resolve_places(places->addresses);
+        else
+          answer.places.resize(places->addresses.size());
       } else if (module.symbols && std::holds_alternative<CheckFiles>(request.what)) {
         module.symbols->check();
       } else if (module.symbols) {
@@ -112,6 +117,8 @@ class Reader {
       answer.out_of_memory = true;
       if (const auto* resolve = std::get_if<ResolveNames>(&request.what))
         answer.names.resize(resolve->addresses.size());
+      if (const auto* places = std::get_if<ResolvePlaces>(&request.what))
+        answer.places.resize(places->addresses.size());
     }
     return answer;
   }

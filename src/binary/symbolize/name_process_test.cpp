@@ -85,6 +85,7 @@ TEST_P(Apart, NamesAreThoseOfReadingInThisProcess) {
     EXPECT_EQ(there->source_path(), here->source_path());
     EXPECT_EQ(there->stamp(), here->stamp());
     EXPECT_EQ(there->resolve(addresses), here->resolve(addresses));
+    EXPECT_EQ(there->resolve_places(addresses), here->resolve_places(addresses));
     EXPECT_EQ(there->problem(), here->problem());
     EXPECT_EQ(there->releasable_bytes(), here->releasable_bytes());
     there->release_memory();

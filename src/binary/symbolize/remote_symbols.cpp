@@ -43,6 +43,13 @@ class RemoteSymbols : public ModuleSymbols {
     auto answer = ask(ResolveNames{{addresses.begin(), addresses.end()}});
     return answer ? std::move(answer->names) : none;
   }
+  std::vector<std::vector<SourcePlace>> resolve_places(std::span<const ElfAddress> addresses) override {
+    std::vector<std::vector<SourcePlace>> none(addresses.size());
+    prepare();
+    if (addresses.empty() || !has_file()) return none;
+    auto answer = ask(ResolvePlaces{{addresses.begin(), addresses.end()}});
+    return answer ? std::move(answer->places) : none;
+  }
 
  protected:
   virtual bool has_file() const = 0;
@@ -52,8 +59,7 @@ class RemoteSymbols : public ModuleSymbols {
   virtual void prepare() {}
 
   // Nothing: the module is given up.
-  std::optional<NameAnswer> ask(
-      std::variant<OpenModule, OpenPerfMap, ResolveNames, ReleaseMemory, CheckFiles> what) {
+  std::optional<NameAnswer> ask(NameQuestion what) {
     while (lost_.empty()) {
       if (process_.number() != sent_to_ && !send_files()) break;
       NameProcess::Reply reply = process_.ask({number_, what}, {}, opener());
