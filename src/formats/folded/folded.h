@@ -34,6 +34,7 @@ class FoldedReader : public StreamReader {
   explicit FoldedReader(std::string name);
   ~FoldedReader() override;
   void add(std::string_view piece) override;
+  std::uint64_t samples() const override;
   Result<model::Profile> finish() override;
 
  private:

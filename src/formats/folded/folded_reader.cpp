@@ -297,6 +297,7 @@ struct FoldedReader::State {
     sample.stack = stacks.stack(parts, place.first_frame);
     sample.value = value_of(*count);
     profile.samples.push_back(sample);
+    ++taken;
   }
 
   // All values become thousandths once one has a fraction.
@@ -333,7 +334,7 @@ struct FoldedReader::State {
   Lines text;
   bool decided = false, difference = false, has_deep = false, of_three = false;
   bool has_fractions = false, is_too_large = false;
-  std::uint64_t lines = 0;
+  std::uint64_t lines = 0, taken = 0;  // taken: lines with a stack
   model::Profile profile;
   model::Builder builder;
   LineStacks stacks;
@@ -356,6 +357,10 @@ void FoldedReader::add(std::string_view piece) {
   state.decide();
   state.process(std::exchange(state.head, {}));
   state.process(piece.substr(more));
+}
+
+std::uint64_t FoldedReader::samples() const {
+  return state_->taken;
 }
 
 Result<model::Profile> FoldedReader::finish() {

@@ -1,6 +1,7 @@
 // A reader of a format whose files are many times as large as what is in them: it takes the file in pieces and keeps none.
 #pragma once
 
+#include <cstdint>
 #include <string_view>
 
 #include "base/result.h"
@@ -16,6 +17,7 @@ class StreamReader {
   virtual ~StreamReader() = default;
 
   virtual void add(std::string_view piece) = 0;  // the next bytes of the file, cut anywhere
+  virtual std::uint64_t samples() const = 0;     // read so far
   virtual Result<model::Profile> finish() = 0;   // once, after the last piece
 };
 

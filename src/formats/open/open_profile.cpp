@@ -41,15 +41,51 @@ constexpr std::size_t kMostText = std::size_t{4} << 30;
 // until they are unpacked.
 constexpr std::uint64_t kMostUnpacked = std::uint64_t{64} << 30;
 
+std::string spoken(const std::string& path) {
+  return path == "-" ? "standard input" : path;
+}
+
 std::span<const std::byte> bytes_of(std::string_view text) {
   return std::as_bytes(std::span(text.data(), text.size()));
 }
 
-// `content`: the part already read.
-Result<std::string> read_all(int fd, std::size_t expected, const std::string& name, std::string content) {
+// A pipe or a device may never end, so its beginning decides: a format that no reader knows by then has none.
+constexpr std::size_t kMostUnknown = std::size_t{4} << 20;
+// A log in a file has an end, and jemalloc's statistics may stand anywhere in it. If it is packed, its size is unknown.
+constexpr std::size_t kMostUnknownUnpacked = std::size_t{256} << 20;
+
+bool is_known(std::string_view beginning) {
+  return store::is_recording(bytes_of(beginning)) || formats::is_heap_dump(beginning) ||
+         formats::reader_of(beginning) != nullptr || allocators::holds_statistics(beginning);
+}
+
+std::string beginning_of(std::string_view content, std::size_t most) {
+  return formats::is_packed(content) ? formats::first_unpacked(content.substr(0, formats::kFirstPacked), most)
+                                     : std::string(content.substr(0, most));
+}
+
+// The error names the nearest format.
+tl::unexpected<Error> unknown_format(std::string_view beginning, const std::string& path) {
+  const std::string name = spoken(path);
+  if (const auto stranger = stranger_of(beginning)) return refused(*stranger, path, name);
+  return fail(ErrorKind::kUnsupported,
+              fmt::format("{}: not a fathom recording, and not a format fathom can read", name),
+              std::string(kFormatsThatAreRead));
+}
+
+// `content`: the part already read. `has_end`: as a regular file.
+Result<std::string> read_all(int fd, std::size_t expected, bool has_end, const std::string& path,
+                             std::string content) {
+  const std::string name = spoken(path);
   content.reserve(std::min(expected, kMostText));  // otherwise the largest text would be copied as it grows
   std::array<char, 1 << 16> buffer;
+  bool is_undecided = !has_end;
   for (;;) {
+    if (is_undecided && content.size() >= kMostUnknown) {
+      const std::string beginning = beginning_of(content, kMostUnknown);
+      if (!formats::is_packed(beginning) && !is_known(beginning)) return unknown_format(beginning, path);
+      is_undecided = false;
+    }
     const ssize_t count = ::read(fd, buffer.data(), buffer.size());
     if (count < 0 && errno == EINTR) continue;
     if (count < 0) return system_error(name, errno);
@@ -84,11 +120,8 @@ Result<model::Profile> read_text(const std::string& text, const std::string& pat
                 "fathom report " + path);
   }
   // Tables of other tools may look like stacks with counts.
-  if (const auto stranger = stranger_of(text)) return refused(*stranger, path, name);
-  if (is_folded) return called_after(reader->read(text, name), name);
-  return fail(ErrorKind::kUnsupported,
-              fmt::format("{}: not a fathom recording, and not a format fathom can read", name),
-              std::string(kFormatsThatAreRead));
+  if (!is_folded || stranger_of(text)) return unknown_format(text, path);
+  return called_after(reader->read(text, name), name);
 }
 
 Result<> take_names_from_folder(model::Profile& recording, const symbolize::Options& options,
@@ -122,20 +155,37 @@ Result<model::Profile> completed(Result<model::Profile> recording, const NameOpt
   return recording;
 }
 
+// Profiles of Go and dumps of heaptrack are packed themselves, and a script may pack all that it keeps once more.
+Result<std::string> unpacked(std::string content, const std::string& path) {
+  constexpr int kMostLayers = 3;
+  for (int layer = 0; layer < kMostLayers && formats::is_packed(content); ++layer) {
+    const std::string beginning = beginning_of(content, kMostUnknown);
+    const bool known = formats::is_packed(beginning) || is_known(beginning);
+    Result<std::string> text =
+        formats::unpacked(content, spoken(path), known ? kMostText : kMostUnknownUnpacked);
+    if (!text && !known && text.error().kind == ErrorKind::kUnsupported)
+      return unknown_format(beginning, path);
+    if (!text) return text;
+    content = std::move(*text);
+  }
+  return content;
+}
+
 // A file that is read as a whole.
 struct Content {
   std::string text;
   std::uint64_t modified_unix_ns = 0;  // 0: unknown
 };
 
-Result<Content> read_content(const Fd& fd, const std::string& name, std::string begun = {}) {
+Result<Content> read_content(const Fd& fd, const std::string& path, std::string begun = {}) {
+  const std::string name = spoken(path);
   struct stat status {};
   if (::fstat(fd.get(), &status) != 0) return system_error(name, errno);
-  Result<std::string> text =
-      read_all(fd.get(), S_ISREG(status.st_mode) ? static_cast<std::size_t>(status.st_size) : 0, name,
-               std::move(begun));
+  const bool is_file = S_ISREG(status.st_mode);
+  Result<std::string> text = read_all(fd.get(), is_file ? static_cast<std::size_t>(status.st_size) : 0,
+                                      is_file, path, std::move(begun));
   if (!text) return tl::unexpected(text.error());
-  if (formats::is_packed(*text)) text = formats::unpacked(*text, name, kMostText);
+  text = unpacked(std::move(*text), path);
   if (!text) return tl::unexpected(text.error());
   Content content{std::move(*text), 0};
   if (S_ISREG(status.st_mode))
@@ -146,12 +196,11 @@ Result<Content> read_content(const Fd& fd, const std::string& name, std::string 
 
 Result<Fd> open_input(const std::string& path, const std::string& name) {
   Fd fd(path == "-" ? ::fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0) : ::open(path.c_str(), O_RDONLY | O_CLOEXEC));
-  if (fd.get() < 0) return system_error(name, errno);
-  return fd;
-}
-
-std::string spoken(const std::string& path) {
-  return path == "-" ? "standard input" : path;
+  if (fd.get() >= 0) return fd;
+  tl::unexpected<Error> error = system_error(name, errno);
+  if (error.value().kind == ErrorKind::kNotFound)
+    error.value().remedy = "another path; fathom list shows the recordings here";
+  return error;
 }
 
 // Text is read piece by piece if its reader can: it is many times as large as the profile in it.
@@ -193,6 +242,9 @@ std::optional<Result<model::Profile>> streamed_file(const Fd& fd, const std::str
   return reader->finish();
 }
 
+// A pipe may never end. Text in which nothing makes sense for so long is no profile.
+constexpr std::uint64_t kMostWithoutSample = std::uint64_t{256} << 20;
+
 // From a pipe. nullopt: it is something else, and begins with `begun`.
 std::optional<Result<model::Profile>> streamed_pipe(const Fd& fd, const std::string& name,
                                                     std::string& begun) {
@@ -213,11 +265,19 @@ std::optional<Result<model::Profile>> streamed_pipe(const Fd& fd, const std::str
   const auto reader = formats::is_packed(begun) ? nullptr : stream_of(begun, name);
   if (reader == nullptr) return std::nullopt;
   reader->add(std::exchange(begun, {}));
+  std::uint64_t samples = 0, bytes_without = 0;
   for (;;) {
     const auto read = read_piece();
     if (!read) return Result<model::Profile>(tl::unexpected(read.error()));
     if (read->empty()) return reader->finish();
     reader->add(*read);
+    bytes_without =
+        reader->samples() == std::exchange(samples, reader->samples()) ? bytes_without + read->size() : 0;
+    if (bytes_without > kMostWithoutSample)
+      return Result<model::Profile>(fail(
+          ErrorKind::kMalformed,
+          fmt::format("{}: no sample in {} MiB after the first {}", name, kMostWithoutSample >> 20, samples),
+          "the output of the profiler alone, without other text"));
   }
 }
 
@@ -310,7 +370,7 @@ Result<model::Profile> open_one(const std::string& path, const store::ReadOption
     if (*text && !names.symbol_directory.empty()) return no_addresses(name);
     return called_after(std::move(*text), name);
   }
-  const Result<Content> content = read_content(*fd, name, std::move(begun));
+  const Result<Content> content = read_content(*fd, path, std::move(begun));
   if (!content) return tl::unexpected(content.error());
   if (store::is_recording(bytes_of(content->text)))
     return completed(with_choice(store::read_bytes(bytes_of(content->text), name, options), options), names);
@@ -354,7 +414,7 @@ Result<model::Profile> open_profiles(const std::vector<std::string>& inputs,
     const std::string name = spoken(path);
     const Result<Fd> fd = open_input(path, name);
     if (!fd) return tl::unexpected(fd.error());
-    const Result<Content> content = read_content(*fd, name);
+    const Result<Content> content = read_content(*fd, path);
     if (!content) return tl::unexpected(content.error());
     bytes += content->text.size();
     if (bytes > dump_options.most_bytes)

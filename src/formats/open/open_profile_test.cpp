@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <signal.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -105,6 +106,78 @@ TEST_F(OpenProfile, PackedFilesAreTreatedAsTheirContent) {
     ASSERT_TRUE(read) << read.error().message;
     EXPECT_EQ(read->meta.facts.at("format"), "folded");
     EXPECT_EQ(read->meta.target, "stacks.txt.gz");
+  }
+}
+
+TEST_F(OpenProfile, AFileThatIsPackedSeveralTimesIsReadAsItsContent) {
+  const auto packed = [](std::string_view content, formats::Packing packing) {
+    formats::Packer packer(packing);
+    packer.add(content);
+    return packer.finish().value();
+  };
+  std::string content = "main;f 3\n";
+  for (const formats::Packing packing :
+       {formats::Packing::kGzip, formats::Packing::kZstd, formats::Packing::kGzip}) {
+    content = packed(content, packing);
+    const Result<model::Profile> read = opened(file(content));
+    ASSERT_TRUE(read) << read.error().message;
+    EXPECT_EQ(read->samples.size(), 1u);
+  }
+  EXPECT_FALSE(opened(file(packed(content, formats::Packing::kZstd)))) << "as deep as any bomb";
+}
+
+// A pipe that never ends: the reader ends by itself, and the writer notices.
+class EndlessInput : public OpenProfile,
+                     public testing::WithParamInterface<std::pair<const char*, const char*>> {
+ protected:
+  // How it ends, and how many bytes the writer had sent by then.
+  std::pair<Error, std::size_t> refusal_of(std::string_view first, std::string_view piece) {
+    ::signal(SIGPIPE, SIG_IGN);
+    const std::string pipe = folder_ + "/pipe";
+    EXPECT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
+    std::size_t sent = 0;
+    std::thread writer([&] {
+      std::string block(first);
+      std::string rest;
+      while (rest.size() < (1 << 16)) rest += piece;
+      std::ofstream out(pipe, std::ios::binary);
+      for (constexpr std::size_t kMost = std::size_t{1} << 30; sent < kMost; block = rest) {
+        if (!out.write(block.data(), static_cast<std::streamsize>(block.size())).flush()) break;
+        sent += block.size();
+      }
+    });
+    const Result<model::Profile> read = opened(pipe);
+    writer.join();
+    EXPECT_FALSE(read);
+    return {read ? Error{} : read.error(), sent};
+  }
+};
+
+TEST_P(EndlessInput, OfNoKnownFormatIsRefusedByItsBeginning) {
+  const auto [piece, expected] = GetParam();
+  const auto [error, sent] = refusal_of("", piece);
+  EXPECT_THAT(error.message, HasSubstr(expected));
+  EXPECT_NE(error.remedy, "");
+  EXPECT_LT(sent, 16u << 20);
+}
+INSTANTIATE_TEST_SUITE_P(Kinds, EndlessInput,
+                         testing::Values(std::pair("y\n", "not a format fathom can read"),
+                                         std::pair("no line end ", "not a format fathom can read"),
+                                         std::pair("1 2 3\nx\n", "not a format fathom can read"),
+                                         std::pair("{\"a\": [1, 2]}\n", "JSON of no format"),
+                                         std::pair("# Overhead  Command\n", "a table of perf report")));
+
+TEST_F(EndlessInput, ThatNoLongerMakesSenseIsRefused) {
+  // What a format is like is decided by its first 64 KiB.
+  for (const std::string_view one :
+       {"main;f 3\nmain;g 4\n", "a 1 [000] 5.100000: 1 cycles:\n\t1f f+0x1 (/a)\n\n"}) {
+    std::string first;
+    while (first.size() < (1 << 17)) first += one;
+    const auto [error, sent] = refusal_of(first, "y\n");
+    EXPECT_THAT(error.message, HasSubstr("no sample in 256 MiB after the first ")) << one;
+    EXPECT_NE(error.remedy, "");
+    EXPECT_LT(sent, 300u << 20);
+    std::filesystem::remove(folder_ + "/pipe");
   }
 }
 

@@ -29,6 +29,7 @@ class PerfScriptReader : public StreamReader {
   explicit PerfScriptReader(std::string name);
   ~PerfScriptReader() override;
   void add(std::string_view piece) override;
+  std::uint64_t samples() const override;
   Result<model::Profile> finish() override;
 
  private:

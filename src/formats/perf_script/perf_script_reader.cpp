@@ -89,6 +89,8 @@ struct PerfScriptReader::State {
     text_.add(piece, [this](std::string_view line) { take(line); });
   }
 
+  std::uint64_t samples() const { return profile_.samples.size() + left_out_; }
+
   Result<model::Profile> finish() {
     text_.finish([this](std::string_view line) { take(line); });
     end_sample();
@@ -339,6 +341,9 @@ PerfScriptReader::PerfScriptReader(std::string name) : state_(std::make_unique<S
 PerfScriptReader::~PerfScriptReader() = default;
 void PerfScriptReader::add(std::string_view piece) {
   state_->add(piece);
+}
+std::uint64_t PerfScriptReader::samples() const {
+  return state_->samples();
 }
 Result<model::Profile> PerfScriptReader::finish() {
   return state_->finish();
