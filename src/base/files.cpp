@@ -2,20 +2,43 @@
 
 #include <fcntl.h>
 
+#include <array>
 #include <cerrno>
 #include <cstring>
-#include <vector>
 
 #include "base/fd.h"
 #include "base/output_file.h"
 
 namespace fathom {
 
+namespace {
+
+// What a user can do about a limit that is reached. Empty: nothing that is known here.
+std::string_view remedy_of(int error_number) {
+  switch (error_number) {
+    case ENOSPC:
+      return "another file system (df -h lists those with free space)";
+    case EDQUOT:
+      return "another file system, or quota, which prints the limit of this user";
+    case EFBIG:
+      return "a higher limit of file sizes: ulimit -f unlimited";
+    case EROFS:
+      return "a file in a folder that is not mounted read-only";
+    case EMFILE:
+      return "a higher limit of open files: ulimit -n 4096";
+    default:
+      return "";
+  }
+}
+
+}  // namespace
+
 tl::unexpected<Error> system_error(std::string_view where, int error_number) {
   auto kind = ErrorKind::kSystem;
   if (error_number == EPERM || error_number == EACCES) kind = ErrorKind::kPermission;
   if (error_number == ENOENT || error_number == ESRCH) kind = ErrorKind::kNotFound;
-  return fail(kind, std::string(where) + ": " + std::strerror(error_number));
+  return fail(kind, std::string(where) + ": " + std::strerror(error_number),
+              std::string(remedy_of(error_number)));
 }
 
 Result<std::string> read_file(const std::string& path, std::size_t limit) {
@@ -26,7 +49,8 @@ Result<std::string> read_file(const std::string& path, std::size_t limit) {
 
 Result<std::string> read_file(const Fd& fd, const std::string& path, std::size_t limit) {
   std::string content;
-  std::vector<char> buffer(64 * 1024);
+  std::array<char, 16 * 1024>
+      buffer;  // more than /proc gives at once, and no allocation for each of its small files
   for (;;) {
     const ssize_t n = ::read(fd.get(), buffer.data(), buffer.size());
     if (n < 0 && errno == EINTR) continue;

@@ -25,6 +25,76 @@ TEST_F(Cli, ErrorsAreOneLineAndARemedy) {
               HasSubstr("'server::' fits 4 functions: "));
 }
 
+// fathom report "$FILE" of a script in which FILE is not set: the newest recording is not what it means.
+TEST_F(Cli, AnEmptyValueIsRefused) {
+  const std::vector<std::vector<std::string>> commands = {
+      {"report", ""},
+      {"report", recording_, ""},
+      {"report", recording_, "--from", ""},
+      {"report", recording_, "--top", ""},
+      {"flamegraph", recording_, "-o", ""},
+      {"view", recording_, "--html", ""},
+      {"export", recording_, "--to", "folded", "-o", ""},
+      {"diff", recording_, ""},
+      {"merge", "", recording_},
+      {"leaks", ""},
+      {"timeline", ""},
+      {"tui", ""},
+      {"list", ""},
+      {"clean", "", "--older", "1d"},
+      {"oom", ""},
+      {"stacks", ""},
+      {"symbolize", recording_, "--symbols", "", "-o", folder_ + "/named.fathom"},
+      {"record", "-o", "", "--", "true"},
+      {"record", "-n", ""},
+      {"serve", "nobody", "--store", ""},
+      {"watch", ""},
+  };
+  for (const std::vector<std::string>& command : commands) {
+    const Outcome outcome = run(command);
+    EXPECT_EQ(outcome.status, 2) << command[0];
+    EXPECT_THAT(outcome.error, HasSubstr(" is empty\ntry: ")) << command[0];
+    EXPECT_EQ(outcome.out, "") << command[0];
+  }
+  EXPECT_EQ(run({"flamegraph", recording_, "--title", "", "-o", folder_ + "/x.svg"}).status, 0);
+}
+
+TEST_F(Cli, EveryErrorHasARemedy) {
+  const std::string nothing = folder_ + "/nothing",
+                    cut = file("cut.fathom", read_file(recording_).value().substr(0, 12));
+  const std::vector<std::vector<std::string>> commands = {
+      {"report", nothing},
+      {"report", cut},
+      {"report", recording_, "--from", "2", "--until", "1"},
+      {"report", recording_, "--spans=" + nothing},
+      {"diff", recording_, nothing},
+      {"flamegraph", nothing},
+      {"view", nothing, "--html", folder_ + "/x.html"},
+      {"export", nothing, "--to", "folded"},
+      {"merge", folder_ + "/m.fathom", nothing},
+      {"leaks", recording_, "--suppressions", nothing},
+      {"timeline", nothing},
+      {"oom", nothing},
+      {"symbolize", recording_, "--symbols", nothing, "-o", folder_ + "/n.fathom"},
+      {"stacks", nothing},
+      {"stacks", recording_},
+      {"stacks", "-p", "99999999"},
+      {"doctor", "-p", "99999999"},
+      {"detach", "-p", "99999999"},
+      {"watch", "99999999"},
+      {"record", "-p", "99999999"},
+      {"record", "--", "/"},
+      {"record", "--", recording_},
+      {"list", nothing},
+      {"clean", nothing, "--older", "1d"},
+  };
+  for (const std::vector<std::string>& command : commands) {
+    const Outcome outcome = run(command);
+    EXPECT_THAT(outcome.status, testing::AllOf(testing::Gt(0), testing::Lt(5))) << command[0];
+    EXPECT_THAT(outcome.error, HasSubstr("\ntry: ")) << testing::PrintToString(command);
+  }
+}
+
 TEST_F(Cli, WrongUsageIsStatusTwo) {
   EXPECT_EQ(run({}).status, 2);
   EXPECT_EQ(run({"nonsense"}).status, 2);

@@ -1,4 +1,6 @@
 // The one place that prints errors and turns outcomes into exit statuses.
+#include <signal.h>
+
 #include <algorithm>
 #include <cstdio>
 #include <exception>
@@ -108,10 +110,12 @@ int exit_status(ErrorKind kind) {
   return fathom::cli::kFailed;
 }
 
-int complain(const Error& error) {
+int complain(const Error& error, std::string_view command = {}) {
   // Candidates of a name stand below it, a line each.
   fathom::cli::notice("fathom: " + fathom::analysis::printable_lines(error.message) + "\n");
-  if (!error.remedy.empty()) fathom::cli::say("try: {}\n", error.remedy);
+  const std::string remedy =
+      error.remedy.empty() ? fathom::cli::usual_remedy(error.kind, command) : error.remedy;
+  if (!remedy.empty()) fathom::cli::say("try: {}\n", remedy);
   return exit_status(error.kind);
 }
 
@@ -174,10 +178,22 @@ int run(int argc, char** argv) {
   }
   for (const auto& [sub, command] : runs) {
     if (!sub->parsed()) continue;
+    if (const auto empty = fathom::cli::empty_value(*sub, words)) return complain(*empty);
     const fathom::Result<int> outcome = command();
-    return outcome ? *outcome : complain(outcome.error());
+    return outcome ? *outcome : complain(outcome.error(), sub->get_name());
   }
   return fathom::cli::kWrongUsage;
+}
+
+// A write beyond the limit of file sizes (ulimit -f) becomes an error of this write. A handler and not SIG_IGN, which a
+// launched command would inherit.
+void survive_the_limit_of_file_sizes() {
+  struct sigaction before {
+  }, nothing{};
+  if (::sigaction(SIGXFSZ, nullptr, &before) != 0 || before.sa_handler == SIG_IGN) return;
+  nothing.sa_handler = [](int) {};
+  nothing.sa_flags = SA_RESTART;
+  ::sigaction(SIGXFSZ, &nothing, nullptr);
 }
 
 }  // namespace
@@ -185,6 +201,7 @@ int run(int argc, char** argv) {
 int main(int argc, char** argv) {
   try {
     fathom::cli::survive_cut_files();
+    survive_the_limit_of_file_sizes();
     if (argc > 1 && std::string_view(argv[1]) == fathom::symbolize::kFetchProcessArgument)
       return fathom::symbolize::run_fetch_process(argc, argv);
     if (argc > 1 && std::string_view(argv[1]) == fathom::symbolize::kNameProcessArgument)

@@ -2,6 +2,7 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 
+#include "analysis/heap/hand_made_heap.h"
 #include "base/fd.h"
 #include "cli/testing_program.h"
 
@@ -72,12 +73,43 @@ TEST_F(Cli, ACommandThatFailsLeavesNoFile) {
   EXPECT_FALSE(std::filesystem::exists(folder_ + "/new"));
 }
 
+// ulimit -f: the kernel would send SIGXFSZ, which ends a program without a word.
+TEST_F(Cli, ALimitOfFileSizesIsAnErrorOfEveryCommandThatWrites) {
+  const std::string heap = folder_ + "/heap.fathom";
+  ASSERT_TRUE(store::Writer::create(heap).value().finish(analysis::small_heap().profile));
+  const std::string out = folder_ + "/new/out";
+  const std::vector<std::vector<std::string>> commands = {
+      {"report", recording_, "--all", "-o", out},
+      {"report", recording_, "--json", "-o", out},
+      {"diff", recording_, recording_, "--json", "-o", out},
+      {"flamegraph", recording_, "-o", out},
+      {"timeline", heap, "-o", out},
+      {"view", recording_, "--html", out},
+      {"export", recording_, "--to", "speedscope", "-o", out},
+      {"export", recording_, "--to", "html", "-o", out},
+      {"export", recording_, "--to", "sql", "-o", out},
+      {"merge", out, recording_, recording_},
+      {"report", recording_, "--all"},
+      {"man", "record"},
+      {"completion", "bash"},
+  };
+  for (const std::vector<std::string>& command : commands) {
+    std::vector<std::string> words = {"-c", "ulimit -f 1; exec \"$0\" \"$@\"", FATHOM_BINARY};
+    words.insert(words.end(), command.begin(), command.end());
+    const Outcome outcome = run_program("/bin/sh", words, "/dev/null");
+    EXPECT_EQ(outcome.status, 1) << command[0];
+    EXPECT_THAT(outcome.error, HasSubstr(": File too large\ntry: ")) << command[0];
+    EXPECT_FALSE(std::filesystem::exists(folder_ + "/new")) << command[0] << " left a part";
+  }
+}
+
 TEST_F(Cli, AFullDiskIsAnError) {
   const Fd full(::open("/dev/full", O_WRONLY | O_CLOEXEC));
   ASSERT_GE(full.get(), 0);
   const Outcome outcome = run({"report", recording_}, "/dev/null", full.get());
   EXPECT_EQ(outcome.status, 1);
   EXPECT_THAT(outcome.error, StartsWith("fathom: standard output: "));
+  EXPECT_THAT(outcome.error, HasSubstr("\ntry: "));
 }
 
 }  // namespace

@@ -86,7 +86,16 @@ Result<int> print_looks(const StacksArguments& arguments, const model::Profile& 
 
 Result<int> run_on_core(const StacksArguments& arguments) {
   auto core = stacks::CoreThreads::open(arguments.core, {symbol_options(arguments), arguments.sysroot});
-  if (!core) return tl::unexpected<Error>(core.error());
+  if (!core) {
+    Error error = core.error();
+    const bool is_number = arguments.core.find_first_not_of("0123456789") == std::string::npos;
+    if (is_number && error.kind == ErrorKind::kNotFound)
+      error.remedy = "fathom stacks -p " + arguments.core;
+    else if (error.remedy.empty())
+      error.remedy =
+          "a core file, as gcore PID and coredumpctl dump write it; of a running process: fathom stacks -p PID";
+    return tl::unexpected<Error>(std::move(error));
+  }
   const std::vector<stacks::Look> looks{(*core)->look()};
   return print_looks(arguments, (*core)->profile(), looks);
 }

@@ -140,6 +140,41 @@ Error no_such_command(std::string_view word, const std::vector<std::string>& com
           meant.empty() ? "fathom --help, which lists them" : "fathom " + meant};
 }
 
+std::optional<Error> empty_value(const CLI::App& command, const std::vector<std::string>& words) {
+  const auto end = std::ranges::find(words, "--");
+  const bool any = std::any_of(words.begin(), end, [](const std::string& word) {
+    return word.empty() || (word.starts_with("--") && word.ends_with('='));
+  });
+  if (!any) return std::nullopt;
+  for (const CLI::Option* option : command.get_options()) {
+    std::string type = option->get_type_name();
+    type.resize(std::min(type.find(':'), type.size()));  // without what CLI11 says of its checks
+    if (option->count() == 0 || type.empty() || type == "TEXT" || type == "COMMAND") continue;
+    if (std::ranges::find(option->results(), std::string()) == option->results().end()) continue;
+    const std::string name = option->get_positional() ? type : option->get_name();
+    return Error{ErrorKind::kUsage, fmt::format("{}: {} is empty", command.get_name(), name),
+                 "a value, or leave it out (an unset variable of a script looks like this)"};
+  }
+  return std::nullopt;
+}
+
+std::string usual_remedy(ErrorKind kind, std::string_view command) {
+  switch (kind) {
+    case ErrorKind::kUsage:
+      return command.empty() ? "fathom --help" : fmt::format("fathom {} --help", command);
+    case ErrorKind::kNotFound:
+      return "another name; fathom list shows the recordings here, and ps -e the processes";
+    case ErrorKind::kPermission:
+      return "as the owner, or as root";
+    case ErrorKind::kMalformed:
+      return "another copy of the file, or write it again with the tool that made it";
+    case ErrorKind::kUnsupported:
+    case ErrorKind::kSystem:
+      break;
+  }
+  return "";
+}
+
 Error wrong_usage(const CLI::ParseError& error, const CLI::App* command) {
   if (command == nullptr) return {ErrorKind::kUsage, refused_value(error.what(), command), "fathom --help"};
   if (dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr) return not_expected(*command);

@@ -68,9 +68,25 @@ struct WrongUsage : testing::Test {
   double duration = 1, delay = 0, percent = 0;
   int rate = 1, pid = 0;
   std::uint64_t size = 0;
-  std::string event, folder, file;
+  std::string event, folder, file, title;
   bool waits = false;
 };
+
+TEST_F(WrongUsage, AnEmptyValueIsNoValueThatWasLeftOut) {
+  draw->add_option("--title", title, "")->type_name("TEXT");
+  draw->get_option("file")->type_name("FILE");
+  draw->get_option("--event")->type_name("NAME");
+  const auto found = [&](const std::vector<std::string>& words) {
+    app.parse(std::vector<std::string>(words.rbegin(), words.rend()));
+    const auto error = empty_value(*draw, words);
+    return error ? error->message : "";
+  };
+  EXPECT_EQ(found({"draw", ""}), "draw: FILE is empty");
+  EXPECT_EQ(found({"draw", "x", "--symbols", "/"}), "");
+  EXPECT_EQ(found({"draw", "x", "--title", ""}), "");
+  EXPECT_EQ(found({"draw", "--title", "t", "", "--rate", "2"}), "draw: FILE is empty");
+  EXPECT_EQ(found({"draw", "x"}), "");
+}
 
 TEST_F(WrongUsage, OfAValueSaysWhichOnesThereAre) {
   const std::string help = "\nfathom draw --help";

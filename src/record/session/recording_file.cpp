@@ -1,7 +1,10 @@
 #include "record/session/recording_file.h"
 
+#include <fmt/format.h>
+
 #include <utility>
 
+#include "base/shell_word.h"
 #include "record/session/notes.h"
 
 namespace fathom::session {
@@ -59,8 +62,9 @@ Result<> RecordingFile::append(model::Profile& profile, RowBook& rows) {
   auto written = writer_->append(profile, &rows.changed());
   if (written) return written;
   count_as_lost(profile);
-  if (written.error().remedy.empty())
-    written.error().remedy = "-o FILE on a disk with room; what was written before can be read";
+  std::string& remedy = written.error().remedy;
+  if (remedy.empty()) remedy = "-o FILE on a disk with room";
+  remedy += fmt::format("; what was written before can be read: fathom report {}", shell_word(path()));
   return written;
 }
 
