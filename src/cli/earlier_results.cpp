@@ -64,6 +64,8 @@ constexpr Recognises kKinds[] = {
     begins_with<R"({"$schema":"https://www.speedscope.app/file-format-schema.json","exporter":"fathom")">,
     begins_with<R"({"format":"fathom recording")">,
     begins_with<"-- A recording of fathom">,
+    begins_with<"no_lbr cycles\n">,
+    begins_with<"# sample profile of LLVM, by fathom\n">,
     is_dot,
     is_firefox,
     is_ms_print,

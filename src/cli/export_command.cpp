@@ -10,6 +10,7 @@
 #include "analysis/core/call_tree.h"
 #include "analysis/core/words.h"
 #include "analysis/summary/report.h"
+#include "cli/code_exports.h"
 #include "cli/command.h"
 #include "cli/frozen_page.h"
 #include "cli/newest_recording.h"
@@ -45,6 +46,7 @@ struct ExportArguments {
   bool fold_generics = false, fold_idle = false, mark_inlined = false, parts = false;
   std::optional<std::uint32_t> functions;  // of a call graph
   std::optional<double> percent_limit;
+  std::string binary;  // of profiles for compilers
 };
 
 // What a writer is given.
@@ -244,6 +246,14 @@ Result<std::string> export_firefox(const ExportInput& input) {
   return packed(*text, formats::packing_of(input.arguments.output.path));
 }
 
+Result<std::string> export_bolt(const ExportInput& input) {
+  return bolt_export(input.profile, input.tree.selection, input.arguments.binary);
+}
+Result<std::string> export_sample_profile(const ExportInput& input) {
+  return sample_profile_export(input.profile, input.tree.selection, input.arguments.binary,
+                               input.arguments.selection.symbols);
+}
+
 // One row per format that can be written. Longer endings stand before those that they end in.
 struct ExportFormat {
   std::string_view name;
@@ -252,6 +262,7 @@ struct ExportFormat {
   Result<> (*stream)(const ExportInput&, const std::function<void(std::string_view)>& take) = nullptr;
 };
 constexpr ExportFormat kFormats[] = {
+    {"bolt", ".fdata", export_bolt},
     {"callgrind", ".callgrind", export_callgrind},
     {"dot", ".dot", export_dot},
     {"firefox", ".firefox.json", export_firefox},
@@ -262,6 +273,7 @@ constexpr ExportFormat kFormats[] = {
     {"ms_print", ".ms_print", export_ms_print},
     {"perfetto", ".pftrace", export_perfetto},
     {"pprof", ".pb", export_pprof},
+    {"sample-profile", ".afdo", export_sample_profile},
     {"speedscope", ".speedscope.json", export_speedscope},
     {"sql", ".sql", export_sql},
     {"json", ".json", export_json},
@@ -291,6 +303,10 @@ Result<int> run_export(const ExportArguments& arguments) {
     return fail(ErrorKind::kUsage, "only pprof is written in parts", "--to pprof --parts");
   if ((arguments.functions || arguments.percent_limit) && (*format)->write != export_dot)
     return fail(ErrorKind::kUsage, "only a call graph leaves functions out", "--to dot");
+  if (!arguments.binary.empty() && (*format)->write != export_bolt &&
+      (*format)->write != export_sample_profile)
+    return fail(ErrorKind::kUsage, "only a profile for a compiler is about one program",
+                "--to bolt, --to sample-profile");
   const Result<model::Profile> profile = open_selected(arguments.file, arguments.selection);
   if (!profile) return tl::unexpected(profile.error());
   const Result<analysis::Selection> selection = selection_from(arguments.selection, *profile);
@@ -336,7 +352,7 @@ Run add_export(CLI::App& app) {
   begin_group(app, kOutputGroup);
   app.add_option(
          "--to,--format", arguments->format,
-         "callgrind, dot, firefox, folded, heaptrack, html, json, massif, ms_print, perfetto, pprof, speedscope, sql (default: by the ending of -o)")
+         "bolt, callgrind, dot, firefox, folded, heaptrack, html, json, massif, ms_print, perfetto, pprof, sample-profile, speedscope, sql (default: by the ending of -o)")
       ->type_name("FORMAT");
   add_output_options(app, arguments->output, "file (default: standard output); .gz and .zst pack it");
   add_selection_options(app, arguments->selection);
@@ -349,6 +365,10 @@ Run add_export(CLI::App& app) {
   app.add_option("--functions", arguments->functions,
                  "dot: at most N functions, by total (default: 80; 0: all)")
       ->type_name("N");
+  app.add_option(
+         "--binary", arguments->binary,
+         "bolt, sample-profile: the program or library to optimise (default: the one with the most samples)")
+      ->type_name("PATH");
   app.add_option("--percent-limit", arguments->percent_limit,
                  "dot: hide functions and calls below this share (default: 0.5)")
       ->type_name("PERCENT")

@@ -27,7 +27,8 @@ class LocalCode {
   // A sentence without its full stop; "" where the code is there.
   const std::string& problem() const { return problem_; }
   bool present() const { return file_.has_value(); }
-  const std::string& path() const { return path_; }  // of the file that the code is from
+  const elf::ElfFile& elf() const { return file_->elf(); }  // where the code is there
+  const std::string& path() const { return path_; }         // of the file that the code is from
   int fd() const { return fd_.get(); }
   // Around an address: of its symbol, else of its call frame information.
   std::optional<FunctionBounds> bounds_around(ElfAddress address);
