@@ -145,8 +145,12 @@ Result<int> export_pprof_parts(const ExportInput& input) {
   if (output.path.empty() || is_standard_output(output.path))
     return fail(ErrorKind::kUsage, "several parts are several files", "--parts -o FILE.pb.gz");
   const present::PprofLimits limits;
-  const auto parts = present::write_pprof_parts(
-      input.profile, {input.tree.selection, input.tree.fold_generics, comments_for(input)}, limits);
+  const auto parts = present::write_pprof_parts(input.profile,
+                                                {.selection = input.tree.selection,
+                                                 .fold_generics = input.tree.fold_generics,
+                                                 .comments = comments_for(input),
+                                                 .for_server = true},
+                                                limits);
   if (!parts) return within(input.arguments.file, parts.error());
   std::size_t dot = output.path.rfind(".pb");
   if (dot == std::string::npos) dot = output.path.size();

@@ -80,6 +80,9 @@ void expect_sound(const PprofMessage& message) {
     EXPECT_TRUE(rows.insert(bytes).second) << "two samples of one stack";
   }
   EXPECT_NE(message.default_type, "");
+  // What servers refuse or could not read.
+  EXPECT_NE(message.period_type.type, "");
+  for (const auto& type : message.types) EXPECT_EQ(type.type.find('-'), std::string_view::npos) << type.type;
 }
 
 analysis::CallTree tree_of(const model::Profile& profile, Metric metric) {
@@ -165,24 +168,27 @@ TEST(PprofRoundTrip, PartsEndBeforeTheyAreTooLarge) {
 TEST(PprofRoundTrip, TheHeapIsKeptToTheByte) {
   model::for_each_profile(60, [](const model::Profile& profile) {
     if (profile.heap.empty()) return;
-    const auto written = present::write_pprof(profile, {.selection = of(Metric::kHeapLive), .comments = {}});
-    if (!written) return;
-    const PprofMessage message = message_of(*written);
-    const std::vector<std::int64_t> sums = sums_of(message);
-    for (std::size_t i = 0; i < sums.size(); ++i) {
-      const std::string_view type = message.types[i].type;
-      const bool in_blocks = type.ends_with("_objects");
-      for (const auto& [name, metric] :
-           {std::pair("alloc", Metric::kHeapAllocated), std::pair("inuse", Metric::kHeapLive),
-            std::pair("peak", Metric::kHeapPeak)}) {
-        if (!type.starts_with(name)) continue;
-        analysis::Selection selection = of(metric);
-        if (in_blocks && metric == Metric::kHeapAllocated) selection.metric = Metric::kHeapAllocations;
-        if (in_blocks) selection.heap_unit = analysis::HeapUnit::kBlocks;
-        const std::int64_t total = analysis::build_call_tree(profile, {.selection = selection}).total;
-        // Estimates are doubles: beyond 2^53 they have no single bytes.
-        EXPECT_LE(std::abs(sums[i] - total), std::abs(total) >> 53)
-            << type << ": " << sums[i] << ", " << total;
+    for (const Metric asked : {Metric::kHeapAllocated, Metric::kHeapLive}) {
+      const auto written = present::write_pprof(profile, {.selection = of(asked), .comments = {}});
+      if (!written) continue;
+      const PprofMessage message = message_of(*written);
+      const std::vector<std::int64_t> sums = sums_of(message);
+      for (std::size_t i = 0; i < sums.size(); ++i) {
+        const std::string_view type = message.types[i].type;
+        EXPECT_EQ(type.starts_with("alloc"), asked == Metric::kHeapAllocated) << type;
+        const bool in_blocks = type.ends_with("_objects");
+        for (const auto& [name, metric] :
+             {std::pair("alloc", Metric::kHeapAllocated), std::pair("inuse", Metric::kHeapLive),
+              std::pair("peak", Metric::kHeapPeak)}) {
+          if (!type.starts_with(name)) continue;
+          analysis::Selection selection = of(metric);
+          if (in_blocks && metric == Metric::kHeapAllocated) selection.metric = Metric::kHeapAllocations;
+          if (in_blocks) selection.heap_unit = analysis::HeapUnit::kBlocks;
+          const std::int64_t total = analysis::build_call_tree(profile, {.selection = selection}).total;
+          // Estimates are doubles: beyond 2^53 they have no single bytes.
+          EXPECT_LE(std::abs(sums[i] - total), std::abs(total) >> 53)
+              << type << ": " << sums[i] << ", " << total;
+        }
       }
     }
   });
@@ -212,7 +218,7 @@ TEST(PprofRoundTrip, NamesAreThoseThatBackendsKnow) {
   EXPECT_THAT(sums_of(wall), ElementsAre(9'000'000'730));
 }
 
-TEST(PprofRoundTrip, OfTheHeapOneFileHoldsAllThatIsKnown) {
+TEST(PprofRoundTrip, SumsOverTimeAndAmountsOfAMomentAreFilesOfTheirOwn) {
   model::Profile profile = analysis::small_server();
   profile.heap.heaps.push_back({.process = {0}, .mode = model::HeapMode::kSampled, .mean_bytes = 524288});
   profile.heap.slices.push_back({{0}, 1'000'000'000, 11'000'000'000, 5'000'000'000, 900, 400, 4});
@@ -226,20 +232,47 @@ TEST(PprofRoundTrip, OfTheHeapOneFileHoldsAllThatIsKnown) {
         present::write_pprof(profile, {.selection = of(metric), .comments = {"sampled"}}).value());
   };
   const PprofMessage live = write(Metric::kHeapLive);
-  EXPECT_THAT(types_of(live), ElementsAre("alloc_objects/count", "alloc_space/bytes", "inuse_objects/count",
-                                          "inuse_space/bytes", "peak_objects/count", "peak_space/bytes"));
-  EXPECT_THAT(sums_of(live), ElementsAre(9, 900, 4, 400, 7, 700));
+  EXPECT_THAT(types_of(live), ElementsAre("inuse_objects/count", "inuse_space/bytes", "peak_objects/count",
+                                          "peak_space/bytes"));
+  EXPECT_THAT(sums_of(live), ElementsAre(4, 400, 7, 700));
   EXPECT_EQ(live.period_type.type, "space");
   EXPECT_EQ(live.period, 524288);
   EXPECT_EQ(live.default_type, "inuse_space");
   EXPECT_EQ(live.duration_ns, 0) << "a moment has no duration";
   EXPECT_THAT(live.comments, ElementsAre("sampled"));
+  EXPECT_THAT(types_of(write(Metric::kHeapAllocated)),
+              ElementsAre("alloc_objects/count", "alloc_space/bytes"));
   EXPECT_EQ(write(Metric::kHeapAllocated).default_type, "alloc_space");
   EXPECT_EQ(write(Metric::kHeapAllocated).duration_ns, 10'000'000'000);
   EXPECT_EQ(write(Metric::kHeapAllocations).default_type, "alloc_objects");
   EXPECT_EQ(write(Metric::kHeapPeak).default_type, "peak_space");
   EXPECT_THAT(types_of(write(Metric::kHeapLeaked)),
               ElementsAre("leaked_objects/count", "leaked_space/bytes"));
+}
+
+// Each label becomes a series there: a server with a thousand threads would have a thousand.
+TEST(PprofRoundTrip, ForServersThereAreNoLabelsAndEveryStackIsThereOnce) {
+  model::for_each_profile(40, [](const model::Profile& profile) {
+    for (const Metric metric : analysis::metrics_in(profile)) {
+      present::PprofOptions options{.selection = of(metric), .comments = {}};
+      const auto labelled = present::write_pprof(profile, options);
+      options.for_server = true;
+      const auto plain = present::write_pprof(profile, options);
+      ASSERT_EQ(labelled.has_value(), plain.has_value());
+      if (!plain) continue;
+      const PprofMessage message = message_of(*plain);
+      EXPECT_EQ(sums_of(message), sums_of(message_of(*labelled)));
+      PprofMessage::Sample sample;
+      std::set<std::vector<std::uint64_t>> stacks;
+      for (const std::string_view bytes : message.samples) {
+        ASSERT_TRUE(message.sample_of(bytes, sample));
+        EXPECT_TRUE(sample.labels.empty());
+        if (!model::is_heap(metric)) {
+          EXPECT_TRUE(stacks.insert({sample.location_ids.begin(), sample.location_ids.end()}).second);
+        }
+      }
+    }
+  });
 }
 
 TEST(PprofRoundTrip, PlacesKeepTheirFilesLinesAndInlinedCalls) {

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <map>
 #include <optional>
+#include <tuple>
 #include <unordered_map>
 
 #include "analysis/core/fold_generics.h"
@@ -57,6 +58,7 @@ class PprofWriter {
         options_(options),
         limits_(limits),
         selection_(options.selection),
+        with_labels_(!options.for_server && !options.as_go),
         tracer_(selection_.tracer ? std::nullopt : analysis::tracer_module(profile)) {}
 
   Result<std::vector<std::string>> write() {
@@ -109,6 +111,7 @@ class PprofWriter {
   // Of time: samples and waits.
   void write_times() {
     CostRows rows = sample_rows(profile_, selection_);
+    if (!with_labels_) add_up_threads(rows.rows);
     choose_kind_of_time();
     const bool rated = kind_.types.size() == 2 && kind_.period != 0 && selection_.metric != Metric::kOffCpu;
     analysis::ValueBudget budget;
@@ -128,6 +131,28 @@ class PprofWriter {
     }
   }
 
+  static void add_up_threads(std::vector<CostRow>& rows) {
+    const auto key = [](const CostRow& row) { return std::tuple(row.stack, row.skip, row.cause); };
+    std::ranges::stable_sort(rows, {}, key);
+    std::vector<CostRow> sums;
+    for (const CostRow& row : rows) {
+      if (sums.empty() || key(sums.back()) != key(row)) {
+        sums.push_back(row);
+        continue;
+      }
+      sums.back().count = sums.back().count + row.count;
+      sums.back().value = sums.back().value + row.value;
+    }
+    rows = std::move(sums);
+  }
+
+  // A name that servers take as a part of a type.
+  static std::string type_name(std::string_view unit) {
+    std::string name = analysis::printable(unit);
+    std::ranges::replace(name, '-', '_');
+    return name;
+  }
+
   void choose_kind_of_time() {
     const std::string unit = analysis::unit_of(profile_, selection_);
     const std::uint32_t rate = profile_.meta.frequency_hz;
@@ -141,18 +166,19 @@ class PprofWriter {
                    1,
                    false};
         else
-          kind_ = {{{"off_cpu", "nanoseconds"}}, "off_cpu", {}, 0, false};
+          kind_ = {{{"off_cpu", "nanoseconds"}}, "off_cpu", Type{"off_cpu", "nanoseconds"}, 0, false};
         break;
       case Metric::kWall:
         kind_ = {{{"wall", "nanoseconds"}}, "wall", Type{"wall", "nanoseconds"}, period, false};
         break;
       default:
         if (unit == "ns")
-          kind_ = {{{"samples", "count"}, {"cpu", "nanoseconds"}}, "cpu", {}, 0, false};
+          kind_ = {
+              {{"samples", "count"}, {"cpu", "nanoseconds"}}, "cpu", Type{"cpu", "nanoseconds"}, 0, false};
         else if (unit != "samples")  // cycles, page faults, what a stranger's file counts
-          kind_ = {{{analysis::printable(unit), "count"}}, analysis::printable(unit), {}, 0, false};
+          kind_ = {{{type_name(unit), "count"}}, type_name(unit), Type{type_name(unit), "count"}, 0, false};
         else if (period == 0)
-          kind_ = {{{"samples", "count"}}, "samples", {}, 0, false};
+          kind_ = {{{"samples", "count"}}, "samples", Type{"samples", "count"}, 0, false};
         else
           kind_ = {{{"samples", "count"}, {"cpu", "nanoseconds"}},
                    "cpu",
@@ -184,6 +210,8 @@ class PprofWriter {
     const auto peak = [](const analysis::HeapSums& sums, model::HeapSiteId site) {
       return sums.peak().sites[site.value];
     };
+    const bool is_flow =
+        selection_.metric == Metric::kHeapAllocated || selection_.metric == Metric::kHeapAllocations;
     switch (selection_.metric) {
       case Metric::kHeapLeaked:
         columns = {{"leaked", [](const analysis::HeapSums& sums, model::HeapSiteId site) {
@@ -206,10 +234,11 @@ class PprofWriter {
                     }}};
         break;
       default:
-        if (has(Metric::kHeapAllocated) || profile_.heap.empty()) columns.push_back({"alloc", allocated});
-        if (!profile_.heap.empty() || options_.as_go)
+        if (options_.as_go ? has(Metric::kHeapAllocated) || profile_.heap.empty() : is_flow)
+          columns.push_back({"alloc", allocated});
+        if (options_.as_go || !is_flow)
           columns.push_back({"inuse", options_.as_go && selection_.from_ns ? grown : live});
-        if (has(Metric::kHeapPeak) && !options_.as_go) columns.push_back({"peak", peak});
+        if (has(Metric::kHeapPeak) && !options_.as_go && !is_flow) columns.push_back({"peak", peak});
     }
     for (const HeapColumns& column : columns) {
       kind_.types.push_back({column.name + "_objects", "count"});
@@ -280,9 +309,10 @@ class PprofWriter {
     for (const std::int64_t value : values) put_wire_varint(amounts_, static_cast<std::uint64_t>(value));
     row_.clear();
     row_.bytes(1, places_).bytes(2, amounts_);
-    if (thread != model::kNoThread)
+    if (with_labels_ && thread != model::kNoThread)
       row_.bytes(3, label_of_thread(thread, 0)).bytes(3, label_of_thread(thread, 1));
-    if (!cause.empty()) row_.message(3, WireWriter().number(1, text("state")).number(2, text(cause)));
+    if (with_labels_ && !cause.empty())
+      row_.message(3, WireWriter().number(1, text("state")).number(2, text(cause)));
     samples_.message(kSample, row_);
     ++written_;
   }
@@ -452,6 +482,7 @@ class PprofWriter {
   const PprofOptions& options_;
   std::optional<PprofLimits> limits_;
   const analysis::Selection& selection_;
+  bool with_labels_;
   std::optional<model::ModuleId> tracer_;
   Kind kind_;
   std::unordered_map<std::string, std::uint64_t> text_numbers_;

@@ -1,6 +1,6 @@
 // profile.proto of the pprof project, as go tool pprof, Pyroscope, Parca and Grafana take it: one file for each kind of cost.
-// Names of types and periods are those that these backends know (docs/exports.md has the table). Of the heap one file holds what
-// was allocated, what is live and what was live at the peak. Addresses are those of the files' own tables, so mappings
+// Names of types and periods are those that these backends know (docs/exports.md has the table). Amounts of a moment and sums over
+// time are files of their own, because servers decide by the duration which of the two a file has. Addresses are those of the files' own tables, so mappings
 // begin at 0 and span everything, which pprof takes as "already adjusted". A place without a name is an address in a mapping
 // with its build id, and no name is made up: a server with the symbols names it later. Threads and reasons of waits are labels;
 // the reason is the leaf of its stack as well, as in every picture of fathom.
@@ -24,6 +24,8 @@ struct PprofOptions {
   // Types as Go's own endpoints have them, for readers that know these names only: waits as contentions and delay, the heap without
   // its peak, and of a part of the time what changed in it.
   bool as_go = false;
+  // For servers: no labels of samples, because each distinct label becomes a series there. Samples of all threads are added up.
+  bool for_server = false;
   bool allow_empty = false;  // a profile without samples, where the selection has nothing
 };
 
