@@ -97,6 +97,25 @@ TEST_F(Cli, RecordingsAreListedAndRemovedByARule) {
   EXPECT_EQ(run({"list", folder_ + "/none"}).status, 3);
 }
 
+// As after a power failure. The others are read, and what is missing is said; with none left it is an error.
+TEST_F(Cli, ADamagedWindowOfAStoreCostsItself) {
+  const std::string target = folder_ + "/store/server/", content = read_file(recording_).value();
+  std::filesystem::create_directories(target);
+  const std::string good = "store/server/20261127T085700.020Z-60.040s.fathom",
+                    bad = "store/server/20261127T085800.060Z-60.000s.fathom";
+  file(good, content);
+  for (const std::string_view damage :
+       {std::string_view(), std::string_view("junk"), std::string_view(content).substr(0, 12)}) {
+    file(bad, damage);
+    const Outcome outcome = run({"report", folder_ + "/store", "--json"});
+    EXPECT_EQ(outcome.status, 0) << outcome.error;
+    EXPECT_THAT(outcome.error, HasSubstr("1 of 2 windows cannot be read, and their time is missing: "));
+    EXPECT_THAT(outcome.out, HasSubstr("1 of 2 windows cannot be read"));
+  }
+  std::filesystem::remove(folder_ + "/" + good);
+  EXPECT_EQ(run({"report", folder_ + "/store"}).status, 1);
+}
+
 TEST_F(Cli, OomReadsALogOfTheKernel) {
   const std::string log = file("log",
                                "[ 7.5] Out of memory: Killed process 46653 (reth) total-vm:8000kB, "

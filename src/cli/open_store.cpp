@@ -13,6 +13,7 @@
 #include "cli/notices.h"
 #include "formats/open/interrupt_wakers.h"
 #include "formats/open/short_names.h"
+#include "model/store/reader.h"
 #include "tools/serve/store.h"
 #include "tools/serve/upgrade.h"
 
@@ -72,6 +73,30 @@ Result<std::optional<std::uint64_t>> time_of(const std::string& text, const char
               fmt::format("{0} 02:00, {0} 2026-11-27T02:00, {0} 'yesterday 02:00' or {0} -10m", option));
 }
 
+// A window that is damaged, as after a power failure, costs its own time and not that of the others.
+struct Readable {
+  std::vector<serve::StoredWindow> windows;
+  std::string missing;  // a sentence; empty: nothing
+};
+Readable readable_of(const std::vector<serve::StoredWindow>& windows) {
+  Readable readable;
+  std::string first;
+  store::ReadOptions facts;
+  facts.facts_only = true;
+  for (const serve::StoredWindow& window : windows) {
+    const auto read = store::read(window.path, facts);
+    // One that is gone was merged into a longer one since.
+    if (read || read.error().kind == ErrorKind::kNotFound)
+      readable.windows.push_back(window);
+    else if (first.empty())
+      first = read.error().message;
+  }
+  if (!first.empty())
+    readable.missing = fmt::format("{} of {} windows cannot be read, and their time is missing: {}",
+                                   windows.size() - readable.windows.size(), windows.size(), first);
+  return readable;
+}
+
 }  // namespace
 
 Result<std::optional<StoreChoice>> store_choice(const std::string& input, std::string& folder) {
@@ -120,8 +145,13 @@ Result<model::Profile> open_store(const std::string& folder, StoreChoice choice,
   if (chosen.empty())
     return fail(ErrorKind::kNotFound, fmt::format("{}/{} has no window in this time", folder, *target),
                 fmt::format("fathom list {}", shell_word(folder)));
-  auto profile = serve::read_windows(chosen, range);
+  const Readable readable = readable_of(chosen);
+  auto profile = serve::read_windows(readable.windows.empty() ? chosen : readable.windows, range);
   if (!profile) return tl::unexpected<Error>(profile.error());
+  if (!readable.missing.empty()) {
+    say("fathom: {}\n", analysis::printable(readable.missing));
+    profile->quality.notes.push_back(readable.missing);
+  }
   if (!choice.from.empty()) profile->meta.facts[kCutFromFact] = choice.from;
   if (!choice.until.empty()) profile->meta.facts[kCutUntilFact] = choice.until;
   if (!long_names) open::shorten_nameless_functions(*profile);

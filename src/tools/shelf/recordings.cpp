@@ -8,6 +8,7 @@
 #include <tuple>
 #include <utility>
 
+#include "base/files.h"
 #include "base/text.h"
 #include "model/still_recorded.h"
 #include "model/store/reader.h"
@@ -59,6 +60,12 @@ void take_facts(const model::Profile& profile, Recording& row) {
       row.build_id = profile.strings[module.build_id];
 }
 
+// The path stands in the row already.
+std::string without_path(const std::string& message, const fs::path& path) {
+  const std::string before = path.string() + ": ";
+  return message.starts_with(before) ? message.substr(before.size()) : message;
+}
+
 Recording look_at(const fs::path& path, const IsOurs& is_ours) {
   Recording row;
   row.path = path;
@@ -69,7 +76,7 @@ Recording look_at(const fs::path& path, const IsOurs& is_ours) {
   if (profile)
     take_facts(*profile, row);
   else
-    row.problem = profile.error().message;
+    row.problem = without_path(profile.error().message, path);
   if (row.start_unix_ns == 0) row.start_unix_ns = written_at(path);
   for (const std::string_view ending : kCompanions) {
     fs::path with = path;
@@ -81,13 +88,15 @@ Recording look_at(const fs::path& path, const IsOurs& is_ours) {
   return row;
 }
 
-void look_through(const fs::path& folder, const IsOurs& is_ours, std::vector<Recording>& found) {
+// What keeps the folder from being read to its end; none.
+std::error_code look_through(const fs::path& folder, const IsOurs& is_ours, std::vector<Recording>& found) {
   std::error_code problem;
   for (fs::directory_iterator entry(folder, problem), end; !problem && entry != end;
        entry.increment(problem)) {
     if (entry->path().extension() != ".fathom" || !is_regular(entry->path())) continue;
     found.push_back(look_at(entry->path(), is_ours));
   }
+  return problem;
 }
 
 }  // namespace
@@ -98,12 +107,20 @@ Result<std::vector<Recording>> find_recordings(const fs::path& folder, const IsO
     return fail(ErrorKind::kNotFound, folder.string() + ": there is no such folder",
                 "fathom record -- COMMAND");
   std::vector<Recording> found;
-  look_through(folder, is_ours, found);
+  if (const std::error_code unread = look_through(folder, is_ours, found); unread)
+    return system_error(folder.string(), unread.value());
   std::vector<fs::path> folders;
   for (fs::directory_iterator entry(folder, problem), end; !problem && entry != end; entry.increment(problem))
     if (fs::symlink_status(entry->path(), problem).type() == fs::file_type::directory)
       folders.push_back(entry->path());
-  for (const fs::path& each : folders) look_through(each, is_ours, found);
+  for (const fs::path& each : folders) {
+    const std::error_code unread = look_through(each, is_ours, found);
+    if (!unread || unread == std::errc::no_such_file_or_directory) continue;
+    Recording row;  // "no recordings" would not be true
+    row.path = each;
+    row.problem = unread.message();
+    found.push_back(std::move(row));
+  }
   std::ranges::sort(found, [](const Recording& a, const Recording& b) {
     return std::tie(a.start_unix_ns, a.path) < std::tie(b.start_unix_ns, b.path);
   });
