@@ -107,8 +107,9 @@ Result<int> run_push(PushArguments arguments) {
 
 Run add_push(CLI::App& app) {
   auto arguments = std::make_shared<PushArguments>();
-  app.add_option("url", arguments->destination,
-                 "server: clickhouse://[USER@]HOST[:PORT]/DATABASE; clickhouse+https:// for TLS")
+  app.add_option(
+         "url", arguments->destination,
+         "server: clickhouse://[USER@]HOST[:PORT]/DATABASE, pyroscope://HOST[:PORT] or parca://HOST[:PORT]; with TLS clickhouse+https:// and so on")
       ->required()
       ->type_name("URL");
   app.add_option("inputs", arguments->inputs,
@@ -123,7 +124,7 @@ Run add_push(CLI::App& app) {
   app.add_option("--release", arguments->labels.version, "version of the program (default: its build id)")
       ->type_name("TEXT");
   app.footer(
-      "Sending the same recording again changes nothing. The password is read from the environment variable CLICKHOUSE_PASSWORD. fathom report 'clickhouse://HOST/DATABASE?service=NAME&from=-1h' reads the rows of all hosts as one profile (docs/fleet.md).");
+      "Sending the same recording to ClickHouse again changes nothing; Pyroscope and Parca add it up. The password is read from the environment variable CLICKHOUSE_PASSWORD. fathom report 'clickhouse://HOST/DATABASE?service=NAME&from=-1h' reads the rows of all hosts as one profile (docs/fleet.md).");
   return [arguments] { return run_push(*arguments); };
 }
 

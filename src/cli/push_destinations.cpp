@@ -7,6 +7,9 @@
 #include "linux/metrics/http_url.h"
 #include "tools/clickhouse/location.h"
 #include "tools/clickhouse/send.h"
+#include "tools/push/parca.h"
+#include "tools/push/profile_server.h"
+#include "tools/push/pyroscope.h"
 
 namespace fathom::cli {
 namespace {
@@ -23,8 +26,28 @@ Result<std::unique_ptr<push::Destination>> open_clickhouse(const std::string& ur
   return std::make_unique<clickhouse::Sender>(std::move(*location), stop);
 }
 
+bool is_pyroscope(std::string_view url) {
+  return push::is_server_url(url, "pyroscope");
+}
+// A tenant is named after a question mark: pyroscope://HOST?tenant=NAME.
+Result<std::unique_ptr<push::Destination>> open_pyroscope(const std::string& url, int stop) {
+  constexpr std::string_view kTenant = "?tenant=";
+  const std::size_t at = url.find(kTenant);
+  return push::pyroscope_destination(std::string_view(url).substr(0, at),
+                                     at == std::string::npos ? "" : url.substr(at + kTenant.size()), stop);
+}
+
+bool is_parca(std::string_view url) {
+  return push::is_server_url(url, "parca");
+}
+Result<std::unique_ptr<push::Destination>> open_parca(const std::string& url, int stop) {
+  return push::parca_destination(url, stop);
+}
+
 constexpr std::array kPushSchemes = {
     PushScheme{"clickhouse://[USER@]HOST[:PORT]/DATABASE", clickhouse::is_location, open_clickhouse},
+    PushScheme{"pyroscope://HOST[:PORT][?tenant=NAME]", is_pyroscope, open_pyroscope},
+    PushScheme{"parca://HOST[:PORT]", is_parca, open_parca},
 };
 
 }  // namespace
