@@ -25,15 +25,22 @@ void SummaryInParts::add_ages(std::size_t shard) {
     if (block.site >= sites_) return;  // new since the first part
     std::uint32_t& at = place_[block.site];
     if (at == 0) {
-      ages_.emplace_back();
-      usable_.push_back(0);
-      at = static_cast<std::uint32_t>(ages_.size());
+      live_.emplace_back();
+      at = static_cast<std::uint32_t>(live_.size());
     }
     const std::uint64_t ticks = collector_.cut_ > block.ticks ? collector_.cut_ - block.ticks : 0;
     const Sum weight = collector_.weight_of(block).sum;
-    ages_[at - 1][bucket_of(collector_.lifetime_ns(ticks))].add(weight);
-    usable_[at - 1] += weight.blocks * static_cast<double>(collector_.checks_.usable(key, block.size));
+    age(live_[at - 1], bucket_of(collector_.lifetime_ns(ticks))).add(weight);
+    live_[at - 1].usable += weight.blocks * static_cast<double>(collector_.checks_.usable(key, block.size));
   });
+}
+
+Sum& SummaryInParts::age(LiveSite& site, unsigned bucket) {
+  for (std::uint32_t at = site.first; at != 0; at = ages_[at - 1].next)
+    if (ages_[at - 1].bucket == bucket) return ages_[at - 1].sum;
+  ages_.push_back({.sum = {}, .next = site.first, .bucket = static_cast<std::uint8_t>(bucket)});
+  site.first = static_cast<std::uint32_t>(ages_.size());
+  return ages_.back().sum;
 }
 
 void SummaryInParts::add_site(std::uint32_t site) {
@@ -49,10 +56,10 @@ void SummaryInParts::add_site(std::uint32_t site) {
   sites.for_each_bucket(site, Histogram::kSize, put(row.sizes));
   sites.for_each_bucket(site, Histogram::kLifetime, put(row.lifetimes_ns));
   if (const std::uint32_t at = place_[site]; at != 0) {
-    for (unsigned bucket = 0; bucket <= 64; ++bucket)
-      if (const Sum& sum = ages_[at - 1][bucket]; sum.blocks != 0)
-        row.ages_ns.push_back({static_cast<std::uint8_t>(bucket), sum});
-    row.live_usable = usable_[at - 1];
+    for (std::uint32_t age = live_[at - 1].first; age != 0; age = ages_[age - 1].next)
+      if (ages_[age - 1].sum.blocks != 0) row.ages_ns.push_back({ages_[age - 1].bucket, ages_[age - 1].sum});
+    std::ranges::sort(row.ages_ns, {}, &Bucket::bucket);
+    row.live_usable = live_[at - 1].usable;
   }
   row.misuse = collector_.checks_.misuse(site);
   if (!row.sizes.empty() || !row.lifetimes_ns.empty()) summary_.sites.push_back(std::move(row));

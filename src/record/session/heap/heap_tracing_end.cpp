@@ -1,5 +1,6 @@
 // The end of heap tracing: drain the rings, reject what cannot be true, restore the target.
 #include <fmt/format.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -98,6 +99,9 @@ void HeapTracing::finish_collecting(bool image_ended) {
   thread_.join();
   ::usleep(2000);  // a thread that was inside of a hook writes what it has begun
   drain_last();
+  // The rings have been read. Their pages would count as ours too while names are looked up: a hundred MB if the target fills them.
+  const auto memory = tracer_->memory();
+  (void)::madvise(memory.data(), memory.size(), MADV_DONTNEED);
   if (image_ended) rows_->end_image(collector_->end_image());
   if (image_ended && mapped_) mapped_->end_image(monotonic_ns());
   write_slices(true);
