@@ -68,9 +68,23 @@ BoundTree keep_largest(const CallTree& tree, std::size_t most) {
   BoundTree bound;
   bound.whole = &tree;
   bound.tree = without_nodes_and_names(tree);
-  std::vector<char> kept(tree.nodes.size());
+  std::vector<char> kept(tree.nodes.size());  // 2: and a child of it is left out
+  std::size_t count = 0;
+  for (std::uint32_t i = 0; i < tree.nodes.size(); ++i) {
+    const TreeNode& node = tree.nodes[i];
+    kept[i] = i == 0 || (kept[node.parent] != 0 && node.total >= least) ? 1 : 0;
+    count += kept[i] != 0 ? 1 : 0;
+    if (kept[i] != 0 || kept[node.parent] != 1) continue;
+    kept[node.parent] = 2;
+    ++count;
+  }
+  // At once: vectors that grow would need twice the memory of a large tree.
+  bound.tree.nodes.reserve(count);
+  bound.from.reserve(count);
+  bound.left_out.reserve(count);
   std::vector<std::uint32_t> row(tree.nodes.size());
   std::vector<std::uint32_t> last_child;
+  last_child.reserve(count);
   const auto append = [&](const TreeNode& node, std::uint32_t from) {
     const auto number = static_cast<std::uint32_t>(bound.tree.nodes.size());
     bound.tree.nodes.push_back(node);
@@ -108,7 +122,6 @@ BoundTree keep_largest(const CallTree& tree, std::size_t most) {
   std::vector<std::uint32_t> open;  // from the root to the node that was kept last
   for (std::uint32_t i = 0; i < tree.nodes.size(); ++i) {
     const TreeNode& node = tree.nodes[i];
-    kept[i] = i == 0 || (kept[node.parent] != 0 && node.total >= least) ? 1 : 0;
     if (kept[i] == 0) {
       ++bound.frames;
       continue;

@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <numeric>
 
+#include "base/flat_map.h"
 #include "present/svg/flame_graph_text.h"
 
 namespace fathom::present {
@@ -49,6 +51,39 @@ struct Symbol {
   auto operator<=>(const Symbol&) const = default;
 };
 
+struct SymbolRows {
+  std::vector<Symbol> symbols;         // ascending
+  std::vector<std::uint32_t> of_node;  // row of symbols
+};
+
+// A tree has far fewer symbols than nodes, so only these are sorted.
+SymbolRows symbols_of(const CallTree& tree, const Coloring& coloring) {
+  std::vector<Symbol> found;
+  SymbolRows rows;
+  rows.of_node.reserve(tree.nodes.size());
+  FlatMap<std::uint32_t> looks, numbers;  // both count from 1
+  for (std::size_t i = 0; i < tree.nodes.size(); ++i) {
+    const Symbol symbol{tree.nodes[i].name, tree.nodes[i].module, coloring.of_node[i]};
+    std::uint32_t& look = looks[std::uint64_t{symbol.color} << 32 | symbol.module];
+    if (look == 0) look = static_cast<std::uint32_t>(looks.size());
+    std::uint32_t& number = numbers[std::uint64_t{look} << 32 | symbol.name];
+    if (number == 0) {
+      found.push_back(symbol);
+      number = static_cast<std::uint32_t>(found.size());
+    }
+    rows.of_node.push_back(number - 1);
+  }
+  std::vector<std::uint32_t> order(found.size()), place(found.size());
+  std::iota(order.begin(), order.end(), 0u);
+  std::ranges::sort(order, {}, [&](std::uint32_t at) { return found[at]; });
+  for (const std::uint32_t at : order) {
+    place[at] = static_cast<std::uint32_t>(rows.symbols.size());
+    rows.symbols.push_back(found[at]);
+  }
+  for (std::uint32_t& row : rows.of_node) row = place[row];
+  return rows;
+}
+
 }  // namespace
 
 bool is_sampled(const CallTree& tree) {
@@ -63,14 +98,7 @@ bool is_estimated(const CallTree& tree) {
 
 std::string flame_graph_data(const CallTree& tree, const Coloring& coloring, const FlameGeometry& geometry,
                              const FlameGraphOptions& options) {
-  std::vector<Symbol> of_node(tree.nodes.size());
-  for (std::size_t i = 0; i < tree.nodes.size(); ++i) {
-    of_node[i] = {tree.nodes[i].name, tree.nodes[i].module, coloring.of_node[i]};
-  }
-  std::vector<Symbol> symbols = of_node;
-  std::sort(symbols.begin(), symbols.end());
-  symbols.erase(std::unique(symbols.begin(), symbols.end()), symbols.end());
-
+  const auto [symbols, rows] = symbols_of(tree, coloring);
   std::string out = fmt::format(
       R"({{"version":1,"unit":{},"count":{},"type":{},"root":{},"effective":{:.6g},)"
       R"("width":{:g},"fluid":{},"pad":{:g},"top":{:g},"frame":{:g},"font":{:g},"column":{:.6g},"min":{:.6g},"rows":{},)"
@@ -112,12 +140,9 @@ std::string flame_graph_data(const CallTree& tree, const Coloring& coloring, con
     name = symbol.name;
   }
   out += '\n';
-  std::vector<std::uint32_t> rows(tree.nodes.size());
   std::vector<std::uint32_t> first_child(symbols.size(), 0);  // of the last node with the symbol
   for (std::size_t i = 0; i < tree.nodes.size(); ++i) {
     const TreeNode& node = tree.nodes[i];
-    rows[i] = static_cast<std::uint32_t>(std::lower_bound(symbols.begin(), symbols.end(), of_node[i]) -
-                                         symbols.begin());
     // One level up is a sibling of the node before; none at all is its child.
     const std::uint64_t up = i == 0 ? 0 : tree.nodes[i - 1].depth + 1 - node.depth;
     bool expected = false;
