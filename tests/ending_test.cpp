@@ -125,6 +125,23 @@ TEST_F(Endings, OfACommandThatLeavesADaemonNamesIt) {
   EXPECT_THAT(alone.errors, Not(HasSubstr("still run")));
 }
 
+// SIGTERM goes to the command alone, and what it started goes on: the user learns which processes these are.
+TEST_F(Endings, OfADurationNamesWhatStillRuns) {
+  FATHOM_NEEDS_BPF();
+  const std::string pid_file = folder_ / "pid";
+  const Outcome outcome = fathom({"record", "-d", "0.5", "-o", recording_, "--", "/bin/sh", "-c",
+                                  "sleep 600 </dev/null >/dev/null 2>&1 & echo $! >" + pid_file + "; wait"});
+  pid_t left = 0;
+  std::ifstream(pid_file) >> left;
+  ASSERT_GT(left, 1);
+  EXPECT_EQ(::kill(left, SIGKILL), 0);
+  EXPECT_EQ(outcome.exit_status, 0) << outcome.describe();
+  EXPECT_THAT(outcome.errors, HasSubstr("a process that it started still runs"));
+  EXPECT_THAT(outcome.errors, HasSubstr("does not end it: pid " + std::to_string(left)));
+  const Outcome alone = fathom({"record", "-d", "0.5", "-o", recording_, "--", "/bin/sleep", "600"});
+  EXPECT_THAT(alone.errors, Not(HasSubstr("still run")));
+}
+
 class OutOfMemory : public Endings, public testing::WithParamInterface<std::vector<std::string>> {
  protected:
   void SetUp() override {

@@ -10,6 +10,7 @@
 #include <cstring>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <thread>
@@ -95,9 +96,13 @@ void say_what_is_left(const session::RecordOutcome& outcome) {
   }
   if (!outcome.outlived_by.empty()) {
     const std::size_t count = outcome.outlived_by.size();
-    say("fathom: the command ended, but {} that it started still run{}; they are no longer recorded: fathom record -p {} records them\n",
+    constexpr std::size_t kMostNamed = 8;
+    const auto named = std::span(outcome.outlived_by).first(std::min(count, kMostNamed));
+    say("fathom: the command ended, but {} that it started still run{}, and fathom no longer records {} and does not end {}: pid {}{}\n",
         count == 1 ? "a process" : fmt::format("{} processes", count), count == 1 ? "s" : "",
-        outcome.outlived_by.front());
+        count == 1 ? "it" : "them", count == 1 ? "it" : "them", fmt::join(named, ", "),
+        count > kMostNamed ? ", ..." : "");
+    say("try: fathom record -p {}\n", outcome.outlived_by.front());
   }
   if (!outcome.left_running || !outcome.standing_still.empty()) return;
   const std::int32_t pid = *outcome.left_running;

@@ -281,8 +281,11 @@ void Recording::end() {
 
 Result<> Recording::finish(const TargetEnds& targets, RecordOutcome& outcome) {
   ends_.tell(targets, profile_);
-  outcome.outlived_by = left_by_command(targets, engine_.processes().pids());
-  if (const std::size_t left = outcome.outlived_by.size(); left != 0)
+  // While the command runs these are candidates: only at its end is it known which of them outlive it.
+  const std::vector<std::int32_t> running = engine_.processes().pids();
+  const bool runs = targets.launched && targets.ends.empty();
+  outcome.outlived_by = runs ? running : left_by_command(targets, running);
+  if (const std::size_t left = outcome.outlived_by.size(); left != 0 && !runs)
     note(fmt::format(
         "when the command ended, {} that it had started still ran: the recording ended with the command, and what they did afterwards is not in it",
         left == 1 ? "a process" : fmt::format("{} processes", left)));

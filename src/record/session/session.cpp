@@ -9,6 +9,8 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
+#include <thread>
 
 #include "base/arch/facts.h"
 #include "base/capabilities.h"
@@ -52,6 +54,17 @@ Result<> keeps_its_rights(const RecordOptions& options, const std::string& progr
 bool has_ended(const Fd& pidfd) {
   pollfd poll_fd{pidfd.get(), POLLIN, 0};
   return ::poll(&poll_fd, 1, 0) == 1;
+}
+
+// SIGTERM goes to the command alone. What it started may end with it a moment later, as after Ctrl-C, which all of them get.
+std::vector<std::int32_t> left_of(const TargetEnds& targets, const std::vector<std::int32_t>& pids) {
+  constexpr auto kPause = std::chrono::milliseconds(20);
+  std::vector<std::int32_t> left = left_by_command(targets, pids);
+  for (int looks = 0; looks < 10 && !left.empty(); ++looks) {
+    std::this_thread::sleep_for(kPause);
+    left = left_by_command(targets, left);
+  }
+  return left;
 }
 
 }  // namespace
@@ -287,7 +300,12 @@ void Session::conclude() {
   outcome_.stopped_by = state_.stopped_by().value_or(StopReason::kTargetEnded);
   if (!launched_ || !launched_->released()) return;
   outcome_.target_status = launched_->poll_status();
-  if (outcome_.target_status) return;
+  if (outcome_.target_status) {
+    const TargetEnds targets{.ends = {{launched_->pid(), outcome_.target_status}}, .launched = true};
+    outcome_.outlived_by = left_of(targets, outcome_.outlived_by);
+    return;
+  }
+  outcome_.outlived_by.clear();
   outcome_.left_running = launched_->pid();
   outcome_.left_at_request = state_.wait_was_ended_by_request();
   note_standstill();  // it may have been stopped while we waited
