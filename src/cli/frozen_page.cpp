@@ -17,8 +17,7 @@ void tell_what_was_folded(double share) {
 
 namespace {
 
-page::DocumentOptions options_of(const std::string& file) {
-  page::DocumentOptions options;
+page::DocumentOptions of_file(page::DocumentOptions options, const std::string& file) {
   options.file = std::filesystem::path(file).filename().string();
   if (options.file.empty()) options.file = file;
   return options;
@@ -35,14 +34,16 @@ Result<std::string> page_of(const Result<page::Document>& document, const std::s
 
 }  // namespace
 
-Result<std::string> frozen_page(const model::Profile& profile, const std::string& file,
-                                std::string_view code) {
-  return page_of(page::make_document(profile, options_of(file)), file, code);
+Result<std::string> frozen_page(const model::Profile& profile, const std::string& file, std::string_view code,
+                                page::DocumentOptions options) {
+  return page_of(page::make_document(profile, of_file(std::move(options), file)), file, code);
 }
 
 Result<std::string> frozen_page(model::Profile&& profile, const page::ReadAgain& again,
-                                const std::string& file, std::string_view code) {
-  return page_of(page::make_document(std::move(profile), again, options_of(file)), file, code);
+                                const std::string& file, std::string_view code,
+                                page::DocumentOptions options) {
+  return page_of(page::make_document(std::move(profile), again, of_file(std::move(options), file)), file,
+                 code);
 }
 
 }  // namespace fathom::cli

@@ -8,6 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <cstdlib>
@@ -40,6 +41,7 @@
 #include "present/page/html.h"
 #include "present/page/page_server.h"
 #include "present/page/redirect_page.h"
+#include "present/page/span_columns.h"
 
 namespace fathom::cli {
 namespace {
@@ -161,20 +163,22 @@ Result<int> write_html(const std::string& html, const ViewArguments& arguments) 
   return kDone;
 }
 
-Result<int> write_page(model::Profile profile, const page::ReadAgain& again, const ViewArguments& arguments) {
+Result<int> write_page(model::Profile profile, const page::ReadAgain& again, const ViewArguments& arguments,
+                       const page::DocumentOptions& options) {
   Result<std::string> code = std::string();
   if (arguments.with_source) code = code_of_file(profile, arguments);
   if (!code) return tl::unexpected(code.error());
-  const Result<std::string> html = again ? frozen_page(std::move(profile), again, arguments.file, *code)
-                                         : frozen_page(profile, arguments.file, *code);
+  const Result<std::string> html =
+      again ? frozen_page(std::move(profile), again, arguments.file, *code, options)
+            : frozen_page(profile, arguments.file, *code, options);
   if (!html) return tl::unexpected(html.error());
   return write_html(*html, arguments);
 }
 
-Result<int> serve(std::string html, const ViewArguments& arguments,
-                  std::function<std::string(std::string_view)> code = {}) {
+Result<int> serve(std::string html, const ViewArguments& arguments, page::PageServer::Query code = {},
+                  page::PageServer::Query page = {}) {
   const EndSignals signals;  // before the server has its thread
-  auto server = page::PageServer::open(std::move(html), arguments.port, std::move(code));
+  auto server = page::PageServer::open(std::move(html), arguments.port, std::move(code), std::move(page));
   if (!server) return tl::unexpected(server.error());
   const std::string url = (*server)->url();
   fmt::print("{}\n", url);
@@ -230,11 +234,57 @@ Result<int> view_sides(const std::vector<std::string>& base, const std::vector<s
   return frozen ? write_html(html, arguments) : serve(std::move(html), arguments);
 }
 
-Result<model::Profile> open_recording(const ViewArguments& arguments) {
+// The recording, cut to the spans of the options, and in `options` what the page needs to know of them: all spans, the chosen
+// ones, and the words that its commands need for the same.
+Result<model::Profile> open_recording(const ViewArguments& arguments, page::DocumentOptions& options) {
   constexpr std::uint32_t kBlocks = 2000;  // the largest and the oldest, where single ones were recorded
   SelectionOptions reading = arguments.selection;
   reading.packed = true;
-  return open_selected(arguments.file, reading, kBlocks, true);
+  SpanOptions chosen = reading.spans;
+  options.arguments.clear();
+  if (!chosen.files.empty()) options.arguments.push_back("--spans");
+  const bool frozen = !arguments.html.path.empty();
+  for (const std::string& file : chosen.files)
+    options.arguments.push_back(frozen ? file_name(file) : absolute(file));
+  options.spans.reset();
+  options.span_cut.reset();
+  if (chosen.name.empty()) return open_selected(arguments.file, reading, kBlocks, true);
+  reading.spans.name.clear();
+  reading.spans.slower_s.reset();
+  reading.spans.faster_s.reset();
+  Result<model::Profile> profile = open_selected(arguments.file, reading, kBlocks, true);
+  if (!profile) return profile;
+  options.spans = page::spans_of(*profile);
+  chosen.files.clear();
+  if (auto applied = apply_spans(*profile, chosen); !applied) return tl::unexpected(applied.error());
+  options.span_cut = page::SpanCut{chosen.name, chosen.slower_s.value_or(0), chosen.faster_s};
+  options.arguments.insert(options.arguments.end(), {"--span", chosen.name});
+  if (chosen.slower_s)
+    options.arguments.insert(options.arguments.end(), {"--slower-than", fmt::format("{}", *chosen.slower_s)});
+  if (chosen.faster_s)
+    options.arguments.insert(options.arguments.end(), {"--faster-than", fmt::format("{}", *chosen.faster_s)});
+  return profile;
+}
+
+// "span=newPayload&slower-than=0.1": the spans that the page asks for. Without a name: those of the command line.
+ViewArguments with_spans(const ViewArguments& arguments, std::string_view query) {
+  ViewArguments wanted = arguments;
+  SpanOptions& spans = wanted.selection.spans;
+  const auto words = page::query_words(query);
+  const auto name = std::ranges::find(words, "span", &std::pair<std::string, std::string>::first);
+  if (name == words.end()) return wanted;
+  spans.name = name->second;
+  spans.slower_s.reset();
+  spans.faster_s.reset();
+  for (const auto& [word, value] : words) {
+    double seconds = 0;
+    if (std::from_chars(value.data(), value.data() + value.size(), seconds).ec != std::errc() ||
+        !(seconds >= 0 && seconds < 1e9))
+      continue;
+    if (word == "slower-than") spans.slower_s = seconds;
+    if (word == "faster-than") spans.faster_s = seconds;
+  }
+  return wanted;
 }
 
 // Empty if that is impossible, as for standard input and pipes, or would repeat notices about names and
@@ -245,7 +295,10 @@ page::ReadAgain reading_again(const ViewArguments& arguments) {
   if (!std::filesystem::is_regular_file(arguments.file, ignored) || !selection.symbols.empty() ||
       !selection.dumps.more.empty() || !selection.dumps.merge.empty())
     return {};
-  return [&arguments] { return open_recording(arguments); };
+  return [&arguments] {
+    page::DocumentOptions same;
+    return open_recording(arguments, same);
+  };
 }
 
 Result<int> run_view(ViewArguments& arguments) {
@@ -261,12 +314,14 @@ Result<int> run_view(ViewArguments& arguments) {
   if (auto chosen = choose_input(arguments.file); !chosen) return tl::unexpected(chosen.error());
   if (is_pair(arguments))
     return view_sides({arguments.file}, {arguments.selection.dumps.more.front()}, arguments);
-  Result<model::Profile> profile = open_recording(arguments);
+  page::DocumentOptions options;
+  Result<model::Profile> profile = open_recording(arguments, options);
   if (!profile) return tl::unexpected(profile.error());
   const page::ReadAgain again = reading_again(arguments);
-  if (!arguments.html.path.empty()) return write_page(std::move(*profile), again, arguments);
-  page::DocumentOptions options;
+  if (!arguments.html.path.empty()) return write_page(std::move(*profile), again, arguments, options);
   options.file = absolute(arguments.file);
+  options.can_ask_spans = static_cast<bool>(again);
+  const std::uint64_t began = profile->meta.start_ns;
   Result<page::Document> document = again ? page::make_document(std::move(*profile), again, options)
                                           : page::make_document(*profile, options);
   if (!document) return within(arguments.file, document.error());
@@ -276,19 +331,36 @@ Result<int> run_view(ViewArguments& arguments) {
   // A server waits for hours. What it has shown stays with the browser; the recording is read again for the first question
   // about code, and then kept for the next one.
   std::optional<model::Profile> kept;
-  const std::uint64_t began = profile->meta.start_ns;
   if (!again) kept = std::move(*profile);
   profile = model::Profile();
   ::malloc_trim(0);
-  return serve(std::move(html), arguments, [&](std::string_view query) {
+  const auto is_same = [&](const model::Profile& read) { return read.meta.start_ns == began; };
+  const std::string changed = arguments.file + " is a different recording now: open it again";
+  const auto code = [&](std::string_view query) {
+    if (again && query.find("span=") != query.npos) {
+      const ViewArguments wanted = with_spans(arguments, query);
+      page::DocumentOptions unused;
+      const Result<model::Profile> cut = open_recording(wanted, unused);
+      if (!cut) return code_problem(cut.error().message);
+      return is_same(*cut) ? answer_code(*cut, wanted, query) : code_problem(changed);
+    }
     if (!kept) {
       Result<model::Profile> read = again();
       if (!read) return code_problem(read.error().message);
-      if (read->meta.start_ns != began)
-        return code_problem(arguments.file + " is a different recording now: open it again");
+      if (!is_same(*read)) return code_problem(changed);
       kept = std::move(*read);
     }
     return answer_code(*kept, arguments, query);
+  };
+  if (!again) return serve(std::move(html), arguments, code);
+  return serve(std::move(html), arguments, code, [&](std::string_view query) {
+    page::DocumentOptions cut = options;
+    const ViewArguments wanted = with_spans(arguments, query);
+    Result<model::Profile> read = open_recording(wanted, cut);
+    if (read && !is_same(*read)) return page::message_page(changed);
+    const Result<page::Document> made =
+        read ? page::make_document(*read, cut) : Result<page::Document>(tl::unexpected(read.error()));
+    return made ? page::html_page(made->bytes, {.served = true}) : page::message_page(made.error().message);
   });
 }
 

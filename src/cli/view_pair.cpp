@@ -111,7 +111,10 @@ Result<page::Document> compare_files(const std::vector<std::string>& base_files,
       problem = report.error();
   }
   if (reports.empty()) return tl::unexpected(problem);
-  return page::make_comparison(reports, options);
+  page::ComparisonOptions with_courses = options;
+  with_courses.base_courses = page::courses_of(base->front().input->profile);
+  with_courses.fresh_courses = page::courses_of(fresh->front().input->profile);
+  return page::make_comparison(reports, with_courses);
 }
 
 }  // namespace fathom::cli

@@ -288,6 +288,7 @@ Result<Document> make_comparison(std::span<const DiffReport> reports, const Comp
   }
   add_nodes(calls.nodes, calls.places, columns);
   add_no_waits(columns);
+  Json courses = add_courses(options.base_courses, options.fresh_courses, columns);
   Json threads = Json::array();
   for (const std::uint32_t name : calls.threads)
     threads.push_back({{"name", calls.texts.rows()[name]}, {"threads", 0}});
@@ -295,6 +296,7 @@ Result<Document> make_comparison(std::span<const DiffReport> reports, const Comp
                {"file", analysis::printable(options.base.front())},
                {"compared_with", analysis::printable(options.fresh.front())},
                {"runs", {{"base", printed(options.base)}, {"new", printed(options.fresh)}}},
+               {"courses", std::move(courses)},
                {"arguments", Json::array()},
                {"target", ""},
                {"event", ""},

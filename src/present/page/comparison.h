@@ -11,6 +11,7 @@
 
 #include "analysis/diff/diff.h"
 #include "base/result.h"
+#include "present/page/courses.h"
 #include "present/page/document.h"
 
 namespace fathom::page {
@@ -18,7 +19,8 @@ namespace fathom::page {
 struct ComparisonOptions {
   std::vector<std::string> base,
       fresh;  // what the commands of the page call the files; of a side several are its runs
-  std::size_t most_bytes = 11'000'000;  // compressed
+  Courses base_courses = {}, fresh_courses = {};  // of the first run of each side
+  std::size_t most_bytes = 11'000'000;            // compressed
 };
 
 // One report for each metric, of the same runs; at least one. kUnsupported where it does not fit.

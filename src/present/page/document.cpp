@@ -122,6 +122,7 @@ Result<std::string> pack(const model::Profile& profile, const LetGo& let_go, con
   Json series = add_series(profile, columns);
   Json waits = add_wait_parts(profile, costs, columns);
   Json blocks = add_heap_parts(costs, columns);
+  Json spans = add_spans(*options.spans, options.span_cut, options.can_ask_spans, calls.texts, columns);
   Json threads = Json::array();
   for (const ThreadName& thread : costs.threads)
     threads.push_back({{"name", calls.texts.rows()[thread.name]}, {"threads", thread.threads}});
@@ -156,6 +157,7 @@ Result<std::string> pack(const model::Profile& profile, const LetGo& let_go, con
       {"series", std::move(series)},
       {"waits", std::move(waits)},
       {"heap", std::move(blocks)},
+      {"spans", std::move(spans)},
       {"modules", modules_of(profile)},
       {"texts", calls.texts.rows()}};
   costs = {};  // the rest takes room of its own
@@ -164,10 +166,11 @@ Result<std::string> pack(const model::Profile& profile, const LetGo& let_go, con
 
 // `let_go` may be empty; then `again` is not asked.
 Result<Document> fit(const model::Profile& profile, const LetGo& let_go,
-                     const std::function<Result<>()>& again, const DocumentOptions& options) {
+                     const std::function<Result<>()>& again, DocumentOptions options) {
   constexpr std::uint32_t kFewestSlices = 100;
   Story story = tell(profile);
   Weights weights = weights_of(profile);
+  if (!options.spans) options.spans = spans_of(profile);
   TimeSlices slices(profile.meta.start_ns, profile.meta.end_ns, options.most_slices);
   const auto widen = [&] {
     slices =

@@ -6,11 +6,13 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "base/result.h"
 #include "model/profile.h"
+#include "present/page/span_columns.h"
 
 namespace fathom::page {
 
@@ -21,6 +23,10 @@ struct DocumentOptions {
   std::vector<std::string> arguments;   // extra arguments that they need: "--pid", "12"
   std::size_t most_bytes = 11'000'000;  // compressed; a page holds them as text, a third longer
   std::uint32_t most_slices = 2000;
+  std::optional<SpanTrack> spans =
+      {};  // of a recording that was cut to some spans: all of them, from before; else its own
+  std::optional<SpanCut> span_cut = {};
+  bool can_ask_spans = false;  // the page's server cuts the recording to other spans
 };
 
 struct Document {

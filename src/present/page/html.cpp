@@ -34,6 +34,20 @@ std::string content_security_policy(bool served) {
       source_of(kScriptSha256), source_of(kStyleSha256), served ? "; connect-src 'self'" : "");
 }
 
+std::string message_page(std::string_view message) {
+  std::string text;
+  for (const char c : message) {
+    if (c == '<' || c == '>' || c == '&' || c == '"')
+      text += fmt::format("&#{};", static_cast<int>(c));
+    else
+      text += c;
+  }
+  return fmt::format(
+      "<!DOCTYPE html>\n<html lang=\"en\">\n<meta charset=\"utf-8\">\n<title>fathom</title>\n"
+      "<p>{}</p>\n<p><a href=\"./\">show the whole recording</a></p>\n</html>\n",
+      text);
+}
+
 std::string html_page(std::string_view document, const HtmlOptions& options) {
   std::string code;
   if (options.served) code = "<meta name=\"fathom-code\" content=\"ask\">\n";

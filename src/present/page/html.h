@@ -23,6 +23,9 @@ struct HtmlOptions {
 // that it came from.
 std::string content_security_policy(bool served);
 
+// One sentence, with a link to the whole recording, instead of a page that could not be made.
+std::string message_page(std::string_view message);
+
 // `document`: as make_document() gives it.
 std::string html_page(std::string_view document, const HtmlOptions& options = {});
 

@@ -90,12 +90,13 @@ metrics::Answer answer(const metrics::Request& request, const Shown& shown) {
   if (!metrics::equal_in_constant_time(path, shown.token)) return metrics::refusal(404);
   const bool with_body = request.method == "GET";
   if (asks_code) return answer_with("application/json", "default-src 'none'", shown.code(query), with_body);
-  return answer_with("text/html", content_security_policy(static_cast<bool>(shown.code)), shown.html,
-                     with_body);
+  const std::string policy = content_security_policy(static_cast<bool>(shown.code));
+  if (shown.page && !query.empty()) return answer_with("text/html", policy, shown.page(query), with_body);
+  return answer_with("text/html", policy, shown.html, with_body);
 }
 
-Result<std::unique_ptr<PageServer>> PageServer::open(std::string html, std::uint16_t port,
-                                                     std::function<std::string(std::string_view)> code) {
+Result<std::unique_ptr<PageServer>> PageServer::open(std::string html, std::uint16_t port, Query code,
+                                                     Query page) {
   Result<std::string> token = make_token();
   if (!token) return tl::unexpected(token.error());
   metrics::ServerOptions options;
@@ -103,7 +104,7 @@ Result<std::unique_ptr<PageServer>> PageServer::open(std::string html, std::uint
   options.address.port = port;
   // A page of some megabytes may come through a slow tunnel.
   options.deadline_ns = 60'000'000'000;
-  options.handler = [shown = Shown{std::move(html), *token, std::move(code)}](
+  options.handler = [shown = Shown{std::move(html), *token, std::move(code), std::move(page)}](
                         const metrics::Request& request) { return answer(request, shown); };
   auto server = metrics::Server::open(std::move(options));
   if (!server) return tl::unexpected(server.error());

@@ -22,6 +22,8 @@ struct Shown {
   std::string token;  // the first part of the path: a client without it gets nothing
   // Answers /TOKEN/code?... with JSON; gets the query unchanged; empty: no queries.
   std::function<std::string(std::string_view query)> code = {};
+  // The page for /TOKEN/?..., as HTML; gets the query unchanged; empty: queries change nothing.
+  std::function<std::string(std::string_view query)> page = {};
 };
 
 // "fn=a%20b&metric=cpu" -> pairs, decoded. What is malformed stays as it is.
@@ -37,9 +39,10 @@ metrics::Answer answer(const metrics::Request& request, const Shown& shown);
 
 class PageServer {
  public:
-  // On 127.0.0.1; `port` 0: any that is free. `code` as of Shown, called on the server's thread.
-  static Result<std::unique_ptr<PageServer>> open(std::string html, std::uint16_t port,
-                                                  std::function<std::string(std::string_view)> code = {});
+  using Query = std::function<std::string(std::string_view)>;
+  // On 127.0.0.1; `port` 0: any that is free. `code` and `page` as of Shown, called on the server's thread.
+  static Result<std::unique_ptr<PageServer>> open(std::string html, std::uint16_t port, Query code = {},
+                                                  Query page = {});
   std::string url() const;  // with the token
   std::uint16_t port() const { return server_->address().port; }
 
