@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "analysis/core/source_facts.h"
 #include "analysis/core/words.h"
 #include "analysis/summary/report.h"
 #include "cli/command.h"
@@ -154,6 +155,15 @@ struct Drawn {
   model::Metric metric = model::Metric::kCpu;
 };
 
+// The line of a function is the one that most of its stacks have.
+analysis::SourceFacts sources_of(const model::Profile& profile) {
+  std::vector<std::int64_t> weights(profile.stacks.size());
+  for (const model::Sample& sample : profile.all_samples()) ++weights[sample.stack.value];
+  for (const model::Wait& wait : profile.all_waits()) ++weights[wait.stack.value];
+  for (const model::HeapSite& site : profile.heap.sites) ++weights[site.stack.value];
+  return {profile, analysis::frame_weights_of(profile, weights)};
+}
+
 Drawn draw(const model::Profile& profile, const analysis::TreeOptions& options,
            present::FlameGraphOptions picture) {
   analysis::TreeOptions from_root = options;
@@ -171,6 +181,10 @@ Drawn draw(const model::Profile& profile, const analysis::TreeOptions& options,
   if (const std::string idle = idle_in_words(tree); !idle.empty())
     picture.notes.push_back(idle + ". --show-idle draws it.");
   if (options.reverse) tree = analysis::build_call_tree(profile, options);
+  const analysis::SourceFacts sources = sources_of(profile);
+  picture.place_of = [&sources](std::string_view module, std::string_view name) {
+    return present::place_text(sources.place_of(module, name), name);
+  };
   return {present::flame_graph_svg(tree, picture), tree.total <= 0, idle_in_words(tree), tree.metric};
 }
 

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -52,6 +53,8 @@ struct FlameGraphOptions {
   std::string background;                 // CSS; "": white, or nearly black where the reader prefers dark
   std::optional<Coloring> coloring = {};  // of this tree, instead of `colors`
   std::optional<FlameComparison> comparison = {};  // details and tooltips show both sides
+  // "slow.cpp:24" of a function, by its module and its name, for the details of a frame; "": unknown. May be empty.
+  std::function<std::string(std::string_view module, std::string_view name)> place_of = {};
   // Of the file. Beyond it the smallest frames are left out and counted: a browser parses this much in a second.
   std::size_t max_bytes = std::size_t{8} << 20;
 };

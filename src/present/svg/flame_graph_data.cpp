@@ -84,6 +84,21 @@ SymbolRows symbols_of(const CallTree& tree, const Coloring& coloring) {
   return rows;
 }
 
+// By symbol; left out where no function has a place.
+void append_places(std::string& out, const CallTree& tree, const std::vector<Symbol>& symbols,
+                   const FlameGraphOptions& options) {
+  if (!options.place_of) return;
+  std::string places;
+  bool has_any = false;
+  for (const Symbol& symbol : symbols) {
+    const std::string place =
+        clean_text(options.place_of(tree.modules[symbol.module].name, tree.names[symbol.name]));
+    has_any = has_any || !place.empty();
+    places += (places.empty() ? "" : ",") + json_string(place);
+  }
+  if (has_any) out += ",\"places\":[" + places + "]";
+}
+
 }  // namespace
 
 bool is_sampled(const CallTree& tree) {
@@ -131,6 +146,7 @@ std::string flame_graph_data(const CallTree& tree, const Coloring& coloring, con
                        numbers(comparison.base), numbers(comparison.fresh), comparison.scale,
                        comparison.percent, json_string(clean_text(comparison.unit)));
   }
+  append_places(out, tree, symbols, options);
   out += "}\n";
   std::uint32_t name = 0;
   for (const Symbol& symbol : symbols) {
