@@ -7,13 +7,16 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <cstring>
+#include <string_view>
 #include <utility>
 
 #include "analysis/core/words.h"
 #include "base/clock.h"
 #include "cli/notices.h"
 #include "linux/process/status.h"
+#include "present/text/text_table.h"
 
 namespace fathom::cli {
 namespace {
@@ -21,7 +24,7 @@ namespace {
 // Below this share of one CPU what a program waits for explains it, and not where it computes. Whether it was idle or had no
 // CPU is not known from this.
 constexpr double kIdleShare = 0.05;
-constexpr double kIdleAfterS = 2, kTracingAfterS = 0.5;
+constexpr double kIdleAfterS = 2, kTracingAfterS = 0.5, kFirstFunctionS = 3, kFirstSentenceS = 5;
 constexpr std::uint64_t kSecondNs = 1'000'000'000;
 // Lines between those of a command that writes to the same terminal.
 constexpr std::uint64_t kLineNs = 10 * kSecondNs;
@@ -54,14 +57,21 @@ bool somebody_draws() {
   return ::tcgetattr(STDERR_FILENO, &mode) == 0 && (mode.c_lflag & ICANON) == 0;
 }
 
-// All of its characters are one column wide.
-std::string cut(const std::string& line, std::size_t columns) {
-  std::size_t at = 0, width = 0;
-  for (; at < line.size(); ++at) {
-    const bool begins = (static_cast<unsigned char>(line[at]) & 0xc0) != 0x80;
-    if (begins && ++width == columns) break;
+// Its start, at most so many columns wide.
+std::string keep_head(std::string text, std::size_t columns) {
+  constexpr std::string_view kMore = "…";
+  if (present::display_width(text) <= columns) return text;
+  const std::size_t room = columns - std::min<std::size_t>(columns, 1);
+  while (!text.empty() && present::display_width(text) > room) {
+    while (!text.empty() && (static_cast<unsigned char>(text.back()) & 0xc0) == 0x80) text.pop_back();
+    if (!text.empty()) text.pop_back();
   }
-  return line.substr(0, at);
+  return text + std::string(kMore);
+}
+
+std::string time_part(const ProgressFigures& figures) {
+  return figures.of_seconds ? fmt::format("{:.0f} of {:g} s", figures.seconds, *figures.of_seconds)
+                            : fmt::format("{:.0f} s", figures.seconds);
 }
 
 }  // namespace
@@ -73,18 +83,42 @@ std::optional<std::string> idleness(std::optional<double> cpu_s, double seconds)
   return fmt::format("the target used {:.1f} % of one CPU only", 100 * share);
 }
 
-std::string progress_line(const ProgressFigures& figures) {
-  std::string line = figures.of_seconds
-                         ? fmt::format("{:.0f} of {:g} s", figures.seconds, *figures.of_seconds)
-                         : fmt::format("{:.0f} s", figures.seconds);
-  line +=
-      fmt::format(" · {} samples, {} lost", analysis::with_commas(static_cast<std::int64_t>(figures.samples)),
-                  analysis::with_commas(static_cast<std::int64_t>(figures.lost)));
+std::string progress_line(const ProgressFigures& figures, std::size_t columns) {
+  constexpr std::string_view kJoint = " · ";
+  constexpr std::size_t kLeastName = 12;
+  std::string line = time_part(figures);
+  bool is_full = false;
+  const auto room = [&] {
+    const std::size_t used = present::display_width(line) + present::display_width(kJoint);
+    return columns == 0 ? SIZE_MAX : columns > used ? columns - used : 0;
+  };
+  const auto add = [&](const std::string& part) {
+    is_full = is_full || present::display_width(part) > room();
+    if (!is_full) line += std::string(kJoint) + part;
+  };
+  const auto count = [](std::uint64_t number) {
+    return analysis::with_commas(static_cast<std::int64_t>(number));
+  };
+  add(count(figures.samples) + " samples");
+  if (figures.lost != 0) add(count(figures.lost) + " lost");
+  if (figures.target_cpus) add(fmt::format("target {:.2f} CPUs", *figures.target_cpus));
+  if (!figures.hot.empty()) {
+    const std::size_t around = present::display_width("hot:  ") + present::display_width(figures.hot_share);
+    const std::size_t left = room() == SIZE_MAX ? SIZE_MAX : room() - std::min(room(), around);
+    if (left >= kLeastName)
+      add(fmt::format("hot: {} {}", present::shorten_name(figures.hot, left), figures.hot_share));
+  }
   if (figures.target_bytes != 0)
-    line += " · target " + analysis::bytes(static_cast<double>(figures.target_bytes));
-  line += fmt::format(" · fathom {:.1f} % of a CPU, {}", 100 * figures.own_cpu,
-                      analysis::bytes(static_cast<double>(figures.own_bytes)));
-  return line + fmt::format(" · {} written", analysis::bytes(static_cast<double>(figures.file_bytes)));
+    add(analysis::bytes(static_cast<double>(figures.target_bytes)) + " resident");
+  add(fmt::format("fathom {:.1f} % of a CPU, {}", 100 * figures.own_cpu,
+                  analysis::bytes(static_cast<double>(figures.own_bytes))));
+  add(fmt::format("{} written", analysis::bytes(static_cast<double>(figures.file_bytes))));
+  return line;
+}
+
+std::string sentence_line(const ProgressFigures& figures, const std::string& sentence, std::size_t columns) {
+  const std::string line = time_part(figures) + " · " + sentence;
+  return columns == 0 ? line : keep_head(line, columns);
 }
 
 std::string opening_line(const session::RecordOptions& options, std::optional<std::int32_t> command_pid) {
@@ -101,9 +135,10 @@ std::string opening_line(const session::RecordOptions& options, std::optional<st
   return fmt::format("recording {}: {}", who, what);
 }
 
-Progress::Progress(bool quiet, const session::RecordOptions& options)
+Progress::Progress(bool quiet, const session::RecordOptions& options, bool triage)
     : quiet_(quiet),
       launched_(!options.command.empty()),
+      triage_(triage),
       of_seconds_(options.duration_s),
       pids_(recorded_processes(options)) {
   options_.command = options.command;
@@ -116,6 +151,8 @@ Progress::Progress(bool quiet, const session::RecordOptions& options)
   options_.heap_interval_bytes = options.heap_interval_bytes;
   // The second reading is made when the recording begins: what lies between, the loading of its programs, is no delay.
   if (!quiet) activity_ = read_activity(pids_);
+  if (!quiet && !options.output.empty() && somebody_looks())
+    look_.emplace(options.output, triage ? kFirstSentenceS : kFirstFunctionS);
 }
 
 bool Progress::may_draw(const session::Session& session) const {
@@ -128,22 +165,29 @@ void Progress::tell(const session::Session& session) {
   tell_opening(session);
   if (!may_draw(session)) return;
   tell_tracing(session);
+  const FirstAnswer answer = look_ ? look_->at(session.seconds()) : FirstAnswer();
   const std::uint64_t now = monotonic_ns();
   if (now < next_ns_) return;
   const bool shares_screen = launched_ && ::isatty(STDOUT_FILENO) == 1;
   const bool first = next_ns_ == 0;
   next_ns_ = now + (shares_screen ? kLineNs : kSecondNs);
-  const ProgressFigures figures = figures_of(session);
+  ProgressFigures figures = figures_of(session);
+  figures.hot = answer.function;
+  figures.hot_share = answer.share;
   if (first) return;  // nothing is known yet
   if (const auto idle = idleness(session.cpu_seconds(), session.seconds());
       idle && options_.cpu && session.seconds() > kIdleAfterS && !std::exchange(idle_told_, true))
     notice_now(fmt::format("\rfathom: {} so far\033[K\n", *idle));
+  const bool has_sentence = triage_ && !answer.sentence.empty();
+  const auto line = [&](std::size_t columns) {
+    return has_sentence ? sentence_line(figures, answer.sentence, columns) : progress_line(figures, columns);
+  };
   if (shares_screen) {
-    notice_now("fathom: " + progress_line(figures) + "\n");
+    notice_now("fathom: " + line(0) + "\n");
     return;
   }
   shown_ = true;
-  notice_now("\r" + cut(progress_line(figures), columns_there()) + "\033[K");
+  notice_now("\r" + line(columns_there() - 1) + "\033[K");
 }
 
 // The expected cost is printed to files too: a script's author reads it afterwards.
@@ -191,6 +235,11 @@ ProgressFigures Progress::figures_of(const session::Session& session) {
   const std::uint64_t now = monotonic_ns(), cpu = own_cpu_ns();
   if (before_ns_ != 0 && now > before_ns_)
     figures.own_cpu = static_cast<double>(cpu - cpu_before_ns_) / static_cast<double>(now - before_ns_);
+  const std::optional<double> target_s = session.cpu_seconds();
+  if (target_s && target_before_s_ && now > before_ns_)
+    figures.target_cpus =
+        std::max(0.0, *target_s - *target_before_s_) / (static_cast<double>(now - before_ns_) * 1e-9);
+  target_before_s_ = target_s;
   before_ns_ = now;
   cpu_before_ns_ = cpu;
   figures.own_bytes = resident_bytes(::getpid());

@@ -57,7 +57,7 @@ namespace {
 
 // Runs a session to its end, with the signals and the terminal of this process as its inputs.
 Result<session::RecordOutcome> run_session(session::RecordOptions options, bool quiet,
-                                           const std::optional<process::Group>& group) {
+                                           const std::optional<process::Group>& group, bool triage) {
   StopRequests stops(!options.command.empty());
   options.in_child = [&stops] { stops.undo_in_child(); };
   options.free_tables = false;
@@ -65,7 +65,7 @@ Result<session::RecordOutcome> run_session(session::RecordOptions options, bool 
     pollfd ready{stops.fd(), POLLIN, 0};
     return ::poll(&ready, 1, 0) == 1;
   };
-  Progress progress(quiet, options);
+  Progress progress(quiet, options, triage);
   session::Session session(std::move(options));
   if (group) session.follow([&group] { return process::members_of(*group); });
   if (auto started = session.start(); !started) return tl::unexpected<Error>(started.error());
@@ -395,7 +395,7 @@ Result<int> run_record(RecordArguments& arguments) {
   recorder.open();
   options.companions.push_back(&recorder);  // last, as it takes rows out
   options.companions_walk = flight.flight;
-  const auto outcome = run_session(options, arguments.quiet, arguments.group);
+  const auto outcome = run_session(options, arguments.quiet, arguments.group, arguments.triage);
   const bool left_changed = say_left_changed(outcome ? &*outcome : nullptr, options.guardian);
   if (!outcome) return tl::unexpected<Error>(outcome.error());
   if (load && load->problem()) return tl::unexpected<Error>(*load->problem());

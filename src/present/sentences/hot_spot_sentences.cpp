@@ -348,6 +348,14 @@ std::vector<std::string> subjects_of_hot_spot(const Report& report) {
   return subjects;
 }
 
+HotName hot_name_of(const Report& report) {
+  const auto& spot = report.hot_path.spot;
+  if (!spot || (spot->grouped && spot->rank == CodeRank::kNone) || model::nameless_function(spot->name))
+    return {};
+  return {subject_name(report, spot->name, spot->module, spot->rank, spot->grouped, ""),
+          rounded_percent(share(report.tree, spot->total))};
+}
+
 std::string modules_line(const Report& report) {
   const CallTree& tree = report.tree;
   if (tree.total <= 0 || report.modules.empty()) return "";

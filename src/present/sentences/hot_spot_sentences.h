@@ -19,6 +19,12 @@ std::string sentence_of_selection(const analysis::Selection& selection, const an
 std::string sentence_of_hot_spot(const analysis::Report& report);
 // The functions that this sentence is about, as it writes them; empty where it is about kinds of work.
 std::vector<std::string> subjects_of_hot_spot(const analysis::Report& report);
+// The function, or kind of work, that this sentence is about, and its share of the CPU time: "LogParser::parse_line", "41 %". Both
+// empty if there is none, or as long as it has no name.
+struct HotName {
+  std::string name, share;
+};
+HotName hot_name_of(const analysis::Report& report);
 // "It ran for 120 ms only, 1.2 % of one core."; empty where it ran for more than a few percent of one.
 std::string sentence_of_little_cpu(const analysis::Report& report);
 // "own code 1.3 % · libstdc++ 71 % · libc 22 % · kernel 5.6 %": whose instructions ran.

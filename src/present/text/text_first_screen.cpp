@@ -157,6 +157,34 @@ std::string sentence_of_few(const analysis::CallTree& tree) {
 
 }  // namespace
 
+namespace {
+
+bool found_leak(const analysis::Report& report) {
+  return report.heap && std::ranges::any_of(report.heap->verdicts, [](const auto& verdict) {
+           return verdict.kind == analysis::HeapVerdictKind::kLeak &&
+                  verdict.confidence != analysis::Confidence::kLow;
+         });
+}
+
+// How much of a report on CPU time means something.
+struct CpuWorth {
+  explicit CpuWorth(const analysis::Report& report)
+      : of_cpu(report.tree.metric == model::Metric::kCpu && report.tree.total > 0),
+        too_few(of_cpu && !model::counts_all(*report.profile) && report.tree.effective_samples < kTooFew),
+        little(of_cpu && report.waits ? sentence_of_little_cpu(report) : "") {}
+  bool of_cpu, too_few;
+  std::string little;
+};
+
+}  // namespace
+
+std::string first_sentence(const analysis::Report& report) {
+  if (found_leak(report)) return sentence_of_heap(report);
+  if (is_waiting(analysis::classify(report).kind)) return sentence_of_waiting(report);
+  const CpuWorth worth(report);
+  return sentence_of_cpu(report, worth.little, worth.too_few);
+}
+
 std::string first_screen_text(const analysis::Report& report, const TextOptions& options) {
   std::string out = summary_line(report, options);
   out += paragraph(sentence_of_selection(report.selection, report.tree, report.whole), options);
@@ -164,15 +192,9 @@ std::string first_screen_text(const analysis::Report& report, const TextOptions&
   const bool mostly_waits = is_waiting(analysis::classify(report).kind);
   std::string sentences = mostly_waits ? paragraph(sentence_of_waiting(report), options) : "";
   // Nor is it where a leak was found.
-  const bool leaks = report.heap && std::ranges::any_of(report.heap->verdicts, [](const auto& verdict) {
-                       return verdict.kind == analysis::HeapVerdictKind::kLeak &&
-                              verdict.confidence != analysis::Confidence::kLow;
-                     });
+  const bool leaks = found_leak(report);
   if (leaks) sentences = paragraph(sentence_of_heap(report), options) + sentences;
-  const bool of_cpu = report.tree.metric == model::Metric::kCpu && report.tree.total > 0;
-  const bool too_few =
-      of_cpu && !model::counts_all(*report.profile) && report.tree.effective_samples < kTooFew;
-  const std::string little = of_cpu && report.waits ? sentence_of_little_cpu(report) : "";
+  const auto& [of_cpu, too_few, little] = CpuWorth(report);
   std::string of_cpu_time = sentence_of_cpu(report, little, too_few);
   const std::string allocators = of_cpu && !too_few ? sentence_of_allocator_cpu(report) : "";
   if (!allocators.empty()) of_cpu_time += " " + allocators;
