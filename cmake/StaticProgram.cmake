@@ -124,6 +124,7 @@ add_dependencies(fathom_static ${ours} fathom_static_zydis fathom_static_fmt)
 set_target_properties(fathom_static PROPERTIES LINKER_LANGUAGE CXX OUTPUT_NAME fathom RUNTIME_OUTPUT_DIRECTORY ${folder}
                       LINK_DEPENDS "${links}")
 target_link_libraries(fathom_static PRIVATE -Wl,--start-group ${links} fathom_static_zydis fathom_static_fmt ${archives} -Wl,--end-group)
+target_link_options(fathom_static PRIVATE "-Wl,--export-dynamic-symbol=_ZN4shop*")  # as the other program
 target_link_options(fathom_static PRIVATE -static-pie -Wl,-Map=${folder}/fathom.map,--gc-sections,--build-id=sha1,--fatal-warnings
                     -Wl,-z,relro,-z,now,-z,noexecstack,-z,pack-relative-relocs)
 fathom_link_fast_folders_first(fathom_static binary/symbolize)  # of which one object is replaced

@@ -13,12 +13,14 @@
 #include "binary/symbolize/name_process.h"
 #include "cli/command.h"
 #include "cli/cut_files.h"
+#include "cli/first_look.h"
 #include "cli/manual.h"
 #include "cli/notices.h"
 #include "cli/option_groups.h"
 #include "cli/option_table.h"
 #include "cli/output.h"
 #include "cli/presets.h"
+#include "cli/tour_program.h"
 #include "cli/version.h"
 #include "cli/wrong_usage.h"
 
@@ -39,6 +41,7 @@ constexpr Command kCommands[] = {
 #ifdef FATHOM_HAS_RECORD
     {"record", "record a command or a running process", fathom::cli::add_record},
     {"triage", "record 30 s and name the kind of problem: start here", fathom::cli::add_triage},
+    {"tour", "find three faults of a small program, in two minutes", fathom::cli::add_tour},
 #endif
 #ifdef FATHOM_HAS_TOP
     {"top", "show what running processes do now, a table each second", fathom::cli::add_top},
@@ -206,6 +209,12 @@ int main(int argc, char** argv) {
       return fathom::symbolize::run_fetch_process(argc, argv);
     if (argc > 1 && std::string_view(argv[1]) == fathom::symbolize::kNameProcessArgument)
       return fathom::symbolize::run_name_process(argc, argv);
+#ifdef FATHOM_HAS_RECORD
+    if (argc == 3 && std::string_view(argv[1]) == fathom::cli::kFirstLookArgument)
+      return fathom::cli::run_first_look(argv[2]);
+    if (argc == 2 && std::string_view(argv[1]) == fathom::cli::kTourProgramArgument)
+      return fathom::cli::run_tour_program();
+#endif
     return run(argc, argv);
   } catch (const std::bad_alloc&) {
     return complain({ErrorKind::kSystem, "out of memory", "a shorter time (--from, --until)"});

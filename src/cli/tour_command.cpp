@@ -1,0 +1,199 @@
+// fathom tour: records a small program with three faults and finds them, a command at a time.
+#include <fmt/format.h>
+#include <poll.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <cstdlib>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "cli/command.h"
+#include "cli/end_signals.h"
+#include "cli/notices.h"
+#include "cli/option_groups.h"
+#include "cli/output.h"
+#include "cli/tour_program.h"
+
+namespace fathom::cli {
+namespace {
+
+namespace filesystem = std::filesystem;
+
+constexpr const char* kProgram = "shop";  // a link to fathom, so that the recording has a name of its own
+
+struct TourArguments {
+  std::string keep;
+};
+
+struct Step {
+  std::string_view title, before;
+  std::vector<std::string> words;
+  std::string_view after;
+};
+
+std::vector<Step> steps() {
+  const std::string recording = "tour.fathom", picture = "tour.svg";
+  return {
+      {"Record",
+       "A small shop answers requests for 8 seconds. It has three faults: it burns CPU time, it waits too long, and it leaks memory.",
+       {"record", "--heap", "-o", recording, "--", std::string("./") + kProgram,
+        std::string(kTourProgramArgument)},
+       "While it runs, the last line shows the samples, the CPU use of the shop and, after 3 s, its hottest function."},
+      {"Where does the CPU time go?",
+       "A report is one screen. Read its first sentences.",
+       {"report", recording},
+       "parse_request takes the CPU time: it compiles the same regular expression again for each line. The fix is to compile it once."},
+      {"The same as a picture",
+       "A flame graph has a box for each function, as wide as its CPU time, below its caller.",
+       {"flamegraph", recording, "-o", picture, "--force"},
+       "Open the picture in a browser: click a box to zoom, type / to search. `fathom view tour.fathom` opens a page with the same and more over time."},
+      {"What does it wait for?",
+       "CPU time is half of the story. This table has what threads waited for, and who ended the wait.",
+       {"report", recording, "--waits"},
+       "Both request threads wait for a lock in answer_request. save_sessions keeps it while a slow disk writes. The fix is to copy the sessions, release the lock, and then write."},
+      {"Which memory is never freed?",
+       "The recording knows the stacks of all memory that was live when the shop ended.",
+       {"leaks", recording},
+       "remember_session allocates a session for each request, and nothing frees it. Exit status 5 means that there are leaks, so a script can check it."},
+  };
+}
+
+// Removed with all that is in it, unless the user keeps it.
+class TourFolder {
+ public:
+  static Result<TourFolder> open(const std::string& keep) {
+    if (!keep.empty()) {
+      std::error_code problem;
+      filesystem::create_directories(keep, problem);
+      if (problem) return fail(ErrorKind::kSystem, fmt::format("{}: {}", keep, problem.message()));
+      return TourFolder(keep, false);
+    }
+    std::error_code problem;
+    std::string pattern = (filesystem::temp_directory_path(problem) / "fathom-tour-XXXXXX").string();
+    if (problem || ::mkdtemp(pattern.data()) == nullptr) return system_error(pattern, errno);
+    return TourFolder(pattern, true);
+  }
+  TourFolder(TourFolder&& other) noexcept : path_(std::move(other.path_)), is_ours_(other.is_ours_) {
+    other.path_.clear();
+  }
+  TourFolder& operator=(TourFolder&&) = delete;
+  ~TourFolder() {
+    if (path_.empty()) return;
+    std::error_code ignored;
+    if (is_ours_)
+      filesystem::remove_all(path_, ignored);
+    else
+      filesystem::remove(filesystem::path(path_) / kProgram, ignored);
+  }
+  const std::string& path() const { return path_; }
+
+ private:
+  TourFolder(std::string path, bool is_ours) : path_(std::move(path)), is_ours_(is_ours) {}
+  std::string path_;
+  bool is_ours_;
+};
+
+// Runs fathom in `folder` and waits for it. The exit status; 128 and the signal that ended it.
+Result<int> run_fathom(const std::vector<std::string>& words, const std::string& folder,
+                       const EndSignals& signals) {
+  posix_spawnattr_t attributes;
+  posix_spawn_file_actions_t files;
+  ::posix_spawnattr_init(&attributes);
+  ::posix_spawn_file_actions_init(&files);
+  ::posix_spawnattr_setsigmask(&attributes, &signals.before());
+  ::posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK);
+  ::posix_spawn_file_actions_addchdir_np(&files, folder.c_str());
+  std::vector<std::string> all{"fathom"};
+  all.insert(all.end(), words.begin(), words.end());
+  std::vector<char*> arguments;
+  for (std::string& word : all) arguments.push_back(word.data());
+  arguments.push_back(nullptr);
+  pid_t pid = -1;
+  const int error = ::posix_spawn(&pid, "/proc/self/exe", &files, &attributes, arguments.data(), ::environ);
+  ::posix_spawn_file_actions_destroy(&files);
+  ::posix_spawnattr_destroy(&attributes);
+  if (error != 0) return system_error("/proc/self/exe", error);
+  int status = 0;
+  while (::waitpid(pid, &status, 0) < 0)
+    if (errno != EINTR) return system_error("waitpid", errno);
+  return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
+// Waits for the Enter key. False: the user wants no more.
+bool goes_on(const EndSignals& signals) {
+  notice("Enter: next step, q and Enter: end ");
+  for (;;) {
+    if (signals.wait(std::chrono::nanoseconds(0))) return false;
+    pollfd ready{STDIN_FILENO, POLLIN, 0};
+    if (::poll(&ready, 1, 200) <= 0) continue;
+    std::array<char, 256> typed{};
+    const ssize_t count = ::read(STDIN_FILENO, typed.data(), typed.size());
+    return count > 0 && typed[0] != 'q' && typed[0] != 'Q';
+  }
+}
+
+std::string shell_line(const std::vector<std::string>& words) {
+  std::string line = "$ fathom";
+  for (const std::string& word : words) line += " " + word;
+  return line;
+}
+
+Result<int> run_tour(const TourArguments& arguments) {
+  const EndSignals signals;
+  const bool asks = ::isatty(STDIN_FILENO) == 1 && ::isatty(STDOUT_FILENO) == 1;
+  auto folder = TourFolder::open(arguments.keep);
+  if (!folder) return tl::unexpected(folder.error());
+  const filesystem::path program = filesystem::path(folder->path()) / kProgram;
+  std::error_code problem;
+  filesystem::remove(program, problem);
+  filesystem::create_symlink(filesystem::read_symlink("/proc/self/exe", problem), program, problem);
+  if (problem) return fail(ErrorKind::kSystem, fmt::format("{}: {}", program.string(), problem.message()));
+  const std::vector<Step> all = steps();
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    const Step& step = all[i];
+    const std::string head = fmt::format("\n{} of {}: {}\n{}\n\n{}\n\n", i + 1, all.size(), step.title,
+                                         step.before, shell_line(step.words));
+    if (auto written = write_output(head, OutputPath{}); !written) return tl::unexpected(written.error());
+    const Result<int> status = run_fathom(step.words, folder->path(), signals);
+    if (!status) return status;
+    if (signals.wait(std::chrono::nanoseconds(0))) return kDone;
+    const bool is_expected = *status == kDone || (step.words.front() == "leaks" && *status == kConditionHeld);
+    if (!is_expected)
+      return fail(ErrorKind::kSystem, fmt::format("step {} of the tour ended with status {}", i + 1, *status),
+                  "fathom doctor");
+    if (auto written = write_output(fmt::format("\n→ {}\n", step.after), OutputPath{}); !written)
+      return tl::unexpected(written.error());
+    if (asks && i + 1 < all.size() && !goes_on(signals)) return kDone;
+  }
+  const std::string files =
+      arguments.keep.empty()
+          ? "The recording and the picture are removed now; fathom tour --keep FOLDER keeps them."
+          : fmt::format("The recording and the picture are in {}.", arguments.keep);
+  const Result<> written = write_output(
+      fmt::format(
+          "\nNow a program of your own:\n  fathom triage -p PID        30 s of a running process, and the kind of its problem\n  fathom record -- COMMAND    a command from its start to its end\n{}\n",
+          files),
+      OutputPath{});
+  if (!written) return tl::unexpected(written.error());
+  return kDone;
+}
+
+}  // namespace
+
+Run add_tour(CLI::App& app) {
+  auto arguments = std::make_shared<TourArguments>();
+  app.add_option("--keep", arguments->keep, "keep the recording and the picture in this folder")
+      ->type_name("FOLDER");
+  app.footer(
+      "Without a terminal as input it does not wait between the steps. It needs what record --heap needs: fathom doctor.");
+  return [arguments] { return run_tour(*arguments); };
+}
+
+}  // namespace fathom::cli
