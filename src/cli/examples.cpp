@@ -16,6 +16,8 @@ constexpr auto kExamples = std::to_array<Example>({
     {"triage", "fathom triage -p PID", "30 s of a running process"},
     {"triage", "fathom triage --heap -n reth", "also its heap"},
     {"triage", "fathom triage -- ./server --port 80", "a command, until it ends"},
+    {"tour", "fathom tour", "a command at a time; Enter goes on"},
+    {"tour", "fathom tour --keep tour", "and keep its recording and picture"},
     {"top", "fathom top -p PID", "functions by CPU time, a table each second"},
     {"top", "fathom top -n redis --metric waits", "what its threads wait in"},
     {"report", "fathom report", "the newest recording here, on one screen"},

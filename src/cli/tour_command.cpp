@@ -14,6 +14,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/files.h"
 #include "cli/command.h"
 #include "cli/end_signals.h"
 #include "cli/notices.h"
@@ -72,7 +73,8 @@ class TourFolder {
     if (!keep.empty()) {
       std::error_code problem;
       filesystem::create_directories(keep, problem);
-      if (problem) return fail(ErrorKind::kSystem, fmt::format("{}: {}", keep, problem.message()));
+      if (problem)
+        return fail(ErrorKind::kSystem, fmt::format("{}: {}", keep, problem.message()), "another folder");
       return TourFolder(keep, false);
     }
     std::error_code problem;
@@ -154,7 +156,9 @@ Result<int> run_tour(const TourArguments& arguments) {
   std::error_code problem;
   filesystem::remove(program, problem);
   filesystem::create_symlink(filesystem::read_symlink("/proc/self/exe", problem), program, problem);
-  if (problem) return fail(ErrorKind::kSystem, fmt::format("{}: {}", program.string(), problem.message()));
+  if (problem)
+    return fail(ErrorKind::kSystem, fmt::format("{}: {}", program.string(), problem.message()),
+                "another folder: --keep FOLDER");
   const std::vector<Step> all = steps();
   for (std::size_t i = 0; i < all.size(); ++i) {
     const Step& step = all[i];
