@@ -103,10 +103,18 @@ SEC("tp_btf/sys_enter")
 int BPF_PROG(system_call_entered, struct pt_regs* regs, long number) {
   u64 id = bpf_get_current_pid_tgid();
   u32 tid = (u32)id;
-  struct system_call_start start = {.number = number};
+  struct system_call_start fresh = {.number = number};
+  struct system_call_start* start;
   if (!is_recorded(id >> 32)) return 0;
-  start.start_ns = bpf_ktime_get_ns();
-  bpf_map_update_elem(&system_call_starts, &tid, &start, BPF_ANY);
+  /* Only the thread itself writes its entry, and an update of the table costs more than the rest of this program. */
+  start = bpf_map_lookup_elem(&system_call_starts, &tid);
+  if (start) {
+    start->number = number;
+    start->start_ns = bpf_ktime_get_ns();
+    return 0;
+  }
+  fresh.start_ns = bpf_ktime_get_ns();
+  bpf_map_update_elem(&system_call_starts, &tid, &fresh, BPF_ANY);
   return 0;
 }
 
@@ -120,11 +128,11 @@ int BPF_PROG(system_call_left, struct pt_regs* regs, long result) {
   struct system_call_start* start;
   struct stack_buffer* buffer;
   bool failed = result < 0 && result > -4096, moves;
-  if (!is_recorded(pid)) return 0;
+  start = bpf_map_lookup_elem(&system_call_starts, &tid); /* of recorded threads only */
+  if (!start) return 0;
   now = bpf_ktime_get_ns();
-  start = bpf_map_lookup_elem(&system_call_starts, &tid);
   counters = bpf_map_lookup_elem(&system_call_counters, &zero);
-  if (!start || !start->start_ns || !counters) return 0;
+  if (!start->start_ns || !counters) return 0;
   took = now - start->start_ns;
   key.number = start->number;
   start->start_ns = 0;
