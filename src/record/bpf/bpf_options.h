@@ -21,13 +21,13 @@ struct BpfOptions {
   std::string event = "cpu-clock";  // or "cycles", where the machine has a counter for it
   bool follow_children = true;
   // The parts, each with the programs of its own that it has in the kernel.
-  bool cpu = true;                 // sample CPUs
-  bool off_cpu = true;             // book every switch, and walk the stacks of waits
-  bool mappings = false;           // system calls that take and give back address space
-  bool probes = false;             // calls of functions
-  std::vector<NamedEvent> events;  // recorded with their stacks; nothing before Linux 5.15
-  bool system_calls = false;       // counted, for each thread; nothing before Linux 5.15
-  bool heap_probes = false;        // the targets' own probes of their heap; nothing before Linux 5.15
+  bool cpu = true;                      // sample CPUs
+  bool off_cpu = true;                  // book every switch, and walk the stacks of waits
+  bool mappings = false;                // system calls that take and give back address space
+  bool probes = false;                  // calls of functions
+  std::vector<NamedEvent> events = {};  // recorded with their stacks; nothing before Linux 5.15
+  bool system_calls = false;            // counted, for each thread; nothing before Linux 5.15
+  bool heap_probes = false;             // the targets' own probes of their heap; nothing before Linux 5.15
   // A stack with code whose mappings are not known yet is copied; without it, such a walk stays as it ended.
   bool copies_stacks = true;
   std::uint32_t probed_calls_per_second = 20'000;  // are walked and timed; what comes beyond is counted
