@@ -362,8 +362,10 @@ class SubjectFinder {
     return subject;
   }
 
-  // Of a program in which no function has its share: a quarter of the widest one's does.
+  // Of a program in which no function has its share: a quarter of the widest one's does. If thousands are as wide as that, none
+  // of them stands out, and the calls of all would be a second copy of a tree of millions of calls.
   void look_at_small_functions() {
+    constexpr std::size_t kMostFunctions = 256;
     double least = static_cast<double>(tree_.total);
     for (const CodeClass each : {CodeClass::kOwn, CodeClass::kOther}) {
       std::int64_t widest = 0;
@@ -372,7 +374,13 @@ class SubjectFinder {
           widest = std::max(widest, calls_.whole()[i]);
       if (widest > 0) least = std::min(least, static_cast<double>(widest));
     }
-    calls_.keep(kHalf * kOfLargest * least - 1);
+    least = kHalf * kOfLargest * least - 1;
+    if (std::vector<std::int64_t> widest = calls_.whole(); widest.size() > kMostFunctions) {
+      const auto last = widest.begin() + kMostFunctions - 1;
+      std::ranges::nth_element(widest, last, std::greater<>());
+      least = std::max(least, static_cast<double>(*last));
+    }
+    calls_.keep(least);
     whole_ = calls_.below(kNoFunction).total;
   }
 
