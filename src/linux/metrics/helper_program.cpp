@@ -76,9 +76,8 @@ std::string last_words(int fd) {
   const ssize_t got = ::pread(fd, buffer.data(), buffer.size(), from);
   std::string text(buffer.data(), got > 0 ? static_cast<std::size_t>(got) : 0);
   while (!text.empty() && text.back() == '\n') text.pop_back();
-  text.erase(0, text.rfind('\n') + 1);
   for (char& each : text)
-    if (static_cast<unsigned char>(each) < ' ' || each == '\x7f') each = '?';
+    if ((static_cast<unsigned char>(each) < ' ' && each != '\n') || each == '\x7f') each = '?';
   return text;
 }
 

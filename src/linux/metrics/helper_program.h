@@ -20,7 +20,7 @@ inline constexpr const char* kHelperFile = "/proc/self/fd/3";
 
 struct HelperEnd {
   int status = 0;        // exit status; 128 and more: ended by a signal
-  std::string messages;  // the last line of its standard error, fit for a terminal
+  std::string messages;  // the end of its standard error, lines fit for a terminal
 };
 
 // `take` receives the output in pieces; false ends the program. kNotFound: it is not installed. kSystem: it did not end before

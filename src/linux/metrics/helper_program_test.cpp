@@ -27,7 +27,7 @@ TEST(HelperProgram, GetsItsInputAndFileAndReturnsOutputMessagesAndStatus) {
   ASSERT_TRUE(end) << end.error().message;
   EXPECT_EQ(out, "from input," + std::string(300'000, 'x'));
   EXPECT_EQ(end->status, 7);
-  EXPECT_EQ(end->messages, "la?st");
+  EXPECT_EQ(end->messages, "first\nla?st");
 }
 
 TEST(HelperProgram, IsKilledAtTheDeadlineAndWhenItSaysTooMuch) {

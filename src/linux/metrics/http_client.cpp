@@ -102,6 +102,13 @@ HelperProgram curl_program(const HttpRequest& request, const Headers& headers, s
   return {{"curl", "-q", "--config", "-"}, std::move(config), request.body};
 }
 
+// "curl: (60) SSL certificate problem: ...": the line with the reason; advice may follow it.
+std::string reason_of_curl(std::string_view words) {
+  std::string_view line;
+  while (!words.empty() && !line.starts_with("curl: (")) line = take_line(words);
+  return line.empty() ? "curl failed" : std::string(line);
+}
+
 Result<HttpResponse> send_with_curl(const HttpRequest& request, const Headers& headers,
                                     std::uint64_t deadline_ns, int stop, HttpBounds bounds) {
   const std::string name = request.url.text();
@@ -117,9 +124,11 @@ Result<HttpResponse> send_with_curl(const HttpRequest& request, const Headers& h
   if (response.state() == HttpResponse::State::kIncomplete) {
     if (end->status == 28) return fail(ErrorKind::kSystem, fmt::format("{}: no answer in time", name));
     if (end->status != 0) {
-      const bool certificate = end->status == 60 || end->status == 35;
-      return fail(ErrorKind::kSystem,
-                  fmt::format("{}: {}", name, end->messages.empty() ? "curl failed" : end->messages),
+      // 35, 51, 58, 60, 77: the certificate or TLS itself. Trying again does not help.
+      const bool certificate = end->status == 35 || end->status == 51 || end->status == 58 ||
+                               end->status == 60 || end->status == 77;
+      return fail(certificate ? ErrorKind::kPermission : ErrorKind::kSystem,
+                  fmt::format("{}: {}", name, reason_of_curl(end->messages)),
                   certificate ? "CURL_CA_BUNDLE=FILE, with the certificate that signed the server's" : "");
     }
     response.end();

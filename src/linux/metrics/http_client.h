@@ -33,7 +33,7 @@ struct HttpReply {
 
 // Any status is an answer, not an error. `deadline_ns`: CLOCK_MONOTONIC. `stop`: a descriptor that becomes readable when the
 // answer is no longer needed; -1: none. kUsage: a header or method that would not stay in its line. kNotFound: curl is not
-// installed, or the host's name is unknown. kSystem: no connection, no answer in time, a certificate that is not valid.
+// installed, or the host's name is unknown. kSystem: no connection, no answer in time. kPermission: a certificate that is not valid.
 // kMalformed: no HTTP, or more than `bounds`. Errors name the URL without user, password and query, and no header.
 Result<HttpReply> http_request(const HttpRequest& request, std::uint64_t deadline_ns, int stop = -1,
                                HttpBounds bounds = {});

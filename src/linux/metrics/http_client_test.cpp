@@ -172,12 +172,15 @@ TEST_F(WithCurl, SecretsGoThroughItsInputAndNeverIntoItsArguments) {
 }
 
 TEST_F(WithCurl, ItsErrorIsReportedWithoutSecrets) {
-  install("", 60, "curl: (60) SSL certificate problem: self-signed certificate");
+  install(
+      "", 60,
+      "curl: (60) SSL certificate problem: self-signed certificate\nMore details here: https://curl.se\n\nhow to fix it, see above.");
   const auto reply = http_request(request(), in_a_minute());
   ASSERT_FALSE(reply);
   EXPECT_EQ(reply.error().message,
             "https://db.example.org:8443/push: curl: (60) SSL certificate problem: self-signed certificate");
   EXPECT_THAT(reply.error().remedy, HasSubstr("CURL_CA_BUNDLE"));
+  EXPECT_EQ(reply.error().kind, ErrorKind::kPermission) << "it is of no use to try again";
 }
 
 TEST_F(WithCurl, AnAnswerThatIsTooLongIsRefused) {
