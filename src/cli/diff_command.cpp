@@ -574,6 +574,10 @@ Run add_diff(CLI::App& app) {
         return fail(ErrorKind::kUsage, "--since-upgrade compares two times of one store of fathom serve",
                     "fathom diff --since-upgrade FOLDER");
       const std::string store = arguments->files.front();
+      std::string folder;
+      if (const auto choice = store_choice(store, folder); choice && !*choice)
+        return fail(ErrorKind::kNotFound, store + ": no store of fathom serve",
+                    "fathom diff --since-upgrade FOLDER, such as fathom-store");
       arguments->files = {input_for_upgrade(store, false), input_for_upgrade(store, true)};
     }
     return run_diff(*arguments);
