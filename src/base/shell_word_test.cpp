@@ -17,7 +17,8 @@ TEST(ShellWord, IsQuotedOnlyWhereAShellWouldChangeIt) {
 }
 
 TEST(ShellWord, ReachesAProgramAsItIs) {
-  for (const std::string text : {"a b", "it's", "$(true)", "a;b", "~", "*", "\"x\"", "\\", "a\tb", "#", "-", "&|<>"}) {
+  for (const std::string text :
+       {"a b", "it's", "$(true)", "a;b", "~", "*", "\"x\"", "\\", "a\tb", "#", "-", "&|<>"}) {
     FILE* pipe = ::popen(("printf %s " + shell_word(text)).c_str(), "r");
     ASSERT_NE(pipe, nullptr);
     std::array<char, 64> answer{};

@@ -191,7 +191,9 @@ class TextReport {
     if (const std::string tracer = tracer_share_text(tree_); !tracer.empty())
       quality_line(
           "tracer",
-          fmt::format("fathom's own tracing in the target used {}, which is excluded below; --tracer includes it", tracer));
+          fmt::format(
+              "fathom's own tracing in the target used {}, which is excluded below; --tracer includes it",
+              tracer));
     if (quality.profiler_cpu_ns != 0 || quality.profiler_rss_bytes != 0)
       quality_line("profiler", profiler_line());
     if (view.stolen_share.value_or(0) >= 0.01) {

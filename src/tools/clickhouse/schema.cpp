@@ -23,16 +23,16 @@ std::string samples_table(const Location& location) {
 std::vector<std::string> create_statements(const Location& location) {
   std::vector<std::string> statements{
       fmt::format(
-          "CREATE TABLE IF NOT EXISTS {} (service String, hash UInt64, functions Array(String), modules Array(String), "
-          "sources Array(String), flags Array(UInt8), seen DateTime) "
-          "ENGINE = ReplacingMergeTree(seen) PARTITION BY tuple() ORDER BY (service, hash)",
+          R"(CREATE TABLE IF NOT EXISTS {} (service String, hash UInt64, functions Array(String), modules Array(String),
+          sources Array(String), flags Array(UInt8), seen DateTime)
+          ENGINE = ReplacingMergeTree(seen) PARTITION BY tuple() ORDER BY (service, hash))",
           kStacks),
       // The same row twice becomes one. All columns that tell rows of different windows apart are in the key.
       fmt::format(
-          "CREATE TABLE IF NOT EXISTS {} (service String, metric String, start DateTime, host String, version String, "
-          "thread String, stack UInt64, batch UInt64, window_ns UInt64, period_ns UInt64, quality UInt8, value Int64) "
-          "ENGINE = ReplacingMergeTree() PARTITION BY toDate(start) "
-          "ORDER BY (service, metric, start, host, batch, thread, stack, period_ns)",
+          R"(CREATE TABLE IF NOT EXISTS {} (service String, metric String, start DateTime, host String, version String,
+          thread String, stack UInt64, batch UInt64, window_ns UInt64, period_ns UInt64, quality UInt8, value Int64)
+          ENGINE = ReplacingMergeTree() PARTITION BY toDate(start)
+          ORDER BY (service, metric, start, host, batch, thread, stack, period_ns))",
           kSamples)};
   if (location.cluster.empty()) return statements;
   // A window stays whole on one server: then all of it is there, or nothing.
