@@ -53,6 +53,7 @@ class TopCompanion final : public session::Companion {
     if (began_ns_ == 0) began_ns_ = from_ns_ = now_ns;
     if (now_ns < from_ns_ + interval_ns_) return;
     lent.readings.take_names();
+    (void)lent.readings.names_are_known();  // somebody looks on: finding names is not left to idle CPUs
     collect(lent.profile, lent.readings.open_waits(now_ns));
     screen_.take(table(lent.profile, now_ns));
     from_ns_ = now_ns;
