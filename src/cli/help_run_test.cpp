@@ -129,7 +129,8 @@ TEST_F(Cli, HelpAndVersionGoToStandardOutput) {
   EXPECT_EQ(mistyped.status, 2);
   EXPECT_THAT(
       mistyped.error,
-      StartsWith("fathom: there is no command 'reprot'\ntry: one of record, triage, top, stacks, report"));
+      StartsWith(
+          "fathom: there is no command 'reprot'\ntry: one of record, triage, tour, top, stacks, report"));
 }
 
 // Every option in a line that fathom recommends exists.

@@ -46,7 +46,7 @@ TEST(Progress, NoLineIsWiderThanTheTerminal) {
     EXPECT_LE(present::display_width(sentence_line(figures, sentence, columns)), columns);
   }
   EXPECT_EQ(progress_line(figures, 80),
-            "7 of 15 s · 4,386 samples · target 1.82 CPUs · hot: …Parser::parse_line(…) 41 %");
+            "7 of 15 s · 4,386 samples · target 1.82 CPUs · hot: LogParser::parse_line 41 %");
   EXPECT_EQ(sentence_line(figures, sentence, 40), "7 of 15 s · 98 % of CPU time is below L…");
 }
 

@@ -325,7 +325,7 @@ Run add_serve(CLI::App& app) {
       ->type_name("TIME");
   app.add_option("--max-size", arguments->most, "remove the oldest windows beyond this size")
       ->type_name("SIZE");
-  app.add_option("--push", arguments->push, "send windows to clickhouse://HOST/DATABASE too (fathom push)")
+  app.add_option("--push", arguments->push, "also send windows there: clickhouse://HOST/DB")
       ->type_name("URL");
   auto* listen = app.add_option("--listen", arguments->listen,
                                 "serve profiles and metrics at 127.0.0.1:PORT, [::1]:PORT or unix:PATH")

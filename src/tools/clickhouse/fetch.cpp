@@ -88,8 +88,8 @@ Result<> choose_service(const Server& server, Location& location) {
 
 Result<Extent> extent_of(const Server& server, const Location& location, const std::string& where) {
   const auto answer = server.select(fmt::format(
-      "SELECT count(), uniqExact(batch), min(toUInt32(start)), max(toUInt32(start) + window_ns / 1e9), sum(window_ns), groupUniqArray(host), groupUniqArray(version) "
-      "FROM {} WHERE metric = {} AND {} FORMAT RowBinary",
+      R"(SELECT count(), uniqExact(batch), min(toUInt32(start)), max(toUInt32(start) + window_ns / 1e9), sum(window_ns),
+      groupUniqArray(host), groupUniqArray(version) FROM {} WHERE metric = {} AND {} FORMAT RowBinary)",
       samples_table(location), sql_text(kWindowMetric), where));
   if (!answer) return tl::unexpected<Error>(answer.error());
   Cursor in = cursor_of(*answer);
@@ -121,8 +121,9 @@ std::string sums_query(const Location& location, const std::string& where, bool 
         "SELECT metric, thread, period_ns, stack, sum(value) FROM {} WHERE {} AND {} GROUP BY metric, thread, period_ns, stack FORMAT RowBinary",
         table, where, metrics);
   return fmt::format(
-      "SELECT metric, thread, period_ns, stack, sum(once) FROM (SELECT metric, thread, period_ns, stack, batch, any(value) AS once FROM {} WHERE {} AND {} "
-      "GROUP BY metric, thread, period_ns, stack, batch) GROUP BY metric, thread, period_ns, stack FORMAT RowBinary",
+      R"(SELECT metric, thread, period_ns, stack, sum(once) FROM (SELECT metric, thread, period_ns, stack, batch,
+      any(value) AS once FROM {} WHERE {} AND {} GROUP BY metric, thread, period_ns, stack, batch)
+      GROUP BY metric, thread, period_ns, stack FORMAT RowBinary)",
       table, where, metrics);
 }
 
@@ -131,8 +132,8 @@ std::string stacks_query(const Location& location, const std::string& where) {
   const std::string metrics =
       location.metric.empty() ? "" : fmt::format(" AND metric = {}", sql_text(location.metric));
   return fmt::format(
-      "SELECT hash, any(functions), any(modules), any(sources), any(flags) FROM {} WHERE service = {} AND hash GLOBAL IN "
-      "(SELECT DISTINCT stack FROM {} WHERE {}{}) GROUP BY hash FORMAT RowBinary",
+      R"(SELECT hash, any(functions), any(modules), any(sources), any(flags) FROM {} WHERE service = {} AND hash GLOBAL IN
+      (SELECT DISTINCT stack FROM {} WHERE {}{}) GROUP BY hash FORMAT RowBinary)",
       stacks_table(location), sql_text(location.service), samples_table(location), where, metrics);
 }
 
