@@ -101,7 +101,7 @@ void add_containers_option(CLI::App& app, std::optional<bool>& containers, bool&
 
 void add_selection_options(CLI::App& app, SelectionOptions& options) {
   begin_group(app, kSelectionGroup);
-  app.add_option("--metric", options.metric, "cpu, latency, off-cpu, wall, heap-live, an -e event");
+  app.add_option("--metric", options.metric, "cpu, latency, off-cpu, wall, heap-live, events");
   app.add_option("--thread", options.thread, "threads with this name or number");
   app.add_option("--pid", options.pid, "one process")->type_name("PID");
   add_time_option(app, "--from", options.from, "from here: 10 (seconds), 500ms, a mark, or 02:00");
