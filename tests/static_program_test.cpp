@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <cmath>
 #include <cstdlib>
 #include <filesystem>
@@ -16,6 +17,7 @@
 #include "binary/elf/module_file.h"
 #include "model/store/block.h"
 #include "support/command.h"
+#include "support/environment.h"
 #include "support/fathom_program.h"
 
 namespace fathom::support {
@@ -58,7 +60,19 @@ TEST_F(StaticProgram, NeedsNoLoaderAndNoLibrary) {
   const auto file = open(STATIC_FATHOM);
   EXPECT_THAT(file.elf().needed(), IsEmpty());
   EXPECT_EQ(file.elf().interpreter(), "");
-  EXPECT_EQ(file.elf().section(".symtab"), nullptr) << "it is stripped";
+  EXPECT_EQ(file.elf().section(".debug_info"), nullptr) << "it is stripped";
+  EXPECT_LT(file.elf().symbols(elf::SymbolTable::kSymtab).size(), 3000U) << "but for the names of the tour";
+}
+
+// It records itself: names and an allocator have to be found in a stripped file.
+TEST_F(StaticProgram, GivesTheTour) {
+  FATHOM_NEEDS_PERF_EVENT();
+  const Outcome outcome = run({STATIC_FATHOM, "tour"}, {.environment = {"TMPDIR=" + folder_, "COLUMNS=100"},
+                                                        .limit = std::chrono::seconds(120)});
+  ASSERT_TRUE(outcome.ok()) << outcome.describe();
+  EXPECT_THAT(outcome.output, HasSubstr("shop::parse_request accounts for"));
+  EXPECT_THAT(outcome.output, testing::ContainsRegex("#0 +shop::remember_session"));
+  EXPECT_THAT(outcome.output, testing::Not(HasSubstr("have no name")));
 }
 
 TEST_F(StaticProgram, LiesAtRandomAddressesAndNothingIsWritableAndExecutable) {
