@@ -364,7 +364,7 @@ TEST_F(HeapTruth, AFullDiskEndsTheRecordingAndLeavesTheProgramAsItWas) {
       fathom({"record", "--heap=exact", "-d", "30", "-o", recording, "-p", std::to_string(target.pid())});
   EXPECT_EQ(outcome.exit_status, 1) << outcome.describe();
   EXPECT_THAT(outcome.errors, testing::HasSubstr("No space left on device")) << outcome.describe();
-  EXPECT_THAT(outcome.errors, testing::HasSubstr("try: -o FILE on a disk with room")) << outcome.describe();
+  EXPECT_THAT(outcome.errors, testing::HasSubstr("try: another file system")) << outcome.describe();
   EXPECT_FALSE(target.finished());
   EXPECT_TRUE(code_of(target.pid()) == before);
   EXPECT_EQ(tracer_mappings_of(target.pid()), 0);
