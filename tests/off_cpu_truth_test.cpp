@@ -30,6 +30,18 @@ double total_s(const json& report, const std::string& function) {
   return 0;
 }
 
+// The 95 % interval that fathom gives for it: of a thread that waits often, some waits are walked and stand for the others.
+double stated_error_s(const json& report, const std::string& function) {
+  for (const json& row : report.at("functions")) {
+    const double percent = row.at("total_percent");
+    if (row.at("name") != function || percent <= 0) continue;
+    const json& interval = row.at("total_percent_interval");
+    const double half = (interval.at(1).get<double>() - interval.at(0).get<double>()) / 2;
+    return half / percent * total_s(report, function);
+  }
+  return 0;
+}
+
 // From the moment at which fathom books the end of a wait to that at which the thread's clock goes on: 1 to
 // 16 us (2026-11).
 constexpr double kSwitch_s = 40e-6;
@@ -64,11 +76,13 @@ TEST_F(OffCpuTruth, TimeIsOnTheRightPlaceForTheRightCause) {
   ASSERT_TRUE(program.ok()) << program.describe();
   for (const auto& [site, truth_s] : answer_of(program)) {
     const double said_s = total_s(report, site);
-    // One per cent; and the switches, of which there are many only where a disk answers at once.
+    // One per cent; what fathom says about its own error; and the switches, of which there are many only where a disk answers at once.
     const double switched_s = site == "wait_for_disk"   ? switches_s(report, "file-sync")
                               : site == "wait_for_page" ? switches_s(report, "page-fault")
                                                         : 0;
-    EXPECT_NEAR(said_s, truth_s, 0.01 * truth_s + 0.03 + switched_s) << site;
+    const double error_s = stated_error_s(report, site);
+    EXPECT_NEAR(said_s, truth_s, 0.01 * truth_s + 0.03 + switched_s + error_s) << site;
+    EXPECT_LT(error_s, 0.3 * truth_s + 0.5) << site << ": an error that says something";
     std::printf("  %-20s truth %7.3f s  reported %7.3f s\n", site.c_str(), truth_s, said_s);
   }
   std::set<std::string> causes;
@@ -113,7 +127,9 @@ TEST_F(OffCpuTruth, LocksNameTheWaiterAndTheReleaser) {
   }
 }
 
-// What reads and writes returned, except in the first tenths of a second.
+// What reads and writes returned, except in the first tenths of a second, and of waits that are walked when they begin: on a busy
+// machine up to half of them.
+constexpr double kLeastResults = 0.5;
 TEST_F(OffCpuTruth, CallsThatWaitedHaveTheirResult) {
   FATHOM_NEEDS_BPF();
   const TempDir folder;
@@ -130,12 +146,12 @@ TEST_F(OffCpuTruth, CallsThatWaitedHaveTheirResult) {
                 file.at("failed_calls").get<double>());
     if (is_at("wait_for_pipe")) {  // one wait and one byte a call
       ++pipes;
-      EXPECT_GE(calls, 0.9 * waits) << file.dump();
+      EXPECT_GE(calls, kLeastResults * waits) << file.dump();
       EXPECT_EQ(file.at("returned_bytes"), calls);
       EXPECT_EQ(file.at("failed_calls"), 0);
     } else if (is_at("wait_for_nobody")) {
       ++silences;
-      EXPECT_GE(calls, 0.9 * waits) << file.dump();
+      EXPECT_GE(calls, kLeastResults * waits) << file.dump();
       EXPECT_EQ(file.at("failed_calls"), calls);
       EXPECT_EQ(file.at("returned_bytes"), 0);
     } else if (file.at("cause") == "file-sync") {  // waits several times
