@@ -1,5 +1,6 @@
 #include "model/store/reader.h"
 
+#include "base/sanitized.h"
 #include "model/store/column.h"
 #include "model/store/testing.h"
 
@@ -31,6 +32,9 @@ TEST(Reader, OtherFilesAreRejectedInOneLineWithTheirName) {
   EXPECT_EQ(read("/proc").error().message, "/proc: not a regular file");
 }
 
+// The sanitizers make each two hundred times slower.
+constexpr int kProfiles = FATHOM_ADDRESS_SANITIZER ? 6 : 30;
+
 ReadOptions packing() {
   ReadOptions options;
   options.packed = true;
@@ -47,7 +51,7 @@ Profile opened(Profile profile) {
 
 TEST(Reader, PackedRowsEqualThoseOfTheRecording) {
   std::size_t packed_rows = 0;
-  for_each_profile(30,
+  for_each_profile(kProfiles,
                    [&](const Profile& profile) {
                      const std::string content = recorded(profile, 3);
                      const auto packed = read_text(content, packing());
@@ -64,7 +68,7 @@ TEST(Reader, PackedRowsEqualThoseOfTheRecording) {
 TEST(Reader, FactsOnlyAreThoseOfTheWholeRecording) {
   ReadOptions facts;
   facts.facts_only = true;
-  for_each_profile(30, [&](const Profile& profile) {
+  for_each_profile(kProfiles, [&](const Profile& profile) {
     const std::string content = recorded(profile, 3);
     for (const std::string& file : {content, content.substr(0, content.size() - kEndSize)}) {
       const auto whole = read_text(file), some = read_text(file, facts);
@@ -81,7 +85,7 @@ TEST(Reader, FactsOnlyAreThoseOfTheWholeRecording) {
 }
 
 TEST(Reader, RowsOfADamagedRecordingAreRepairedPackedOrNot) {
-  for_each_profile(30,
+  for_each_profile(kProfiles,
                    [](const Profile& profile) {
                      std::string content = recorded(profile, 3);
                      content[content.size() / 2] ^= 1;
