@@ -19,6 +19,7 @@
 #include "analysis/core/call_tree.h"
 #include "analysis/core/functions.h"
 #include "base/clock.h"
+#include "base/shell_word.h"
 #include "cli/command.h"
 #include "cli/notices.h"
 #include "cli/option_groups.h"
@@ -258,7 +259,7 @@ Result<int> run_top(TopArguments& arguments) {
   const auto outcome = show_top(arguments, options, screen);
   if (!outcome) return tl::unexpected<Error>(outcome.error());
   if (keep || screen.wants_save()) {
-    say("fathom: saved in {}\nnext: fathom report {}\n", outcome->path, outcome->path);
+    say("fathom: saved in {}\nnext: fathom report {}\n", outcome->path, shell_word(outcome->path));
     return kDone;
   }
   std::error_code ignored;

@@ -18,6 +18,7 @@
 #include "base/fd.h"
 #include "base/files.h"
 #include "base/mapping.h"
+#include "base/shell_word.h"
 #include "binary/symbolize/late_names.h"
 #include "binary/symbolize/symbol_cache.h"
 #include "formats/dumps/trim.h"
@@ -117,7 +118,7 @@ Result<model::Profile> read_text(const std::string& text, const std::string& pat
     if (statistics != nullptr) *statistics = text;
     return fail(ErrorKind::kUnsupported,
                 fmt::format("{}: these are statistics that jemalloc prints of itself, without stacks", name),
-                "fathom report " + path);
+                "fathom report " + shell_word(path));
   }
   // Tables of other tools may look like stacks with counts.
   if (!is_folded || stranger_of(text)) return unknown_format(text, path);

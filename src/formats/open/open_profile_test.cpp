@@ -182,6 +182,12 @@ TEST_F(EndlessInput, ThatNoLongerMakesSenseIsRefused) {
   }
 }
 
+TEST_F(OpenProfile, ARemedyNamesAFileAsAShellTakesIt) {
+  const std::string path = folder_ + "/my file";
+  std::ofstream(path) << "BZhxxxxxxxxxxxx";
+  EXPECT_THAT(opened(path).error().remedy, HasSubstr("bzip2 -dk '" + path + "'"));
+}
+
 TEST_F(OpenProfile, AnUnreadableFormatIsNamedWithARemedy) {
   const auto refusal = [&](std::string_view content) {
     const Result<model::Profile> read = opened(file(content));

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "base/shell_word.h"
 #include "formats/folded/folded.h"
 
 namespace fathom::open {
@@ -200,7 +201,7 @@ tl::unexpected<Error> refused(const Stranger& stranger, const std::string& path,
   const bool known = stranger.what.find("is read") == std::string_view::npos;
   return fail(ErrorKind::kUnsupported,
               fmt::format("{}: this is {}{}", name, stranger.what, known ? ", which is not read" : ""),
-              fmt::format(fmt::runtime(stranger.remedy), path));
+              fmt::format(fmt::runtime(stranger.remedy), shell_word(path)));
 }
 
 }  // namespace fathom::open

@@ -8,6 +8,7 @@
 #include <cerrno>
 
 #include "base/files.h"
+#include "base/shell_word.h"
 #include "model/store/reader.h"
 
 namespace fathom::store {
@@ -207,7 +208,7 @@ Result<> Writer::ensure_there() {
     return fail(ErrorKind::kSystem,
                 fmt::format("{}: another file took this name while recording; the recording is in {}", path(),
                             beside),
-                "fathom report " + beside);
+                "fathom report " + shell_word(beside));
   }
   return fail(ErrorKind::kSystem, path() + ": another file took this name while recording", "another name");
 }

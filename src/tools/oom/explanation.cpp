@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "analysis/core/words.h"
+#include "base/shell_word.h"
 
 namespace fathom::oom {
 namespace {
@@ -324,7 +325,7 @@ std::vector<std::string> remedies(const Record& record, const Explanation& told)
   if (largest != nullptr && largest->name != "anonymous" && largest->name != "in swap") return out;
   out.push_back(fmt::format(
       "fathom record --heap -n {} before it is that large again: its report says which call sites hold the memory",
-      name));
+      shell_word(name)));
   std::optional<std::uint64_t> limit;
   if (record.scope == Scope::kGroup && record.memory) limit = record.memory->limit_bytes;
   if (limit)
