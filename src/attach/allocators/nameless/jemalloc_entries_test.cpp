@@ -24,13 +24,13 @@ std::map<std::string, std::uint64_t> addresses_in(const elf::ElfFile& file) {
   return found;
 }
 
+#ifdef USES_JEMALLOC
 const Candidate* at(const JemallocEntries& entries, std::uint64_t address) {
   for (const Candidate& each : entries.candidates)
     if (each.address.value == address) return &each;
   return nullptr;
 }
 
-#ifdef USES_JEMALLOC
 // Compares the findings in the stripped file with the names of its twin.
 TEST(JemallocEntries, AreThoseThatTheUnstrippedTwinNames) {
   for (const std::string form : {"pie", "static", "static_pie", "fixed"}) {
