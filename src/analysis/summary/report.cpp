@@ -148,9 +148,9 @@ Result<Report> make_report(const model::Profile& profile, const ReportOptions& o
   report.threads = thread_table(profile, options.selection);
   tree_options.thread_roots = !none_stands_out(report.threads);
   report.tree = build_call_tree(profile, tree_options);
-  // A heap of which nothing is live, or nothing temporary, is an answer and no mistake.
+  // A heap of which nothing is live, or nothing temporary, is an answer and no mistake. So are samples of fathom's own work alone.
   const bool of_heap = model::is_heap(options.selection.metric) && !profile.heap.empty();
-  if (report.tree.samples == 0 && !of_heap &&
+  if (report.tree.samples == 0 && report.tree.tracer == 0 && !of_heap &&
       (!profile.all_samples().empty() || !profile.all_waits().empty()) &&
       !holds_waits(profile, options.selection)) {
     return tl::unexpected(nothing_selected(profile, options.selection));

@@ -80,6 +80,19 @@ TEST(Summary, AnEmptyRecordingIsNoError) {
   EXPECT_THAT(summary_of(hand.profile), HasSubstr("Nothing was sampled: it used no CPU time."));
 }
 
+// A program of some milliseconds has a single sample at times, and it may have hit what fathom runs in the kernel.
+TEST(Summary, ARecordingWithSamplesOfFathomAloneIsNoError) {
+  HandMade hand;
+  const auto kernel = hand.module("[kernel]", model::ModuleKind::kKernel);
+  hand.sample(hand.thread(hand.process(1, "app"), 1, "app"),
+              hand.stack({hand.frame(kernel, {"__schedule"}),
+                          hand.frame(kernel, {"bpf_prog_f2799eaf95f10592_process_forked"})}),
+              1);
+  const std::string summary = summary_of(hand.profile);
+  EXPECT_THAT(summary, HasSubstr("0 CPU samples"));
+  EXPECT_THAT(summary, Not(HasSubstr("leaves no samples")));
+}
+
 TEST(Selection, ThatLeavesNothingIsAnErrorThatSaysWhy) {
   const model::Profile profile = small_server();
   EXPECT_THAT(summary_of(profile, {.selection = {.thread = "nobody"}}),
