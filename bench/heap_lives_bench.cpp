@@ -1,11 +1,13 @@
 // What does it cost to keep the lifetime of every heap block, on disk and in time? Ten million blocks of a
 // program that runs for a minute: 2,000 call stacks, a few of them hot, sizes by stack, reused addresses,
 // most lifetimes short and some long. Bytes per block in the file; time to write them like a recorder; time
-// to read the recording without them, and through filters that select many and few.
+// to read the recording without them, as `fathom view` does, and through filters that select many and few.
+// FATHOM_LIVES_BLOCKS sets the number of blocks: 314000000 make a recording of 2.6 GB.
 #include <benchmark/benchmark.h>
 #include <unistd.h>
 
 #include <cmath>
+#include <cstdlib>
 #include <filesystem>
 #include <queue>
 #include <random>
@@ -20,8 +22,13 @@ namespace {
 using namespace fathom;
 using namespace fathom::model;
 
-constexpr std::uint64_t kBlocks = 10'000'000, kSliceNs = 1'000'000'000, kStepNs = 6000;
+constexpr std::uint64_t kSliceNs = 1'000'000'000, kStepNs = 6000;
 constexpr std::uint32_t kSites = 2000;
+
+std::uint64_t number_of_blocks() {
+  const char* asked = std::getenv("FATHOM_LIVES_BLOCKS");
+  return asked == nullptr ? 10'000'000 : std::strtoull(asked, nullptr, 10);
+}
 
 class Load {
  public:
@@ -43,7 +50,7 @@ class Load {
 
   void write(const std::string& path) {
     auto writer = store::Writer::create(path, {.overwrite = true});
-    for (std::uint64_t i = 0; i < kBlocks; ++i) {
+    for (std::uint64_t i = 0; i < number_of_blocks(); ++i) {
       now_ += 1 + random_() % (2 * kStepNs);
       if (now_ / kSliceNs >= profile_.heap.slices.size()) next_slice();
       allocate();
@@ -119,7 +126,8 @@ const std::string& recording() {
 void write_lives(benchmark::State& state) {
   const std::string path = std::filesystem::temp_directory_path() / "fathom-lives-written.fathom";
   for (auto _ : state) Load().write(path);
-  state.counters["bytes/block"] = static_cast<double>(std::filesystem::file_size(path)) / kBlocks;
+  state.counters["bytes/block"] =
+      static_cast<double>(std::filesystem::file_size(path)) / static_cast<double>(number_of_blocks());
   std::filesystem::remove(path);
 }
 BENCHMARK(write_lives)->Unit(benchmark::kMillisecond)->Iterations(1);
@@ -140,6 +148,18 @@ void read_all(benchmark::State& state) {
   options.blocks.emplace();
   read(state, options);
 }
+void read_live(benchmark::State& state) {
+  store::ReadOptions options;
+  options.blocks.emplace().keep = 100;
+  options.blocks->if_recorded = true;
+  options.packed = true;
+  read(state, options);
+}
+void read_size(benchmark::State& state) {
+  store::ReadOptions options;
+  options.blocks.emplace().least_size = static_cast<std::uint64_t>(state.range(0));
+  read(state, options);
+}
 void read_large_and_old(benchmark::State& state) {
   store::ReadOptions options;
   options.blocks.emplace().least_size = 4000;
@@ -148,6 +168,8 @@ void read_large_and_old(benchmark::State& state) {
 }
 BENCHMARK(read_without)->Unit(benchmark::kMillisecond);
 BENCHMARK(read_all)->Unit(benchmark::kMillisecond)->UseRealTime();
+BENCHMARK(read_live)->Unit(benchmark::kMillisecond)->UseRealTime();
+BENCHMARK(read_size)->Arg(1024)->Arg(4096)->Arg(1 << 20)->Unit(benchmark::kMillisecond)->UseRealTime();
 BENCHMARK(read_large_and_old)->Unit(benchmark::kMillisecond)->UseRealTime();
 
 }  // namespace

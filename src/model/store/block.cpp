@@ -5,6 +5,7 @@
 #include <zstd.h>
 
 #include <algorithm>
+#include <bit>
 #include <cassert>
 #include <cstring>
 #include <new>
@@ -86,6 +87,29 @@ std::optional<BlockHeader> decode_block_header(std::span<const std::byte> bytes)
   return header;
 }
 
+namespace {
+
+// Bits 16 to 31 of the flags.
+constexpr std::uint32_t kHintExact = 1u << 16, kHintNoneLive = 1u << 17;
+constexpr unsigned kHintSizeShift = 18;  // 7 bits: the bits of the largest size
+
+}  // namespace
+
+std::uint32_t flags_of(const LivesHints& hints) {
+  if (!hints.exact) return 0;
+  return kHintExact | (hints.none_live ? kHintNoneLive : 0) |
+         static_cast<std::uint32_t>(std::bit_width(hints.most_size)) << kHintSizeShift;
+}
+
+LivesHints hints_of(const BlockHeader& header) {
+  LivesHints hints;
+  hints.exact = (header.flags & kHintExact) != 0;
+  hints.none_live = hints.exact && (header.flags & kHintNoneLive) != 0;
+  if (const std::uint32_t bits = header.flags >> kHintSizeShift & 0x7f; hints.exact && bits < 64)
+    hints.most_size = (std::uint64_t{1} << bits) - 1;
+  return hints;
+}
+
 BlockEncoder::BlockEncoder() : context_(ZSTD_createCCtx()) {
   if (!context_) throw std::bad_alloc();
 }
@@ -94,7 +118,7 @@ void BlockEncoder::Free::operator()(void* context) const noexcept {
 }
 
 void BlockEncoder::append(Bytes& out, std::uint32_t type, std::uint32_t sequence, std::uint32_t rows,
-                          const Bytes& payload) {
+                          const Bytes& payload, std::uint32_t hints) {
   assert(payload.size() <= kMaxPayload);
   compressed_.resize(ZSTD_compressBound(payload.size()));
   const std::size_t size = ZSTD_compressCCtx(static_cast<ZSTD_CCtx*>(context_.get()), compressed_.data(),
@@ -112,7 +136,7 @@ void BlockEncoder::append(Bytes& out, std::uint32_t type, std::uint32_t sequence
   // Of this version's types, readers can do without the index, and old readers can skip the waits: samples
   // mean the same without them.
   const bool required = type != kIndex && type != kWaits && type != kHeap && type != kLives;
-  put(header, (helps ? kFlagZstd : 0) | (required ? kFlagRequired : 0));
+  put(header, (helps ? kFlagZstd : 0) | (required ? kFlagRequired : 0) | hints);
   put(header, static_cast<std::uint32_t>(stored.size()));
   put(header, static_cast<std::uint32_t>(payload.size()));
   put(header, sequence);

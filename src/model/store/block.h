@@ -61,7 +61,7 @@ std::string block_name(std::uint32_t type);                        // always pri
 inline constexpr std::uint32_t kFlagZstd = 1;  // the payload is one zstd frame
 inline constexpr std::uint32_t kFlagRequired =
     2;  // a reader that does not know the type must reject the file
-inline constexpr std::uint32_t kKnownFlags = 0xffff0003;  // the upper half may be ignored
+inline constexpr std::uint32_t kKnownFlags = 0xffff0003;  // the upper half may be ignored: it has hints
 
 struct BlockHeader {
   std::uint32_t type = 0;
@@ -72,6 +72,15 @@ struct BlockHeader {
   std::uint32_t rows = 0;          // number of samples or waits: known even if the payload is damaged
   std::uint64_t payload_checksum = 0;
 };
+
+// Of HBLK: what a reader need not decode. They hold for whole recordings only: the end of a heap may be another where a file was cut.
+struct LivesHints {
+  bool exact = false;                    // no row stands for several blocks; without it there are no hints
+  bool none_live = false;                // at the end
+  std::uint64_t most_size = UINT64_MAX;  // no block is larger; rounded up
+};
+std::uint32_t flags_of(const LivesHints& hints);
+LivesHints hints_of(const BlockHeader& header);
 
 Bytes encode_file_header();
 // Checks the bytes after the magic number; `name` is for messages. Rejects newer major versions with a
@@ -86,9 +95,10 @@ std::uint64_t checksum(std::span<const std::byte> bytes);
 class BlockEncoder {
  public:
   BlockEncoder();
-  // Appends header and payload, compressed if that makes it smaller. The payload is at most kMaxPayload.
+  // Appends header and payload, compressed if that makes it smaller. The payload is at most kMaxPayload. `hints`: flags of the upper
+  // half.
   void append(Bytes& out, std::uint32_t type, std::uint32_t sequence, std::uint32_t rows,
-              const Bytes& payload);
+              const Bytes& payload, std::uint32_t hints = 0);
 
  private:
   struct Free {

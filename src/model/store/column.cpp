@@ -1,5 +1,8 @@
 #include "model/store/column.h"
 
+#include <algorithm>
+#include <bit>
+#include <cstring>
 #include <limits>
 
 namespace fathom::store {
@@ -12,6 +15,17 @@ std::size_t varint_size(std::uint64_t value) {
   for (; value >= 0x80; value >>= 7) ++size;
   return size;
 }
+
+// Bit 7 of each byte: another byte of the same value follows.
+constexpr std::uint64_t kMore = 0x8080808080808080;
+
+// Puts the lower seven bits of each byte next to each other.
+constexpr std::uint64_t without_marks(std::uint64_t bytes) {
+  bytes = (bytes & 0x007f007f007f007f) | (bytes & 0x7f007f007f007f00) >> 1;
+  bytes = (bytes & 0x00003fff00003fff) | (bytes & 0x3fff00003fff0000) >> 2;
+  return (bytes & 0x000000000fffffff) | (bytes & 0x0fffffff00000000) >> 4;
+}
+static_assert(without_marks(0x01ff) == 0xff && without_marks(0x7fffffffffffffff) == 0x00ffffffffffffff);
 
 // Calls visit(value, length) for each run.
 template <class Visit>
@@ -81,6 +95,48 @@ std::uint64_t ColumnReader::read_long_value() {
   }
   fail();
   return 0;
+}
+
+void ColumnReader::fill(std::span<std::uint64_t> out) {
+  if (!runs_) return fill_plain(out);
+  while (!out.empty()) {
+    if (left_ == 0) read_run();
+    const auto length = static_cast<std::size_t>(std::min<std::uint64_t>(left_, out.size()));
+    std::fill_n(out.begin(), length, value_);
+    left_ -= length;
+    out = out.subspan(length);
+  }
+}
+
+// Lengths of one and two bytes alternate at random, so a branch for each byte would be predicted wrongly half of the time: eight bytes
+// are loaded at once, and lengths are computed. Two values a step, because the next step waits for the length of this one.
+void ColumnReader::fill_plain(std::span<std::uint64_t> out) {
+  const std::uint8_t* at = at_;
+  std::size_t i = 0;
+  while (out.size() - i >= 8 && end_ - at >= 8) {
+    std::uint64_t bytes = 0;
+    std::memcpy(&bytes, at, sizeof(bytes));
+    const std::uint64_t ends = ~bytes & kMore, after_first = ends & (ends - 1);
+    if (ends == kMore) {  // eight values
+      for (unsigned shift = 0; shift < 64; shift += 8) out[i++] = bytes >> shift & 0xff;
+      at += 8;
+    } else if (after_first != 0) {
+      const std::uint64_t first = ends ^ (ends - 1),
+                          both = after_first ^ (after_first - 1);  // masks of whole bytes
+      out[i++] = without_marks(bytes & first);
+      out[i++] = without_marks((bytes & both & ~first) >> std::countr_one(first));
+      at += std::countr_one(both) / 8;
+    } else if (ends != 0) {
+      out[i++] = without_marks(bytes & (ends ^ (ends - 1)));
+      at += std::countr_zero(ends) / 8 + 1;
+    } else {  // more than eight bytes
+      at_ = at;
+      out[i++] = read_long_value();
+      at = at_;
+    }
+  }
+  at_ = at;
+  for (; i < out.size(); ++i) out[i] = read_value();
 }
 
 void ColumnReader::read_run() {

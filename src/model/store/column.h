@@ -34,9 +34,12 @@ class ColumnReader {
     --left_;
     return value_;
   }
+  // The next values, as many as `out` has room for: several times as fast as next() for each.
+  void fill(std::span<std::uint64_t> out);
   bool ok() const { return ok_; }
 
  private:
+  void fill_plain(std::span<std::uint64_t> out);
   // As Cursor::read_uleb128. Recordings have up to a billion values, most of which are one byte.
   std::uint64_t read_value() {
     if (at_ != end_ && *at_ < 0x80) return *at_++;

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <array>
 #include <random>
 
 namespace fathom::store {
@@ -29,6 +31,31 @@ TEST(Column, WritingThenReadingGivesTheSameValues) {
     bool ok = false;
     EXPECT_EQ(read_column(bytes, values.size(), ok), values);
     EXPECT_TRUE(ok);
+  }
+}
+
+TEST(Column, FilledGroupsHaveTheSameValuesAsSingleOnes) {
+  std::mt19937_64 random(3);
+  for (int round = 0; round < 300; ++round) {
+    const unsigned longest = 1 + static_cast<unsigned>(random() % 64);  // bits
+    std::vector<std::uint64_t> values(random() % 600);
+    for (std::uint64_t& value : values) value = random() >> (64 - 1 - random() % longest);
+    if (round % 5 == 0 && !values.empty()) std::fill(values.begin() + 1, values.end(), values[0]);
+    Bytes bytes;
+    put_column(bytes, values);
+    Cursor in(bytes);
+    ColumnReader reader(in, values.size());
+    std::vector<std::uint64_t> filled(values.size());
+    for (std::size_t from = 0; from < filled.size();) {
+      const std::size_t count = std::min<std::size_t>(1 + random() % 200, filled.size() - from);
+      reader.fill(std::span(filled).subspan(from, count));
+      from += count;
+    }
+    EXPECT_EQ(filled, values) << "round " << round;
+    EXPECT_TRUE(reader.ok());
+    filled.resize(1);
+    reader.fill(filled);
+    EXPECT_FALSE(reader.ok()) << "one more than was stored";
   }
 }
 
@@ -67,12 +94,16 @@ TEST(Column, AnyBytesAreReadAsACursorReadsThem) {
     put_varint(bytes, values.size());
     bytes.insert(bytes.end(), values.begin(), values.end());
     Cursor in(bytes), expected(values);
-    ColumnReader reader(in, 0);
-    for (int i = 0; i < 26; ++i) {
+    ColumnReader reader(in, 0), whole(reader);
+    std::array<std::uint64_t, 26> filled{};
+    whole.fill(filled);
+    ASSERT_FALSE(whole.ok()) << "round " << round;
+    for (std::size_t i = 0; i < filled.size(); ++i) {
       const std::uint64_t value = reader.next(), wanted = expected.read_uleb128();
       ASSERT_EQ(reader.ok(), expected.ok()) << "round " << round;
       if (!expected.ok()) break;  // what is read after that is refused
       ASSERT_EQ(value, wanted) << "round " << round;
+      ASSERT_EQ(filled[i], wanted) << "round " << round;
     }
   }
 }

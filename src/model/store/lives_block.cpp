@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <numeric>
 #include <tuple>
@@ -68,6 +69,16 @@ static_assert(from_top_bits(top_bits(127)) == 127 && from_top_bits(top_bits(200)
 HeapBlock as_stored(HeapBlock block) {
   block.lifetime_ns = block.live() ? 0 : lifetime_of(lifetime_code(block.lifetime_ns));
   return block;
+}
+
+LivesHints hints_of(std::span<const HeapBlock> blocks) {
+  LivesHints hints{true, true, 0};
+  for (const HeapBlock& block : blocks) {
+    hints.exact = hints.exact && block.mean_bytes == 0;
+    hints.none_live = hints.none_live && !block.live();
+    hints.most_size = std::max(hints.most_size, block.size);
+  }
+  return hints;
 }
 
 Bytes encode_lives(std::span<const HeapBlock> blocks, const HeapTables& heap) {
@@ -132,6 +143,15 @@ Result<std::vector<ColumnReader>> columns_of(Cursor in, std::uint32_t rows) {
   return columns;
 }
 
+// Rows are decoded in groups, column by column: a loop over one column is fast, and a group of all columns fits into the first cache.
+constexpr std::size_t kGroup = 256;
+using Column = std::array<std::uint64_t, kGroup>;
+
+// Replaces differences by what they add up to.
+void add_up(std::span<std::uint64_t> column, Differences& differences) {
+  for (std::uint64_t& value : column) value = differences.decode(value);
+}
+
 }  // namespace
 
 Result<LivesGlance> glance_at_lives(Cursor in, std::uint32_t rows, std::size_t slices) {
@@ -141,54 +161,71 @@ Result<LivesGlance> glance_at_lives(Cursor in, std::uint32_t rows, std::size_t s
                &means = (*columns)[kMeans];
   LivesGlance glance;
   Differences first_slice, last_slice;
-  for (std::uint32_t i = 0; i < rows; ++i) {
-    if (first_slice.decode(firsts.next()) < slices) ++glance.blocks;
-    const std::uint64_t last = last_slice.decode(lasts.next());
-    glance.any_live = glance.any_live || last == 0 || last > slices;
-    glance.any_sampled = glance.any_sampled || means.next() != 0;  // the first one differs from 0
+  Column first, last, mean;
+  for (std::uint64_t start = 0; start < rows; start += kGroup) {
+    const auto count = static_cast<std::size_t>(std::min<std::uint64_t>(rows - start, kGroup));
+    firsts.fill(std::span(first).first(count));
+    lasts.fill(std::span(last).first(count));
+    means.fill(std::span(mean).first(count));
+    for (std::size_t i = 0; i < count; ++i) {
+      glance.blocks += first_slice.decode(first[i]) < slices ? 1 : 0;
+      const std::uint64_t end = last_slice.decode(last[i]);
+      glance.any_live |= end - 1 >= slices;  // 0, or beyond them
+      glance.any_sampled |= mean[i] != 0;    // the first one differs from 0
+    }
   }
   if (!firsts.ok() || !lasts.ok() || !means.ok()) return cut_short();
   return glance;
 }
 
 Result<> decode_lives(Cursor in, std::uint32_t rows, const HeapTables& heap, LivesOfSites& known,
-                      std::vector<HeapBlock>& out) {
+                      std::vector<HeapBlock>& out, LivesOfSize* wanted) {
   out.clear();
   auto opened = columns_of(in, rows);
   if (!opened) return tl::make_unexpected(opened.error());
   std::vector<ColumnReader>& columns = *opened;
 
-  out.reserve(rows);
+  if (wanted == nullptr) out.reserve(rows);
   for (const std::uint32_t site : known.used) known.sites[site] = {};
   known.used.clear();
   known.sites.resize(heap.sites.size());
   auto& sites = known.sites;
   Differences allocated, first_slice, last_slice, mean;
-  for (std::uint64_t i = 0; i < rows; ++i) {
-    HeapBlock block;
-    block.site = {row_id(columns[kSites].next())};
-    if (block.site.value >= sites.size())
-      return fail(ErrorKind::kMalformed, fmt::format("block {}: no such site", i));
-    LivesOfSites::Predecessor& before = sites[block.site.value];
-    known.used.push_back(block.site.value);
-    block.size = before.size += static_cast<std::uint64_t>(unzigzag(columns[kSizes].next()));
-    block.address = before.address += static_cast<std::uint64_t>(unzigzag(columns[kAddresses].next()));
-    block.allocated_ns = allocated.decode(columns[kAllocated].next());
-    const std::uint64_t lifetime = columns[kLifetimes].next();
-    block.first_slice = row_id(first_slice.decode(columns[kFirstSlices].next()));
-    const std::uint64_t last = last_slice.decode(columns[kLastSlices].next());
-    if (last != 0) {
-      block.last_slice = row_id(last - 1);
-      block.lifetime_ns = lifetime_of(lifetime);
+  std::array<Column, kSections> group;
+  for (std::uint64_t start = 0; start < rows; start += kGroup) {
+    const auto count = static_cast<std::size_t>(std::min<std::uint64_t>(rows - start, kGroup));
+    for (unsigned section = kSites; section < kSections; ++section)
+      columns[section].fill(std::span(group[section]).first(count));
+    add_up(std::span(group[kAllocated]).first(count), allocated);
+    add_up(std::span(group[kFirstSlices]).first(count), first_slice);
+    add_up(std::span(group[kLastSlices]).first(count), last_slice);
+    add_up(std::span(group[kMeans]).first(count), mean);
+    for (std::size_t i = 0; i < count; ++i) {
+      HeapBlock block;
+      block.site = {row_id(group[kSites][i])};
+      if (block.site.value >= sites.size())
+        return fail(ErrorKind::kMalformed, fmt::format("block {}: no such site", start + i));
+      LivesOfSites::Predecessor& before = sites[block.site.value];
+      if (!before.used) known.used.push_back(block.site.value);
+      before.used = true;
+      block.size = before.size += static_cast<std::uint64_t>(unzigzag(group[kSizes][i]));
+      block.address = before.address += static_cast<std::uint64_t>(unzigzag(group[kAddresses][i]));
+      block.first_slice = row_id(group[kFirstSlices][i]);
+      block.mean_bytes = row_id(group[kMeans][i]);
+      if (wanted != nullptr && !wanted->takes(block)) continue;
+      block.allocated_ns = group[kAllocated][i];
+      if (const std::uint64_t last = group[kLastSlices][i]; last != 0) {
+        block.last_slice = row_id(last - 1);
+        block.lifetime_ns = lifetime_of(group[kLifetimes][i]);
+      }
+      const std::uint64_t thread = group[kThreads][i];
+      if (thread != 1)
+        block.freed_by = thread == 0 ? heap.sites[block.site.value].thread : ThreadId{row_id(thread - 2)};
+      block.temporary = group[kTemporary][i] != 0;
+      if (block.last_slice < block.first_slice || block.lifetime_ns > UINT64_MAX - block.allocated_ns)
+        return fail(ErrorKind::kMalformed, fmt::format("block {}: freed before it was allocated", start + i));
+      out.push_back(block);
     }
-    const std::uint64_t thread = columns[kThreads].next();
-    if (thread != 1)
-      block.freed_by = thread == 0 ? heap.sites[block.site.value].thread : ThreadId{row_id(thread - 2)};
-    block.mean_bytes = row_id(mean.decode(columns[kMeans].next()));
-    block.temporary = columns[kTemporary].next() != 0;
-    if (block.last_slice < block.first_slice || block.lifetime_ns > UINT64_MAX - block.allocated_ns)
-      return fail(ErrorKind::kMalformed, fmt::format("block {}: freed before it was allocated", i));
-    out.push_back(block);
   }
   for (unsigned section = kSites; section < kSections; ++section)
     if (!columns[section].ok()) return cut_short();

@@ -27,11 +27,18 @@ struct Lives {
   Result<> outcome;  // kMalformed: this block is damaged, and `blocks` is empty
 };
 
+// What the filter takes: most blocks of the file then need not be decoded, or not in full.
+struct LivesWanted {
+  bool only_live = false;  // those that are live at the end, and no others
+  std::uint64_t least_size = 0, most_size = UINT64_MAX;
+  bool hints = false;  // the recording is whole, so that the hints in the headers (block.h) hold
+};
+
 // `filter` runs in several threads, `take` in the caller's; an error from it ends the reading.
-// `input` and `heap` outlive the call. `only_live`: the filter takes those that are live at the end and no others, so that most
-// blocks of the file need not be decoded.
+// `input` and `heap` outlive the call.
 Result<> read_lives(const Input& input, std::span<const LivesPlace> places, const model::HeapTables& heap,
-                    bool only_live, const std::function<double(std::vector<model::HeapBlock>&)>& filter,
+                    const LivesWanted& wanted,
+                    const std::function<double(std::vector<model::HeapBlock>&)>& filter,
                     const std::function<Result<>(std::size_t place, Lives& lives)>& take);
 
 }  // namespace fathom::store

@@ -367,6 +367,63 @@ TEST(Lives, ADamagedBlockLosesItsRowsAndIsReported) {
   EXPECT_TRUE(read_text(content)->quality.notes.empty());
 }
 
+// The headers say which blocks of the file have none that are live, and none that are larger than a size: their payloads are not read,
+// so a reader does not see that they are damaged.
+TEST(Lives, BlocksThatCannotHaveAnyAreNotRead) {
+  Profile whole = heap_with_lives(4, 20'000, 8);
+  const std::size_t listed = static_cast<std::size_t>(
+      std::ranges::count_if(whole.heap.blocks, [](const HeapBlock& block) { return block.live(); }));
+  std::string content = written_in_parts(whole);
+  HeapBlockFilter live, large;
+  live.if_recorded = true;
+  live.keep = large.keep = static_cast<std::uint32_t>(listed);
+  large.least_size = 1 << 20;
+  std::size_t damaged = 0;
+  for (const FoundBlock& found : blocks_of(content)) {
+    if (found.header.type != kLives) continue;
+    const LivesHints hints = hints_of(found.header);
+    EXPECT_TRUE(hints.exact);
+    EXPECT_LT(hints.most_size, 1u << 20);
+    if (hints.none_live) content[found.offset + kBlockHeaderSize + 9] ^= 0x10, ++damaged;
+  }
+  EXPECT_EQ(damaged, 8u) << "all but the last one";
+  for (const HeapBlockFilter& filter : {live, large}) {
+    const auto read = read_text(content, with(filter));
+    ASSERT_TRUE(read) << read.error().message;
+    for (const std::string& note : read->quality.notes)
+      EXPECT_EQ(note.find("damaged"), std::string::npos) << note;
+    EXPECT_EQ(read->heap.blocks.size(), filter == live ? listed : 0);
+  }
+  const auto read = read_text(content, with({}));
+  ASSERT_TRUE(read) << read.error().message;
+  EXPECT_NE(read->quality.notes.back().find("damaged in 8 places"), std::string::npos);
+}
+
+// A block that was freed in a slice that was lost is live at the end of the last one that is there.
+TEST(Lives, HintsDoNotHoldWhereTheFileIsDamaged) {
+  Profile whole = heap_with_lives(4, 20'000, 8);
+  std::string content = written_in_parts(whole);
+  HeapBlockFilter live;
+  live.if_recorded = true;
+  live.keep = 20'000;
+  const std::size_t before = read_text(content, with(live))->heap.blocks.size();
+  std::optional<std::size_t> heap;
+  for (const FoundBlock& found : blocks_of(content))
+    if (found.header.type == kHeap) heap = found.offset;  // the last slice
+  content[heap.value() + kBlockHeaderSize + 9] ^= 0x10;
+  EXPECT_GT(read_text(content, with(live))->heap.blocks.size(), before);
+}
+
+TEST(Lives, HintsOfSampledOnesSayNothing) {
+  const Profile whole = heap_with_lives(3, 20'000, 5, true);
+  for (const FoundBlock& found : blocks_of(written(whole))) {
+    if (found.header.type != kLives) continue;
+    const LivesHints hints = hints_of(found.header);
+    EXPECT_FALSE(hints.exact || hints.none_live);
+    EXPECT_EQ(hints.most_size, UINT64_MAX);
+  }
+}
+
 TEST(Lives, FlippedBitsInAPayloadAreRejectedOrRead) {
   const Profile whole = heap_with_lives(6, 300, 3);
   const Bytes payload = encode_lives(whole.heap.blocks, whole.heap);

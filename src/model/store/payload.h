@@ -160,6 +160,7 @@ Result<> decode_heap(Cursor in, Loading& loading);
 // --- lifetimes of single heap blocks ---
 // At most kMaxRows; their sites are in `heap`. Decoding returns them in allocation order.
 Bytes encode_lives(std::span<const model::HeapBlock> blocks, const model::HeapTables& heap);
+LivesHints hints_of(std::span<const model::HeapBlock> blocks);
 // The block after a round trip through the file: lifetimes are rounded down by less than 1.6 %.
 model::HeapBlock as_stored(model::HeapBlock block);
 // State per site while one block is decoded; reused for the next, because there may be many sites and few
@@ -167,14 +168,30 @@ model::HeapBlock as_stored(model::HeapBlock block);
 struct LivesOfSites {
   struct Predecessor {
     std::uint64_t size = 0, address = 0;
+    bool used = false;
   };
   std::vector<Predecessor> sites;
   std::vector<std::uint32_t> used;
 };
+// Leaves out blocks of other sizes before they are put together, and counts them.
+struct LivesOfSize {
+  std::uint64_t least = 0, most = UINT64_MAX;
+  std::span<const std::uint32_t> slices;  // by site: the slices of its heap
+  double left_out =
+      0;  // blocks of the program, without those that were allocated in a slice that is not there
+
+  // With its site, size, first slice and mean.
+  bool takes(const model::HeapBlock& block) {
+    if (block.size >= least && block.size <= most) return true;
+    if (block.first_slice < slices[block.site.value])
+      left_out += block.mean_bytes == 0 ? 1 : model::weight_of(block).sum.blocks;
+    return false;
+  }
+};
 // Replaces `out`. Sites are in `heap`; threads and slices are the file's claim. May run in several threads,
-// each with its own `known`.
+// each with its own `known` and `wanted`; without `wanted`, all are decoded.
 Result<> decode_lives(Cursor in, std::uint32_t rows, const model::HeapTables& heap, LivesOfSites& known,
-                      std::vector<model::HeapBlock>& out);
+                      std::vector<model::HeapBlock>& out, LivesOfSize* wanted = nullptr);
 // What can be said of them without a look at each: for who wants only those that are live at the end, which are few.
 struct LivesGlance {
   std::uint64_t blocks = 0;  // that were allocated in a slice before `slices`

@@ -323,10 +323,11 @@ class Reader {
       return loading_.charge(charged - before);
     };
     if (auto enough = charge(); !enough) return enough;
+    const LivesWanted wanted{only_live, chosen.least_size, chosen.most_size, ended_ && !loading_.damaged};
     const auto filter = [&](std::vector<model::HeapBlock>& blocks) { return selection.filter(blocks); };
     const auto pass = [&](std::span<const LivesPlace> places, double from,
                           const std::function<void(std::size_t, const Lives&)>& take) {
-      return read_lives(input_, places, heap, only_live, filter,
+      return read_lives(input_, places, heap, wanted, filter,
                         [&](std::size_t place, Lives& lives) -> Result<> {
                           const LivesPlace& at = places[place];
                           if (!lives.outcome && lives.outcome.error().kind != ErrorKind::kMalformed)

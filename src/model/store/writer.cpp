@@ -142,7 +142,7 @@ Result<> Writer::encode_append(const Profile& profile, const std::vector<std::ui
   for (std::span<const model::HeapBlock> left(profile.heap.blocks); !left.empty();) {
     const auto part = left.first(std::min<std::size_t>(left.size(), kMaxRows));
     left = left.subspan(part.size());
-    put_block(kLives, encode_lives(part, profile.heap), {part.size(), 0, 0});
+    put_block(kLives, encode_lives(part, profile.heap), {part.size(), 0, 0}, flags_of(hints_of(part)));
   }
   for (std::span<const Fault> left(profile.faults); !left.empty();) {
     const auto part = left.first(std::min<std::size_t>(left.size(), kMaxRows));
@@ -231,7 +231,7 @@ Writer::Span Writer::span_of(std::span<const Wait> waits) {
   return span;
 }
 
-void Writer::put_block(std::uint32_t type, const Bytes& payload, const Span& span) {
+void Writer::put_block(std::uint32_t type, const Bytes& payload, const Span& span, std::uint32_t hints) {
   IndexEntry entry;
   entry.type = type;
   entry.rows = static_cast<std::uint32_t>(span.rows);
@@ -239,7 +239,7 @@ void Writer::put_block(std::uint32_t type, const Bytes& payload, const Span& spa
   entry.first_ns = span.first_ns;
   entry.last_ns = span.last_ns;
   const auto sequence = static_cast<std::uint32_t>(index_.size() + pending_index_.size());
-  encoder_.append(pending_, type, sequence, entry.rows, payload);
+  encoder_.append(pending_, type, sequence, entry.rows, payload, hints);
   pending_index_.push_back(entry);
 }
 

@@ -65,7 +65,7 @@ class Writer {
   };
   static Span span_of(std::span<const model::Sample> samples);
   static Span span_of(std::span<const model::Wait> waits);
-  void put_block(std::uint32_t type, const Bytes& payload, const Span& span = {});
+  void put_block(std::uint32_t type, const Bytes& payload, const Span& span = {}, std::uint32_t hints = 0);
   Result<> encode_append(const model::Profile& profile, const std::vector<std::uint32_t>& named,
                          const ChangedRows* changed);
   Result<> write_pending();
