@@ -27,6 +27,8 @@ Cursor cursor_of(const std::string& text) {
 std::string place_of(const Location& location) {
   std::string where = "service = " + sql_text(location.service);
   if (!location.hosts.empty()) where += fmt::format(" AND host IN ({})", sql_list(location.hosts));
+  if (!location.other_hosts.empty())
+    where += fmt::format(" AND host NOT IN ({})", sql_list(location.other_hosts));
   // Build ids are long: their beginning is enough.
   std::string versions;
   for (const std::string& version : location.versions)
@@ -176,7 +178,9 @@ Result<Fetched> fetch(const Location& wanted, const TimeChoice& wanted_time, int
   if (!stacks) return tl::unexpected<Error>(stacks.error());
   const auto sums = server.select(sums_query(location, where, extent->markers != extent->windows));
   if (!sums) return tl::unexpected<Error>(sums.error());
-  auto profile = profile_of(location, *extent, *stacks, *sums);
+  auto profile = profile_of(
+      {location.service, location.server.text(), "the table " + stacks_table(location), "ClickHouse"},
+      *extent, *stacks, *sums);
   if (!profile) return tl::unexpected<Error>(profile.error());
   fetched.profile = std::move(*profile);
   return fetched;

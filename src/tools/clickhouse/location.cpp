@@ -32,11 +32,22 @@ std::vector<std::string> words_of(std::string_view text) {
   return words;
 }
 
+// "!a" is every host but a. A second "host=" replaces the hosts of the first, and excludes no fewer.
+void take_hosts(std::string_view value, Location& location) {
+  location.hosts.clear();
+  for (std::string& word : words_of(value)) {
+    if (!word.starts_with('!'))
+      location.hosts.push_back(std::move(word));
+    else if (word.size() > 1)
+      location.other_hosts.push_back(word.substr(1));
+  }
+}
+
 Result<> take_pair(const std::string& key, const std::string& value, Location& location) {
   if (key == "service") {
     location.service = value;
   } else if (key == "host") {
-    location.hosts = words_of(value);
+    take_hosts(value, location);
   } else if (key == "version") {
     location.versions = words_of(value);
   } else if (key == "from") {
@@ -48,13 +59,14 @@ Result<> take_pair(const std::string& key, const std::string& value, Location& l
   } else if (key == "cluster" && is_sql_name(value)) {
     location.cluster = value;
   } else {
-    return fail(ErrorKind::kUsage, fmt::format("'{}={}' chooses nothing in ClickHouse", key, value),
-                std::string(kForm));
+    return fail(ErrorKind::kUsage, fmt::format("'{}={}' chooses no rows", key, value), std::string(kForm));
   }
   return {};
 }
 
-Result<> take_choice(std::string_view query, Location& location) {
+}  // namespace
+
+Result<> parse_choice(std::string_view query, Location& location) {
   while (!query.empty()) {
     const std::string_view pair = query.substr(0, query.find('&'));
     query.remove_prefix(std::min(pair.size() + 1, query.size()));
@@ -68,8 +80,6 @@ Result<> take_choice(std::string_view query, Location& location) {
   }
   return {};
 }
-
-}  // namespace
 
 bool is_location(std::string_view text) {
   return text.starts_with(kPlain) || text.starts_with(kTls);
@@ -107,7 +117,7 @@ Result<Location> parse_location(std::string_view text) {
   if (!path.empty()) location.database = path;
   if (!is_sql_name(location.database))
     return fail(ErrorKind::kUsage, "the name of a database has letters, digits and _", std::string(kForm));
-  if (auto taken = take_choice(std::string_view(target).substr(std::min(mark + 1, target.size())), location);
+  if (auto taken = parse_choice(std::string_view(target).substr(std::min(mark + 1, target.size())), location);
       !taken)
     return tl::unexpected<Error>(taken.error());
   return location;

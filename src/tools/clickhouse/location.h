@@ -20,12 +20,16 @@ struct Location {
   // Which rows: empty means all.
   std::string service;
   std::vector<std::string> hosts, versions;
-  std::string metric;       // as model::metric_from() takes it
-  std::string from, until;  // as the command line takes times
+  std::vector<std::string> other_hosts;  // all but these: host=!NAME
+  std::string metric;                    // as model::metric_from() takes it
+  std::string from, until;               // as the command line takes times
 };
 
 // True for text that parse_location() is meant for.
 bool is_location(std::string_view text);
+
+// "service=NAME&host=a,b": the part of a location that chooses rows. kUsage: a word that chooses nothing.
+Result<> parse_choice(std::string_view query, Location& location);
 
 // User and password default to the variables CLICKHOUSE_USER and CLICKHOUSE_PASSWORD. kUsage: anything else; errors hide passwords.
 Result<Location> parse_location(std::string_view text);

@@ -29,6 +29,16 @@ TEST(ClickHouseLocation, ReadsServerDatabaseAndChoice) {
   EXPECT_EQ(location.cluster, "fleet");
 }
 
+TEST(ClickHouseLocation, HostsAreChosenAndLeftOut) {
+  const Location others = parse_location("clickhouse://h?host=!a,b,!c,!").value();
+  EXPECT_THAT(others.hosts, ElementsAre("b"));
+  EXPECT_THAT(others.other_hosts, ElementsAre("a", "c"));
+  // A comparison by hosts adds one host to what the user wrote.
+  const Location one = parse_location("clickhouse://h?host=!a&host=d").value();
+  EXPECT_THAT(one.hosts, ElementsAre("d"));
+  EXPECT_THAT(one.other_hosts, ElementsAre("a"));
+}
+
 TEST(ClickHouseLocation, PortsAndDatabaseHaveDefaults) {
   EXPECT_EQ(parse_location("clickhouse://h").value().server.port, 8123);
   EXPECT_EQ(parse_location("clickhouse://h:80/x").value().server.port, 80);

@@ -39,8 +39,8 @@ struct Names {
 
 class ProfileMaker {
  public:
-  ProfileMaker(const Location& location, const Extent& extent)
-      : location_(location), extent_(extent), import_("ClickHouse") {}
+  ProfileMaker(const Origin& origin, const Extent& extent)
+      : origin_(origin), extent_(extent), import_(origin.format) {}
 
   Result<model::Profile> make(const std::string& stacks, const std::string& sums) {
     if (!read_stacks(stacks)) return cut_short("stacks");
@@ -62,24 +62,23 @@ class ProfileMaker {
              std::tie(b.metric, b.thread, b.stack, b.period_ns, b.value);
     });
     describe(rows);
-    process_ = import_.process(1, location_.service);
+    process_ = import_.process(1, origin_.service);
     for (const SumRow& row : rows)
       if (row.metric.starts_with(kQualityPrefix))
         add_quality(row);
       else
         add_sample(row);
     if (missing_ != 0)
-      import_.note(fmt::format("{} rows have a stack that the table {} does not have.", missing_,
-                               stacks_table(location_)));
+      import_.note(fmt::format("{} rows have a stack that {} does not have.", missing_, origin_.stacks));
     if (unknown_ != 0)
       import_.note(fmt::format("{} rows have a metric that this fathom does not know.", unknown_));
-    return import_.finish(location_.server.text());
+    return import_.finish(origin_.place);
   }
 
  private:
   tl::unexpected<Error> cut_short(std::string_view what) const {
     return fail(ErrorKind::kMalformed,
-                fmt::format("{}: the answer with the {} is damaged", location_.server.text(), what));
+                fmt::format("{}: the answer with the {} is damaged", origin_.place, what));
   }
 
   bool read_stacks(const std::string& bytes) {
@@ -145,7 +144,7 @@ class ProfileMaker {
   // Time, names and the unit of CPU values.
   void describe(const std::vector<SumRow>& rows) {
     model::Meta& meta = import_.profile.meta;
-    meta.target = location_.service;
+    meta.target = origin_.service;
     meta.start_ns = meta.end_ns = formats::kImportStart;
     meta.start_unix_ns = std::uint64_t{extent_.from_unix_s} * 1'000'000'000;
     const double length = extent_.until_unix_s - extent_.from_unix_s;
@@ -212,7 +211,7 @@ class ProfileMaker {
     if (row.metric == kQualityLost) quality.lost_ring_full += value;
   }
 
-  const Location& location_;
+  const Origin& origin_;
   const Extent& extent_;
   formats::Import import_;
   model::ProcessId process_;
@@ -224,9 +223,9 @@ class ProfileMaker {
 
 }  // namespace
 
-Result<model::Profile> profile_of(const Location& location, const Extent& extent, const std::string& stacks,
+Result<model::Profile> profile_of(const Origin& origin, const Extent& extent, const std::string& stacks,
                                   const std::string& sums) {
-  return ProfileMaker(location, extent).make(stacks, sums);
+  return ProfileMaker(origin, extent).make(stacks, sums);
 }
 
 }  // namespace fathom::clickhouse

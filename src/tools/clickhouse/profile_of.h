@@ -7,7 +7,6 @@
 
 #include "base/result.h"
 #include "model/profile.h"
-#include "tools/clickhouse/location.h"
 
 namespace fathom::clickhouse {
 
@@ -20,9 +19,17 @@ struct Extent {
   std::vector<std::string> hosts, versions;  // sorted
 };
 
+// Where the rows come from.
+struct Origin {
+  std::string service;
+  std::string place;   // for messages
+  std::string stacks;  // what has the stacks, for messages: "the table fathom_stacks"
+  std::string format;  // as meta.facts["format"] has it
+};
+
 // `stacks` and `sums`: rows in RowBinary, as fetch() asks for them. A stack that is missing becomes "[stack not found]", and a note
 // counts them. CPU values of one rate stay samples; of several rates they become times.
-Result<model::Profile> profile_of(const Location& location, const Extent& extent, const std::string& stacks,
+Result<model::Profile> profile_of(const Origin& origin, const Extent& extent, const std::string& stacks,
                                   const std::string& sums);
 
 }  // namespace fathom::clickhouse

@@ -123,12 +123,13 @@ bool has_times(const model::Profile& profile) {
                              [](const model::Sample& sample) { return sample.time_ns != 0; });
 }
 
-// Counts of the whole recording, shared out by time: their sum is the count.
-std::uint64_t share_of(std::uint64_t count, std::uint64_t index, std::uint64_t parts) {
-  const auto until = [&](std::uint64_t i) {
-    return static_cast<std::uint64_t>(static_cast<unsigned __int128>(count) * i / parts);
+// Counts of the whole recording, shared out by time: the shares of all parts add up to the count.
+std::uint64_t share_of(std::uint64_t count, std::uint64_t from, std::uint64_t until, std::uint64_t length) {
+  if (length == 0) return count;
+  const auto before = [&](std::uint64_t time) {
+    return static_cast<std::uint64_t>(static_cast<unsigned __int128>(count) * time / length);
   };
-  return until(index + 1) - until(index);
+  return before(until) - before(from);
 }
 
 class WindowMaker {
@@ -137,30 +138,45 @@ class WindowMaker {
       : profile_(profile), rows_(rows), tables_(profile, rows), period_ns_(period_ns) {}
 
   void make(std::uint64_t index, std::uint64_t count) {
-    const model::Meta& meta = profile_.meta;
-    const std::uint64_t length = meta.end_ns - meta.start_ns;
     const auto edge = [&](std::uint64_t i) {
-      return static_cast<std::uint64_t>(static_cast<unsigned __int128>(length) * i / count);
+      return static_cast<std::uint64_t>(static_cast<unsigned __int128>(length()) * i / count);
     };
+    const model::Meta& meta = profile_.meta;
+    make(edge(index), edge(index + 1),
+         hash_of(fmt::format("{}\n{}\n{}\n{}\n{} {} {} {} {}", rows_.labels.service, rows_.labels.host,
+                             rows_.labels.version, meta.target, meta.start_ns, meta.end_ns,
+                             meta.start_unix_ns, index, count)));
+  }
+
+  // ns since the start.
+  void make_gap(std::uint64_t from, std::uint64_t until) {
+    const model::Meta& meta = profile_.meta;
+    make(from, until,
+         hash_of(fmt::format("{}\n{}\n{}\n{}\n{} {} {} gap {} {}", rows_.labels.service, rows_.labels.host,
+                             rows_.labels.version, meta.target, meta.start_ns, meta.end_ns,
+                             meta.start_unix_ns, from, until)));
+  }
+
+ private:
+  std::uint64_t length() const { return profile_.meta.end_ns - profile_.meta.start_ns; }
+
+  // Names may be looked up again later and stacks change by it; the recording and its time stay the same, and so does `id`.
+  void make(std::uint64_t from, std::uint64_t until, std::uint64_t id) {
     WindowRows window;
-    window.start_unix_ns = meta.start_unix_ns + edge(index);
-    window.length_ns = edge(index + 1) - edge(index);
-    // Names may be looked up again later and stacks change by it; the recording and its time stay the same.
-    window.id = hash_of(fmt::format("{}\n{}\n{}\n{}\n{} {} {} {} {}", rows_.labels.service, rows_.labels.host,
-                                    rows_.labels.version, meta.target, meta.start_ns, meta.end_ns,
-                                    meta.start_unix_ns, index, count));
+    window.start_unix_ns = profile_.meta.start_unix_ns + from;
+    window.length_ns = until - from;
+    window.id = id;
     analysis::Selection selection;
-    if (count > 1 && index > 0) selection.from_ns = edge(index);
-    if (count > 1 && index + 1 < count) selection.to_ns = edge(index + 1);
+    if (from > 0) selection.from_ns = from;
+    if (until < length()) selection.to_ns = until;
     for (const Metric metric : summable(profile_)) {
       selection.metric = metric;
       add_metric(selection, window);
     }
-    add_quality(index, count, window);
+    add_quality(from, until, window);
     rows_.windows.push_back(std::move(window));
   }
 
- private:
   void add_metric(const analysis::Selection& selection, WindowRows& window) {
     const present::CostRows costs = present::metric_rows(profile_, selection);
     std::map<std::pair<std::string, std::uint64_t>, std::int64_t> sums;
@@ -177,12 +193,12 @@ class WindowMaker {
                                   selection.metric == Metric::kCpu ? period_ns_ : 0, key.second, sum});
   }
 
-  void add_quality(std::uint64_t index, std::uint64_t count, WindowRows& window) {
+  void add_quality(std::uint64_t from, std::uint64_t until, WindowRows& window) {
     const model::Quality& quality = profile_.quality;
     const std::uint64_t lost = quality.lost_ring_full + quality.lost_stack + quality.lost_disk;
     const double expected = std::clamp(quality.expected_samples, 0.0, 9e18);
     const auto put = [&](const char* metric, std::uint64_t all) {
-      const std::uint64_t share = share_of(all, index, count);
+      const std::uint64_t share = share_of(all, from, until, length());
       if (share != 0)
         window.samples.push_back(
             {metric, "", 0, 0, static_cast<std::int64_t>(std::min<std::uint64_t>(share, INT64_MAX))});
@@ -202,14 +218,51 @@ class WindowMaker {
 
 }  // namespace
 
-Result<Rows> rows_of(const model::Profile& profile, push::Labels labels, std::uint64_t window_ns) {
-  const double period = analysis::sample_period_ns(profile);
+SampleRow marker_of(const push::Labels& labels, const WindowRows& window) {
+  return {kWindowMetric, labels.of_store ? kStoreThread : "",
+          labels.of_store ? window.start_unix_ns % 1'000'000'000 : 0, 0,
+          static_cast<std::int64_t>(window.samples.size())};
+}
+
+std::vector<TimeSpan> gaps_of(const TimeSpan& whole, std::vector<TimeSpan> covered) {
+  constexpr std::uint64_t kLeastGapNs = 100'000'000;
+  std::ranges::sort(covered, {}, &TimeSpan::from_unix_ns);
+  std::vector<TimeSpan> gaps;
+  std::uint64_t at = whole.from_unix_ns;
+  const auto add = [&](std::uint64_t until) {
+    if (until > at && until - at >= kLeastGapNs) gaps.push_back({at, until});
+  };
+  for (const TimeSpan& each : covered) {
+    add(std::min(each.from_unix_ns, whole.until_unix_ns));
+    at = std::max(at, each.until_unix_ns);
+  }
+  add(whole.until_unix_ns);
+  return gaps;
+}
+
+TimeSpan span_of(const model::Profile& profile) {
+  const model::Meta& meta = profile.meta;
+  return {meta.start_unix_ns,
+          meta.start_unix_ns + (meta.end_ns > meta.start_ns ? meta.end_ns - meta.start_ns : 0)};
+}
+
+namespace {
+
+Result<std::uint64_t> period_of(const model::Profile& profile) {
   const std::string unit = analysis::unit_of(profile, Metric::kCpu);
   if (unit != "samples" && unit != "ns")
     return fail(ErrorKind::kUnsupported,
                 fmt::format("{} counts {}, which cannot be added to CPU times of other hosts",
                             profile.meta.target, unit),
                 "fathom record, without --event");
+  return static_cast<std::uint64_t>(std::llround(std::clamp(analysis::sample_period_ns(profile), 0.0, 1e12)));
+}
+
+}  // namespace
+
+Result<Rows> rows_of(const model::Profile& profile, push::Labels labels, std::uint64_t window_ns) {
+  const auto period = period_of(profile);
+  if (!period) return tl::unexpected<Error>(period.error());
   Rows rows;
   rows.labels = std::move(labels);
   const std::uint64_t length =
@@ -218,8 +271,21 @@ Result<Rows> rows_of(const model::Profile& profile, push::Labels labels, std::ui
       has_times(profile) ? std::clamp<std::uint64_t>(
                                (length + window_ns / 2) / std::max<std::uint64_t>(1, window_ns), 1, 10'000)
                          : 1;
-  WindowMaker maker(profile, rows, static_cast<std::uint64_t>(std::llround(std::clamp(period, 0.0, 1e12))));
+  WindowMaker maker(profile, rows, *period);
   for (std::uint64_t i = 0; i < count; ++i) maker.make(i, count);
+  return rows;
+}
+
+Result<Rows> rows_of_gaps(const model::Profile& profile, push::Labels labels,
+                          const std::vector<TimeSpan>& gaps) {
+  const auto period = period_of(profile);
+  if (!period) return tl::unexpected<Error>(period.error());
+  Rows rows;
+  rows.labels = std::move(labels);
+  WindowMaker maker(profile, rows, *period);
+  const TimeSpan whole = span_of(profile);
+  for (const TimeSpan& gap : gaps)
+    maker.make_gap(gap.from_unix_ns - whole.from_unix_ns, gap.until_unix_ns - whole.from_unix_ns);
   return rows;
 }
 

@@ -41,6 +41,10 @@ inline constexpr const char *kQualitySamples = "quality.samples", *kQualityExpec
 // One row for each window; its value is the number of rows of the window. It shows that the window arrived, and how often.
 inline constexpr const char* kWindowMetric = "window";
 
+// The thread of such a row of a store (push::Labels::of_store), and its period_ns are the nanoseconds of the window's start beyond the
+// second: so the time that the server has of a store is known exactly.
+inline constexpr const char* kStoreThread = "store";
+
 // What one host recorded in one stretch of time.
 struct WindowRows {
   std::uint64_t id = 0;  // the same whenever the same stretch of the same recording becomes rows
@@ -55,6 +59,23 @@ struct Rows {
   std::vector<StackRow> stacks;
   std::vector<WindowRows> windows;
 };
+
+struct TimeSpan {
+  std::uint64_t from_unix_ns = 0, until_unix_ns = 0;
+  bool operator==(const TimeSpan&) const = default;
+};
+
+// The row that ends a window.
+SampleRow marker_of(const push::Labels& labels, const WindowRows& window);
+
+// What is left of `whole`, in order. `covered` in any order. Names of windows are rounded: what is shorter than 100 ms is no gap.
+std::vector<TimeSpan> gaps_of(const TimeSpan& whole, std::vector<TimeSpan> covered);
+// Of the recording.
+TimeSpan span_of(const model::Profile& profile);
+
+// Only these parts of the recording, a window each; its counts of quality are shared out by time.
+Result<Rows> rows_of_gaps(const model::Profile& profile, push::Labels labels,
+                          const std::vector<TimeSpan>& gaps);
 
 // Windows are `window_ns` long, about: the recording is cut into equal ones. A recording without times is one window.
 // kUnsupported: a recording whose CPU values are neither samples nor times.

@@ -75,8 +75,8 @@ class Engine {
   std::map<std::tuple<std::string, std::string, std::uint64_t, std::uint64_t>, std::int64_t> sums_;
 };
 
-Location somewhere() {
-  return parse_location("clickhouse://h/d?service=s").value();
+Origin somewhere() {
+  return {"s", "http://h:8123/", "the table fathom_stacks", "ClickHouse"};
 }
 
 Rows rows_for(const Profile& profile, std::uint64_t window_ns = 60'000'000'000) {
@@ -165,6 +165,34 @@ TEST(ClickHouseRows, TheSameRecordingHasTheSameIdsAndAnotherHasOthers) {
   profile.meta.start_unix_ns += 1;
   ids.insert(rows_for(profile).windows[0].id);
   EXPECT_EQ(ids.size(), 5U);
+}
+
+TEST(ClickHouseRows, GapsAreWhatIsNotCovered) {
+  constexpr std::uint64_t kS = 1'000'000'000;
+  const TimeSpan whole{10 * kS, 70 * kS};
+  EXPECT_EQ(gaps_of(whole, {}), std::vector<TimeSpan>{whole});
+  EXPECT_EQ(gaps_of(whole, {{0, 5 * kS}, {80 * kS, 90 * kS}}), std::vector<TimeSpan>{whole});
+  EXPECT_EQ(gaps_of(whole, {{0, 90 * kS}}), std::vector<TimeSpan>{});
+  EXPECT_EQ(gaps_of(whole, {{30 * kS, 70 * kS}, {10 * kS, 30 * kS - kS / 20}}), std::vector<TimeSpan>{});
+  EXPECT_EQ(gaps_of(whole, {{40 * kS, 50 * kS}, {5 * kS, 20 * kS}, {12 * kS, 15 * kS}}),
+            (std::vector<TimeSpan>{{20 * kS, 40 * kS}, {50 * kS, 70 * kS}}));
+}
+
+TEST(ClickHouseRows, TwoHalvesHaveTheSumsOfTheWhole) {
+  model::for_each_profile(40, [](const Profile& random) {
+    Profile profile = random;
+    make_addable(profile);
+    if (!rows_of(profile, {"s", "h", "v"})) return;
+    const TimeSpan whole = span_of(profile);
+    const std::uint64_t middle = whole.from_unix_ns + (whole.until_unix_ns - whole.from_unix_ns) / 3;
+    auto sums = sums_of(rows_of_gaps(profile, {"s", "h", "v"}, {{whole.from_unix_ns, middle}}).value());
+    for (const auto& [metric, sum] :
+         sums_of(rows_of_gaps(profile, {"s", "h", "v"}, {{middle, whole.until_unix_ns}}).value()))
+      sums[metric] += sum;
+    const auto all = sums_of(rows_for(profile, UINT64_MAX / 4));
+    for (const char* metric : {"cpu", kQualitySamples, kQualityLost})
+      EXPECT_EQ(sums[metric], all.count(metric) ? all.at(metric) : 0) << metric;
+  });
 }
 
 TEST(ClickHouseRows, DamagedAnswersAreErrorsAndNeverMore) {

@@ -81,6 +81,27 @@ Result<std::set<std::uint64_t>> Sender::known_windows(const Rows& rows) const {
   return known;
 }
 
+Result<std::vector<TimeSpan>> Sender::covered_times(const push::Labels& labels, const TimeSpan& whole) const {
+  const auto answer =
+      Server(location_, stop_)
+          .select(fmt::format(
+              "SELECT toUInt32(start), period_ns, window_ns FROM {} WHERE service = {} AND metric = {} AND host = {} AND thread = {} AND start < toDateTime({}) AND toUInt32(start) + 1 + window_ns / 1e9 > {} FORMAT RowBinary",
+              samples_table(location_), sql_text(labels.service), sql_text(kWindowMetric),
+              sql_text(labels.host), sql_text(kStoreThread), seconds_of(whole.until_unix_ns) + 1,
+              seconds_of(whole.from_unix_ns)));
+  if (!answer) return tl::unexpected<Error>(answer.error());
+  std::vector<TimeSpan> covered;
+  Cursor in(std::as_bytes(std::span(answer->data(), answer->size())));
+  while (!in.at_end()) {
+    const std::uint64_t start_ns = std::uint64_t{in.read<std::uint32_t>()} * 1'000'000'000;
+    const auto beyond_ns = in.read<std::uint64_t>(), length_ns = in.read<std::uint64_t>();
+    covered.push_back({start_ns + beyond_ns, start_ns + beyond_ns + length_ns});
+  }
+  if (!in.ok())
+    return fail(ErrorKind::kMalformed, location_.server.text() + ": the list of windows is cut short");
+  return covered;
+}
+
 // Before the samples, so that no sample is without its stack.
 Result<> Sender::send_stacks(const Rows& rows, push::Sent& sent) {
   const Server server(location_, stop_);
@@ -136,8 +157,7 @@ Result<> Sender::send_windows(const Rows& rows, const std::set<std::uint64_t>& k
     if (count != 0 && count + window.samples.size() > kMostRowsPerInsert)
       if (auto flushed = flush(); !flushed) return flushed;
     for (const SampleRow& row : window.samples) put_sample(out, rows.labels, window, row);
-    put_sample(out, rows.labels, window,
-               {kWindowMetric, "", 0, 0, static_cast<std::int64_t>(window.samples.size())});
+    put_sample(out, rows.labels, window, marker_of(rows.labels, window));
     count += window.samples.size() + 1;
     ++windows;
   }
@@ -148,6 +168,15 @@ Result<push::Sent> Sender::send(const model::Profile& profile, const push::Label
   auto rows = rows_of(profile, labels);
   if (!rows) return tl::unexpected<Error>(rows.error());
   if (auto created = create_tables(); !created) return tl::unexpected<Error>(created.error());
+  if (labels.of_store) {
+    const TimeSpan whole = span_of(profile);
+    const auto covered = covered_times(labels, whole);
+    if (!covered) return tl::unexpected<Error>(covered.error());
+    const std::vector<TimeSpan> gaps = gaps_of(whole, *covered);
+    if (gaps.empty()) return push::Sent{.known_parts = rows->windows.size()};
+    if (gaps != std::vector<TimeSpan>{whole}) rows = rows_of_gaps(profile, labels, gaps);
+    if (!rows) return tl::unexpected<Error>(rows.error());
+  }
   const auto known = known_windows(*rows);
   if (!known) return tl::unexpected<Error>(known.error());
   push::Sent sent;

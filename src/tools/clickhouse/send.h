@@ -5,6 +5,7 @@
 #include <memory>
 #include <set>
 #include <string>
+#include <vector>
 
 #include "base/result.h"
 #include "tools/clickhouse/location.h"
@@ -22,6 +23,8 @@ class Sender final : public push::Destination {
  private:
   Result<> create_tables();
   Result<std::set<std::uint64_t>> known_windows(const Rows& rows) const;
+  // What the server has of a store's time, about `whole`.
+  Result<std::vector<TimeSpan>> covered_times(const push::Labels& labels, const TimeSpan& whole) const;
   Result<> send_stacks(const Rows& rows, push::Sent& sent);
   Result<> send_windows(const Rows& rows, const std::set<std::uint64_t>& known, push::Sent& sent) const;
 

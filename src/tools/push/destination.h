@@ -14,6 +14,9 @@ struct Labels {
   std::string service;  // never empty
   std::string host;
   std::string version;  // build id of the program, or what the user named
+  // It is of a store, whose windows follow each other and become longer ones as they age: what a destination has of this service, host
+  // and time is this, whatever the window was that brought it.
+  bool of_store = false;
 };
 
 struct Sent {

@@ -123,7 +123,7 @@ Result<> StoreSender::send_target(const std::string& target) {
     std::error_code problem;
     if (!profile && !std::filesystem::exists(window.path, problem))
       continue;  // aged in this moment: the next pass sees what became of it
-    Result<Sent> sent = profile ? destination_->send(*profile, labels_of(*profile, {target, "", ""}))
+    Result<Sent> sent = profile ? destination_->send(*profile, labels_of(*profile, {target, "", "", true}))
                                 : Result<Sent>(tl::unexpected<Error>(profile.error()));
     if (!sent && profile && sent.error().kind == ErrorKind::kSystem)
       return tl::unexpected<Error>(sent.error());
