@@ -13,12 +13,14 @@ class Parca final : public ProfileServer {
   Parca(metrics::HttpUrl url, int stop) : ProfileServer(std::move(url), stop) {}
 
  private:
-  metrics::HttpRequest request(const ServerProfile& profile, const Labels& labels,
-                               const std::string& packed) const override {
+  Result<metrics::HttpRequest> request(const ServerProfile& profile, const Labels& labels,
+                                       const std::string& part) const override {
+    const Result<std::string> packed = gzip(part);
+    if (!packed) return tl::unexpected(packed.error());
     metrics::HttpRequest message;
     message.url.target = "/api/profiles/writeraw";
     message.headers = {{"Content-Type", "application/json"}};
-    message.body = parca_write(profile, labels, packed);
+    message.body = parca_write(profile, labels, *packed);
     return message;
   }
 };

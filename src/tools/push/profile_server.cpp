@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <functional>
 
 #include "analysis/core/words.h"
@@ -70,6 +71,12 @@ Result<metrics::HttpUrl> parse_server_url(std::string_view text, std::string_vie
   return url;
 }
 
+std::optional<std::pair<std::string, std::string>> bearer_token(const metrics::HttpUrl& url) {
+  const char* token = std::getenv("FATHOM_BEARER_TOKEN");
+  if (token == nullptr || *token == '\0' || !url.user.empty()) return std::nullopt;
+  return std::pair<std::string, std::string>("Authorization", std::string("Bearer ") + token);
+}
+
 LabelPairs server_labels(const Labels& labels, const std::string& profile_name) {
   LabelPairs pairs = {{"__name__", profile_name},
                       {"service_name", label_value(labels.service.empty() ? "unknown" : labels.service)}};
@@ -85,13 +92,14 @@ Result<Sent> ProfileServer::send(const model::Profile& profile, const Labels& la
   Sent sent;
   for (const ServerProfile& one : *profiles)
     for (const std::string& part : one.parts) {
-      const Result<std::string> packed = gzip(part);
-      if (!packed) return tl::unexpected(packed.error());
-      metrics::HttpRequest message = request(one, labels, *packed);
+      Result<metrics::HttpRequest> made = request(one, labels, part);
+      if (!made) return tl::unexpected(made.error());
+      metrics::HttpRequest& message = *made;
       const std::string path = message.url.target;
       message.url = url_;
       message.url.target += path;
       message.method = "POST";
+      if (auto token = bearer_token(url_)) message.headers.push_back(std::move(*token));
       const std::size_t hash = std::hash<std::string_view>{}(message.body);
       ++sent.parts;
       sent.bytes += message.body.size();
@@ -101,6 +109,8 @@ Result<Sent> ProfileServer::send(const model::Profile& profile, const Labels& la
       if (!reply) return tl::unexpected(reply.error());
       if (const Result<> taken = check_answer(message.url, *reply); !taken)
         return tl::unexpected(taken.error());
+      if (const Result<> taken = check_body(reply->body); !taken)
+        return within(message.url.text(), taken.error());
       answered_.insert(hash);
     }
   answered_.clear();

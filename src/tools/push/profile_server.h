@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
@@ -26,6 +27,9 @@ using LabelPairs = std::vector<std::pair<std::string, std::string>>;
 // Names and values as servers take them: at most 2,048 bytes of valid UTF-8, none of them empty; service_name is always there.
 LabelPairs server_labels(const Labels& labels, const std::string& profile_name);
 
+// "Authorization: Bearer" from the environment variable FATHOM_BEARER_TOKEN, unless the URL has a user.
+std::optional<std::pair<std::string, std::string>> bearer_token(const metrics::HttpUrl& url);
+
 class ProfileServer : public Destination {
  public:
   // Servers add up what they receive. So a send() that follows a failed one leaves out the requests that were answered; it must be
@@ -35,9 +39,11 @@ class ProfileServer : public Destination {
  protected:
   // `stop`: a descriptor that becomes readable when answers are no longer needed; -1: none.
   ProfileServer(metrics::HttpUrl url, int stop) : url_(std::move(url)), stop_(stop) {}
-  // Without method and URL but for what is appended to its target. `packed`: one part, with gzip.
-  virtual metrics::HttpRequest request(const ServerProfile& profile, const Labels& labels,
-                                       const std::string& packed) const = 0;
+  // Without method and URL but for what is appended to its target. `part`: one of the profile's, not packed.
+  virtual Result<metrics::HttpRequest> request(const ServerProfile& profile, const Labels& labels,
+                                               const std::string& part) const = 0;
+  // What a successful answer still says against the request. kUsage: it took none or only some of it.
+  virtual Result<> check_body(const std::string&) const { return {}; }
   virtual std::uint64_t oldest_ns() const { return UINT64_MAX; }  // what began earlier is refused
 
  private:

@@ -17,13 +17,15 @@ class Pyroscope final : public ProfileServer {
       : ProfileServer(std::move(url), stop), tenant_(std::move(tenant)) {}
 
  private:
-  metrics::HttpRequest request(const ServerProfile& profile, const Labels& labels,
-                               const std::string& packed) const override {
+  Result<metrics::HttpRequest> request(const ServerProfile& profile, const Labels& labels,
+                                       const std::string& part) const override {
+    const Result<std::string> packed = gzip(part);
+    if (!packed) return tl::unexpected(packed.error());
     metrics::HttpRequest message;
     message.url.target = "/push.v1.PusherService/Push";
     message.headers = {{"Content-Type", "application/proto"}, {"Connect-Protocol-Version", "1"}};
     if (!tenant_.empty()) message.headers.emplace_back("X-Scope-OrgID", tenant_);
-    message.body = pyroscope_push(profile, labels, packed);
+    message.body = pyroscope_push(profile, labels, *packed);
     return message;
   }
   std::uint64_t oldest_ns() const override { return kPyroscopeOldest; }
