@@ -31,6 +31,10 @@ Result<std::string> wait_to_begin(const BeginCondition& condition, const std::ve
   if (!condition.when.empty()) {
     auto parsed = serve::parse_trigger(condition.when);
     if (!parsed) return within("--start-when", parsed.error());
+    // Waits are known when they are recorded, and a process that was killed cannot be recorded any more.
+    if (parsed->what == serve::Trigger::What::kP99 || parsed->what == serve::Trigger::What::kOom)
+      return fail(ErrorKind::kUsage, fmt::format("--start-when '{}' has nothing to look at", condition.when),
+                  "fathom serve --pin-when, which records all the time");
     trigger.emplace(std::move(*parsed));
   }
   if (!condition.log.empty()) {

@@ -79,4 +79,16 @@ std::vector<Family> families_of(const std::map<std::string, TargetCounters>& tar
   return families;
 }
 
+std::vector<Family> families_of(const PushFigures& push) {
+  Family windows =
+      family("fathom_push_windows", Type::kCounter, "",
+             "Windows for the server of --push; lost: removed before they were sent, or refused.");
+  put(windows, {{"outcome", "sent"}}, static_cast<double>(push.sent));
+  put(windows, {{"outcome", "lost"}}, static_cast<double>(push.lost));
+  Family waiting = family("fathom_push_windows_waiting", Type::kGauge, "",
+                          "Windows in the store that the server does not have yet.");
+  put(waiting, {}, static_cast<double>(push.waiting));
+  return {windows, waiting};
+}
+
 }  // namespace fathom::serve

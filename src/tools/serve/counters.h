@@ -32,6 +32,12 @@ struct ServiceFigures {
   double rss_bytes = 0;
   std::uint64_t served = 0, refused = 0;
 };
+// What became of windows that are also sent to a server.
+struct PushFigures {
+  std::uint64_t sent = 0, waiting = 0, lost = 0;
+};
+std::vector<metrics::Family> families_of(const PushFigures& push);
+
 // By target. A target's name is its folder's, so labels need no more care.
 std::vector<metrics::Family> families_of(const std::map<std::string, TargetCounters>& targets,
                                          const ServiceFigures& own);

@@ -95,6 +95,15 @@ std::vector<StoredWindow> to_remove(std::vector<StoredWindow> windows, const Ret
   std::uint64_t left = 0;
   for (const StoredWindow& window : windows) left += window.bytes;
   std::vector<StoredWindow> chosen;
+  // Else triggers that fire often would leave room for nothing but what they pin.
+  std::uint64_t pinned = 0;
+  for (const StoredWindow& window : windows) pinned += window.name.pinned ? window.bytes : 0;
+  for (const StoredWindow& window : windows) {
+    if (!window.name.pinned || !rule.most_bytes || pinned <= *rule.most_bytes / 2) continue;
+    pinned -= window.bytes;
+    left -= window.bytes;
+    chosen.push_back(window);
+  }
   for (const StoredWindow& window : windows) {
     const bool too_old = rule.keep_ns && is_older(window, *rule.keep_ns, now_unix_ns);
     const bool too_much = rule.most_bytes && left > *rule.most_bytes;
@@ -123,6 +132,7 @@ Aged age_store(const std::string& store, const RetentionRule& rule, std::uint64_
   for (const StoredWindow& window : to_remove(std::move(all), rule, now_unix_ns)) {
     remove_file(window, aged);
     ++aged.removed;
+    if (window.name.pinned) ++aged.removed_pinned;
   }
   return aged;
 }

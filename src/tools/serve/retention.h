@@ -1,4 +1,5 @@
-// What becomes of windows as they age: shorter ones are merged into longer ones, and the oldest go. Pinned windows stay as they are.
+// What becomes of windows as they age: shorter ones are merged into longer ones, and the oldest go. Pinned windows stay as they are, as long
+// as they are no more than half of what may be kept.
 // The choice is pure; age_store() carries it out.
 #pragma once
 
@@ -27,13 +28,13 @@ struct RetentionRule {
 std::vector<std::vector<StoredWindow>> to_merge(const std::vector<StoredWindow>& windows,
                                                 const RetentionRule& rule, std::uint64_t now_unix_ns);
 
-// Windows that go, of all targets together.
+// Windows that go, of all targets together. Pinned ones only if they are more than half of `most_bytes` together: then the oldest of them.
 std::vector<StoredWindow> to_remove(std::vector<StoredWindow> windows, const RetentionRule& rule,
                                     std::uint64_t now_unix_ns);
 
 struct Aged {
-  std::size_t merged = 0, removed = 0;
-  std::vector<std::string> problems;  // sentences; what they concern stays as it was
+  std::size_t merged = 0, removed = 0, removed_pinned = 0;  // the last: of the removed
+  std::vector<std::string> problems;                        // sentences; what they concern stays as it was
 };
 // One pass over the store. May be interrupted at any moment: what was read before can be read after it.
 Aged age_store(const std::string& store, const RetentionRule& rule, std::uint64_t now_unix_ns);

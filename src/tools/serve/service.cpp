@@ -18,7 +18,7 @@
 namespace fathom::serve {
 namespace {
 
-constexpr std::uint64_t kMeterEvery = 5 * kSecondNs;
+constexpr std::uint64_t kMeterEvery = 5 * kSecondNs, kPercentileEvery = 10 * kSecondNs;
 constexpr std::uint64_t kAgeEvery = 600 * kSecondNs;
 constexpr std::uint64_t kLeastPeriodNs = 10 * kSecondNs;      // of the governor
 constexpr std::size_t kMostSentences = 100, kMostPins = 100;  // pins: of each target
@@ -122,6 +122,11 @@ std::vector<std::string> Service::take_sentences() {
   return std::exchange(sentences_, {});
 }
 
+void Service::report_push(std::function<PushFigures()> figures) {
+  const std::lock_guard lock(mutex_);
+  push_figures_ = std::move(figures);
+}
+
 std::map<std::string, TargetState> Service::states() const {
   std::map<std::string, TargetState> states;
   for (const auto& target : targets_) states[target->name()] = target->state();
@@ -212,19 +217,50 @@ void Service::pin(const std::string& target, const std::string& reason) {
   }
 }
 
+// Percentiles are of the waits of ten seconds.
+void Service::ask_for_waits(std::uint64_t now_ns) {
+  const bool wanted = std::ranges::any_of(
+      options_.triggers, [](const Trigger& trigger) { return trigger.what == Trigger::What::kP99; });
+  if (!wanted || now_ns < timed_ns_ + kPercentileEvery) return;
+  const std::uint64_t from = std::exchange(timed_ns_, now_ns);
+  if (from == 0) return;
+  for (const auto& target : targets_) {
+    if (!target->state().recording) continue;
+    target->ask({Cost::kTimes, from, now_ns - from,
+                 [this, name = target->name()](std::optional<model::Profile> stretch) {
+                   if (!stretch) return;
+                   auto rows = std::make_shared<model::Profile>(std::move(*stretch));
+                   answer_worker_->post([this, name, rows] {
+                     const WaitP99 p99 = wait_p99(*rows);
+                     const std::lock_guard lock(mutex_);
+                     p99s_[name] = p99;
+                   });
+                 }});
+  }
+}
+
 void Service::look_at_triggers(std::uint64_t now_ns) {
   for (LogWatch& log : options_.logs)
     if (const auto line = log.take()) pin("", *line);
   if (options_.triggers.empty()) return;
   for (const auto& target : targets_) {
     const TargetState state = target->state();
-    if (!state.recording || state.pids.empty()) continue;  // a target without processes uses nothing, not 0
-    const TriggerReading reading = usage_[target->name()].take(state.pids, now_ns);
+    // A target without processes uses nothing, not 0. But it may have none because it was killed.
+    const bool runs = state.recording && !state.pids.empty();
+    TriggerReading reading;
+    if (runs) reading = usage_[target->name()].take(state.pids, now_ns);
+    reading.oom_kills = oom_counts_[target->name()].take(runs ? state.pids : std::vector<std::int32_t>());
+    {
+      const std::lock_guard lock(mutex_);
+      if (const auto p99 = p99s_.extract(target->name())) reading.p99_s = p99.mapped();
+    }
     std::vector<TriggerWatch>& watches = triggers_[target->name()];
     if (watches.empty())
       for (const Trigger& trigger : options_.triggers) watches.emplace_back(trigger);
-    for (TriggerWatch& watch : watches)
+    for (TriggerWatch& watch : watches) {
+      if (!runs && !watch.outlives_target()) continue;
       if (const auto reason = watch.take(reading)) pin(target->name(), *reason);
+    }
   }
 }
 
@@ -235,10 +271,14 @@ void Service::age(std::uint64_t now_ns) {
     const Aged aged = age_store(options_.store, options_.retention, wall_clock_ns());
     const std::lock_guard lock(mutex_);
     for (const std::string& problem : aged.problems) tell(problem);
+    if (aged.removed_pinned != 0)
+      tell(fmt::format("removed {} of the oldest pinned windows: they were more than half of --max-size",
+                       aged.removed_pinned));
   });
 }
 
 void Service::tick(std::uint64_t now_ns) {
+  ask_for_waits(now_ns);
   look_at_triggers(now_ns);
   govern(now_ns);
   age(now_ns);
@@ -335,6 +375,8 @@ metrics::Answer Service::metrics_answer(const Route& route, const metrics::Reque
   std::vector<metrics::Family> families =
       families_of(counters, {static_cast<double>(clock_ns(CLOCK_PROCESS_CPUTIME_ID)) * 1e-9, own_rss(),
                              server_->served(), server_->refused()});
+  if (push_figures_)
+    for (metrics::Family& family : families_of(push_figures_())) families.push_back(std::move(family));
   for (metrics::Family& family : meter_->families(route.target)) families.push_back(std::move(family));
   const metrics::Format format = metrics::choose_format(request.accept);
   return metrics::make_answer(200, metrics::content_type(format), metrics::write_text(families, format),

@@ -19,6 +19,7 @@
 #include "tools/serve/governor.h"
 #include "tools/serve/log_watch.h"
 #include "tools/serve/meter.h"
+#include "tools/serve/oom_count.h"
 #include "tools/serve/retention.h"
 #include "tools/serve/routes.h"
 #include "tools/serve/store_lock.h"
@@ -55,6 +56,9 @@ class Service {
   // then. Empty `target`: of all.
   void pin(const std::string& target, const std::string& reason);
 
+  // /metrics has these figures from now on. They are asked for in another thread; what they come from outlives the service.
+  void report_push(std::function<PushFigures()> figures);
+
   const metrics::Address* address() const { return server_ ? &server_->address() : nullptr; }
   // Sentences that came up since the last call: a window that could not be written, a target that could not be recorded, a pin.
   std::vector<std::string> take_sentences();
@@ -67,6 +71,7 @@ class Service {
   void begin_targets();
   void store(const std::string& target, model::Profile window);
   void look_at_triggers(std::uint64_t now_ns);
+  void ask_for_waits(std::uint64_t now_ns);
   bool is_pinned(const std::string& target, std::uint64_t from_unix_ns, std::uint64_t until_unix_ns) const;
   void govern(std::uint64_t now_ns);
   void age(std::uint64_t now_ns);
@@ -84,6 +89,8 @@ class Service {
   std::map<std::string, TargetCounters> counters_;
   std::vector<std::string> sentences_;
   std::map<std::string, std::string> last_problems_;
+  std::map<std::string, WaitP99> p99s_;        // that no trigger has seen yet, by target
+  std::function<PushFigures()> push_figures_;  // empty: nothing is sent
   struct Pin {
     std::string target;
     std::uint64_t from_unix_ns = 0, until_unix_ns = 0;
@@ -96,6 +103,8 @@ class Service {
 
   std::map<std::string, std::vector<TriggerWatch>> triggers_;
   std::map<std::string, Usage> usage_;
+  std::map<std::string, OomCount> oom_counts_;
+  std::uint64_t timed_ns_ = 0;  // when waits were asked for last, for their percentiles
   std::uint64_t full_rate_until_ns_ = 0;
   bool was_full_rate_ = false;  // in a part of the governor's period
 

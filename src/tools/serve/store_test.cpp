@@ -264,12 +264,17 @@ TEST(Retention, TheOldestGoAndPinnedOnesStay) {
     const auto gone = to_remove(windows, rule, now);
     std::uint64_t left = 0, newest_gone = 0;
     for (const StoredWindow& window : windows) left += window.bytes;
+    std::uint64_t pinned_left = pinned_bytes;
     for (const StoredWindow& window : gone) {
-      EXPECT_FALSE(window.name.pinned);
+      if (window.name.pinned) {
+        EXPECT_GT(pinned_left, *rule.most_bytes / 2);
+        pinned_left -= window.bytes;
+      }
       left -= window.bytes;
-      newest_gone = std::max(newest_gone, window.name.start_unix_ns);
+      if (!window.name.pinned) newest_gone = std::max(newest_gone, window.name.start_unix_ns);
     }
-    EXPECT_LE(left, std::max(*rule.most_bytes, pinned_bytes));
+    EXPECT_LE(pinned_left, *rule.most_bytes / 2);
+    EXPECT_LE(left, *rule.most_bytes);
     for (const StoredWindow& window : windows) {
       const bool went = std::ranges::find(gone, window.path, &StoredWindow::path) != gone.end();
       if (!window.name.pinned && window.name.start_unix_ns < newest_gone) {

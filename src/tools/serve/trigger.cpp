@@ -2,9 +2,11 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 
+#include "analysis/core/waits.h"
 #include "analysis/core/words.h"
 #include "base/text.h"
 #include "tools/serve/seconds.h"
@@ -16,7 +18,7 @@ constexpr std::uint64_t kCpuOver = kSecondNs, kSlopeOver = 10 * kSecondNs, kRear
 
 tl::unexpected<Error> wrong_trigger(std::string_view text) {
   return fail(ErrorKind::kUsage, fmt::format("'{}' is no condition", analysis::printable(text)),
-              "'cpu > 50%', 'rss > 4g' or 'rss > +100m/min'");
+              "'cpu > 50%', 'rss > 4g', 'rss > +100m/min', 'p99 futex > 50ms' or 'oom'");
 }
 
 std::optional<double> take_number(std::string_view& text) {
@@ -48,11 +50,58 @@ std::optional<double> seconds_of_unit(std::string_view unit) {
   return std::nullopt;
 }
 
+// "50ms", "1.5 s", "300us".
+std::optional<double> duration_of(double number, std::string_view unit) {
+  if (unit == "s") return number;
+  if (unit == "ms") return number * 1e-3;
+  if (unit == "us") return number * 1e-6;
+  return std::nullopt;
+}
+
+std::optional<analysis::Cause> cause_named(std::string_view name) {
+  for (std::size_t i = 0; i < analysis::kCauseCount; ++i)
+    if (const auto cause = static_cast<analysis::Cause>(i); analysis::to_string(cause) == name) return cause;
+  return std::nullopt;
+}
+
+// The smallest time that at least 99 % of all waits do not exceed.
+double percentile_99(std::vector<std::pair<double, double>>& times) {
+  constexpr double kLeastWaits = 20;
+  double all = 0, seen = 0;
+  for (const auto& [seconds, weight] : times) all += weight;
+  if (all < kLeastWaits) return -1;
+  std::ranges::sort(times);
+  for (const auto& [seconds, weight] : times)
+    if ((seen += weight) >= 0.99 * all) return seconds;
+  return times.back().first;
+}
+
 }  // namespace
+
+WaitP99 wait_p99(const model::Profile& stretch) {
+  std::array<std::vector<std::pair<double, double>>, analysis::kCauseCount> times;  // seconds, weight
+  const analysis::Waits waits(stretch, {.metric = model::Metric::kOffCpu});
+  for (const analysis::SelectedWait& row : waits.rows()) {
+    const auto add = [&](std::uint64_t ns, analysis::Cause cause) {
+      if (ns != 0)
+        times[static_cast<std::size_t>(cause)].emplace_back(static_cast<double>(ns) * 1e-9,
+                                                            static_cast<double>(row.weight));
+    };
+    add(row.waited_ns, row.cause);
+    add(row.queued_ns, row.queue_cause);
+  }
+  WaitP99 p99{};
+  for (std::size_t i = 0; i < times.size(); ++i) p99[i] = percentile_99(times[i]);
+  return p99;
+}
 
 Result<Trigger> parse_trigger(std::string_view text) {
   Trigger trigger;
   trigger.text = std::string(trimmed(text, " "));
+  if (lower_case(trigger.text) == "oom") {
+    trigger.what = Trigger::What::kOom;
+    return trigger;
+  }
   const std::size_t sign = text.find_first_of("<>");
   if (sign == text.npos) return wrong_trigger(text);
   const std::string name = lower_case(trimmed(text.substr(0, sign), " "));
@@ -68,6 +117,15 @@ Result<Trigger> parse_trigger(std::string_view text) {
     if (rest != "%" || slope) return wrong_trigger(text);
     trigger.what = Trigger::What::kCpu;
     trigger.limit /= 100;
+    return trigger;
+  }
+  if (name.starts_with("p99 ")) {
+    const auto cause = cause_named(trimmed(std::string_view(name).substr(4), " "));
+    const auto seconds = duration_of(trigger.limit, rest);
+    if (!cause || !seconds || slope) return wrong_trigger(text);
+    trigger.what = Trigger::What::kP99;
+    trigger.cause = *cause;
+    trigger.limit = *seconds;
     return trigger;
   }
   if (name != "rss") return wrong_trigger(text);
@@ -86,6 +144,10 @@ Result<Trigger> parse_trigger(std::string_view text) {
 // Of the reading that is long enough ago; nullopt: none is.
 std::optional<double> TriggerWatch::value(const TriggerReading& reading) {
   if (trigger_.what == Trigger::What::kRss) return reading.rss_bytes;
+  if (trigger_.what == Trigger::What::kP99) {
+    const double p99_s = reading.p99_s ? (*reading.p99_s)[static_cast<std::size_t>(trigger_.cause)] : -1;
+    return p99_s < 0 ? std::nullopt : std::optional(p99_s);
+  }
   const std::uint64_t over = trigger_.what == Trigger::What::kCpu ? kCpuOver : kSlopeOver;
   readings_.push_back(reading);
   while (readings_.size() > 2 && readings_[1].time_ns + over <= reading.time_ns) readings_.pop_front();
@@ -96,7 +158,18 @@ std::optional<double> TriggerWatch::value(const TriggerReading& reading) {
   return std::max(reading.cpu_s - before.cpu_s, 0.0) / seconds;
 }
 
+// The count is that of a control group, which a target that starts again may have got anew.
+std::optional<std::string> TriggerWatch::take_oom(const TriggerReading& reading) {
+  if (!reading.oom_kills) return std::nullopt;
+  const std::uint64_t before = oom_kills_.value_or(*reading.oom_kills);
+  oom_kills_ = reading.oom_kills;
+  if (*reading.oom_kills <= before) return std::nullopt;
+  return fmt::format("out of memory: the kernel killed {}",
+                     analysis::counted(*reading.oom_kills - before, "process", "processes"));
+}
+
 std::optional<std::string> TriggerWatch::take(const TriggerReading& reading) {
+  if (trigger_.what == Trigger::What::kOom) return take_oom(reading);
   const auto now = value(reading);
   if (!now) return std::nullopt;
   const bool holds = trigger_.above ? *now > trigger_.limit : *now < trigger_.limit;
@@ -111,7 +184,10 @@ std::optional<std::string> TriggerWatch::take(const TriggerReading& reading) {
       return fmt::format("{}: {:.1f} %", trigger_.text, 100 * *now);
     case Trigger::What::kRss:
       return fmt::format("{}: {}", trigger_.text, analysis::bytes(*now));
+    case Trigger::What::kP99:
+      return fmt::format("{}: {}", trigger_.text, analysis::seconds(*now));
     case Trigger::What::kSlope:
+    case Trigger::What::kOom:
       break;
   }
   return fmt::format("{}: {}/s", trigger_.text, analysis::bytes(*now));

@@ -10,6 +10,7 @@
 
 #include "base/clock.h"
 #include "tools/serve/log_watch.h"
+#include "tools/serve/oom_count.h"
 #include "tools/serve/usage.h"
 
 namespace fathom::serve {
@@ -33,6 +34,10 @@ TEST(Triggers, AreReadAsTheyAreSaid) {
       {"rss > 100000", Trigger::What::kRss, true, 100000},
       {"rss > +60m/min", Trigger::What::kSlope, true, 1024 * 1024},
       {"rss > +1k/s", Trigger::What::kSlope, true, 1024},
+      {"p99 futex > 50ms", Trigger::What::kP99, true, 0.05},
+      {"p99 file-read > 1.5 s", Trigger::What::kP99, true, 1.5},
+      {"p99 run-queue>300us", Trigger::What::kP99, true, 300e-6},
+      {" OOM ", Trigger::What::kOom, true, 0},
   };
   for (const Case& each : cases) {
     SCOPED_TRACE(each.text);
@@ -43,8 +48,57 @@ TEST(Triggers, AreReadAsTheyAreSaid) {
     EXPECT_DOUBLE_EQ(trigger->limit, each.limit);
   }
   for (const char* wrong : {"", "cpu", "cpu > ", "cpu > 50", "cpu > +5%", "mem > 4g", "rss > 4x", "rss > -4g",
-                            "rss > +4g", "rss > +4g/day", "rss > nan", "> 5%", "rss > 4g more"})
+                            "rss > +4g", "rss > +4g/day", "rss > nan", "> 5%", "p99 > 5ms", "p99 love > 5ms",
+                            "p99 futex > 5", "p99 futex > +5ms", "oom > 1", "rss > 4g more"})
     EXPECT_FALSE(parse_trigger(wrong)) << wrong;
+}
+
+TEST(Triggers, OutOfMemoryFiresForEachKillAndNotForThoseOfBefore) {
+  TriggerWatch watch(*parse_trigger("oom"));
+  EXPECT_TRUE(watch.outlives_target());
+  const auto take = [&](std::optional<std::uint64_t> kills) {
+    TriggerReading reading;
+    reading.oom_kills = kills;
+    return watch.take(reading).value_or("");
+  };
+  EXPECT_EQ(take(std::nullopt), "");
+  EXPECT_EQ(take(7), "");
+  EXPECT_EQ(take(7), "");
+  EXPECT_EQ(take(8), "out of memory: the kernel killed 1 process");
+  EXPECT_EQ(take(10), "out of memory: the kernel killed 2 processes");
+  EXPECT_EQ(take(0), "") << "another control group";
+  EXPECT_EQ(take(1), "out of memory: the kernel killed 1 process");
+}
+
+TEST(Triggers, KillsAreReadFromTextsWithANameInEachLine) {
+  EXPECT_EQ(oom_kills_in("low 0\noom 5\noom_kill 3\noom_group_kill 1\n"), 3U);
+  EXPECT_EQ(oom_kills_in("oom_kill_disable 0\nunder_oom 0\noom_kill 12"), 12U);
+  EXPECT_EQ(oom_kills_in("oom_kill_disable 0\n"), std::nullopt);
+  EXPECT_EQ(oom_kills_in("oom_kill x\n"), std::nullopt);
+}
+
+// A hundred waits of 1 ms and two of 80 ms: the second of these is beyond 99 %.
+TEST(Triggers, APercentileIsOfWaitsOfOneCause) {
+  model::Profile stretch;
+  stretch.meta.start_ns = 1'000'000'000;
+  stretch.meta.end_ns = 11'000'000'000;
+  stretch.threads.push_back({});
+  for (int i = 0; i < 102; ++i) {
+    model::Wait wait;
+    wait.start_ns = stretch.meta.start_ns + static_cast<std::uint64_t>(i) * 90'000'000;
+    wait.queued_ns = i < 100 ? 1'000'000 : 80'000'000;
+    stretch.waits.push_back(wait);
+  }
+  const WaitP99 p99 = wait_p99(stretch);
+  EXPECT_DOUBLE_EQ(p99[static_cast<std::size_t>(analysis::Cause::kRunQueue)], 0.08);
+  EXPECT_LT(p99[static_cast<std::size_t>(analysis::Cause::kFutex)], 0) << "there are none";
+  TriggerWatch above(*parse_trigger("p99 run-queue > 50ms")), beyond(*parse_trigger("p99 run-queue > 90ms"));
+  TriggerReading reading;
+  reading.time_ns = 1;
+  EXPECT_FALSE(above.take(reading)) << "no stretch has ended";
+  reading.p99_s = p99;
+  EXPECT_EQ(above.take(reading).value_or(""), "p99 run-queue > 50ms: 80 ms");
+  EXPECT_FALSE(beyond.take(reading));
 }
 
 TEST(Triggers, FireOnceWhenTheConditionBeginsToHoldAndAgainAfterAPause) {
