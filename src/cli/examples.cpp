@@ -54,6 +54,7 @@ constexpr auto kExamples = std::to_array<Example>({
     {"serve", "fathom serve reth --listen 127.0.0.1:9913", "with endpoints for scrapers"},
     {"push", "fathom push clickhouse://db/prof app.fathom", "send one recording"},
     {"push", "fathom push clickhouse+https://me@db/prof fathom-store", "all windows of a store, over TLS"},
+    {"push", "fathom push --parquet profiles app.fathom", "as Parquet files, without a server"},
     {"limit", "fathom limit --memory 512m -- ./server", "run it in 512 MiB"},
     {"limit", "fathom limit --memory 8g --bisect -- ./job", "find the smallest limit that works"},
     {"doctor", "fathom doctor", "what works on this machine, and how to get the rest"},

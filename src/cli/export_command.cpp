@@ -20,6 +20,10 @@
 #include "cli/output_kind.h"
 #include "cli/selection_options.h"
 #include "cli/version.h"
+#ifdef FATHOM_HAS_PUSH
+#include "cli/push_destinations.h"
+#include "tools/push/otlp.h"
+#endif
 #include "formats/open/open_profile.h"
 #include "formats/packer.h"
 #include "present/exports/callgrind_writer.h"
@@ -43,7 +47,7 @@ struct ExportArguments {
   std::string format;
   OutputPath output;
   SelectionOptions selection;
-  bool fold_generics = false, fold_idle = false, mark_inlined = false, parts = false;
+  bool fold_generics = false, fold_idle = false, mark_inlined = false, parts = false, experimental = false;
   std::optional<std::uint32_t> functions;  // of a call graph
   std::optional<double> percent_limit;
   std::string binary;  // of profiles for compilers
@@ -250,6 +254,22 @@ Result<std::string> export_firefox(const ExportInput& input) {
   return packed(*text, formats::packing_of(input.arguments.output.path));
 }
 
+#ifdef FATHOM_HAS_PUSH
+Result<std::string> export_otlp(const ExportInput& input) {
+  if (const Result<> whole = check_whole(input.arguments, "otlp"); !whole)
+    return tl::unexpected(whole.error());
+  if (!input.arguments.experimental) return experimental_error("--to otlp");
+  const std::string& path = input.arguments.output.path;
+  if (is_standard_output(path) && ::isatty(STDOUT_FILENO) == 1)
+    return fail(ErrorKind::kUsage, "a request of OTLP is binary, and not for a terminal", "-o FILE.otlp");
+  const auto profiles = push::server_profiles(input.profile, {UINT64_MAX, SIZE_MAX});
+  if (!profiles) return tl::unexpected(profiles.error());
+  const auto bytes = push::otlp_request(*profiles, push::labels_of(input.profile, {}));
+  if (!bytes) return bytes;
+  return packed(*bytes, formats::packing_of(path));
+}
+#endif
+
 Result<std::string> export_bolt(const ExportInput& input) {
   return bolt_export(input.profile, input.tree.selection, input.arguments.binary);
 }
@@ -275,6 +295,9 @@ constexpr ExportFormat kFormats[] = {
     {"html", ".html", export_html},
     {"massif", "massif.out", export_massif},
     {"ms_print", ".ms_print", export_ms_print},
+#ifdef FATHOM_HAS_PUSH
+    {"otlp", ".otlp", export_otlp},
+#endif
     {"perfetto", ".pftrace", export_perfetto},
     {"pprof", ".pb", export_pprof},
     {"sample-profile", ".afdo", export_sample_profile},
@@ -356,7 +379,7 @@ Run add_export(CLI::App& app) {
   begin_group(app, kOutputGroup);
   app.add_option(
          "--to,--format", arguments->format,
-         "bolt, callgrind, dot, firefox, folded, heaptrack, html, json, massif, ms_print, perfetto, pprof, sample-profile, speedscope, sql (default: by the ending of -o)")
+         "bolt, callgrind, dot, firefox, folded, heaptrack, html, json, massif, ms_print, otlp, perfetto, pprof, sample-profile, speedscope, sql (default: by the ending of -o)")
       ->type_name("FORMAT");
   add_output_options(app, arguments->output, "file (default: standard output); .gz and .zst pack it");
   add_selection_options(app, arguments->selection);
@@ -366,6 +389,8 @@ Run add_export(CLI::App& app) {
   app.add_flag("--mark-inlined", arguments->mark_inlined, "folded: mark inlined calls with _[i]");
   app.add_flag("--parts", arguments->parts,
                "pprof: write several files below 16,000 samples and 1.9 MB, the limits of some servers");
+  app.add_flag("--experimental", arguments->experimental,
+               "allow --to otlp, a format that is still changing (version 1.11.0)");
   app.add_option("--functions", arguments->functions,
                  "dot: at most N functions, by total (default: 80; 0: all)")
       ->type_name("N");

@@ -48,6 +48,32 @@ message TracePacket { optional ClockSnapshot clock_snapshot = 6; optional uint64
 message Trace { repeated TracePacket packet = 1; }
 )";
 
+// opentelemetry/proto/profiles/v1development of version 1.11.0: numbers of the fields that are written.
+constexpr std::string_view kOtlpSchema = R"(syntax = "proto3";
+message AnyValue { string string_value = 1; }
+message KeyValue { string key = 1; AnyValue value = 2; }
+message Resource { repeated KeyValue attributes = 1; }
+message Scope { string name = 1; }
+message ValueType { int32 type_strindex = 1; int32 unit_strindex = 2; }
+message Sample { int32 stack_index = 1; repeated int32 attribute_indices = 2; int32 link_index = 3; repeated int64 values = 4; }
+message Profile { ValueType sample_type = 1; repeated Sample samples = 2; fixed64 time_unix_nano = 3; uint64 duration_nano = 4;
+  ValueType period_type = 5; int64 period = 6; bytes profile_id = 7; }
+message ScopeProfiles { Scope scope = 1; repeated Profile profiles = 2; }
+message ResourceProfiles { Resource resource = 1; repeated ScopeProfiles scope_profiles = 2; }
+message Mapping { uint64 memory_start = 1; uint64 memory_limit = 2; uint64 file_offset = 3; int32 filename_strindex = 4;
+  repeated int32 attribute_indices = 5; }
+message Line { int32 function_index = 1; int64 line = 2; }
+message Location { int32 mapping_index = 1; uint64 address = 2; repeated Line lines = 3; repeated int32 attribute_indices = 4; }
+message Function { int32 name_strindex = 1; int32 system_name_strindex = 2; int32 filename_strindex = 3; }
+message Link { bytes trace_id = 1; bytes span_id = 2; }
+message KeyValueAndUnit { int32 key_strindex = 1; AnyValue value = 2; int32 unit_strindex = 3; }
+message Stack { repeated int32 location_indices = 1; }
+message Dictionary { repeated Mapping mapping_table = 1; repeated Location location_table = 2; repeated Function function_table = 3;
+  repeated Link link_table = 4; repeated string string_table = 5; repeated KeyValueAndUnit attribute_table = 6;
+  repeated Stack stack_table = 7; }
+message Request { repeated ResourceProfiles resource_profiles = 1; Dictionary dictionary = 2; }
+)";
+
 class Exports : public Cli {
  protected:
   // What a tool of the machine prints of `input`; it is one that may not be installed.
@@ -101,6 +127,23 @@ TEST_F(Exports, TheSchemaOfPerfettoHasAllThatIsInATrace) {
   EXPECT_THAT(outcome.out, HasSubstr("double_counter_value: 31457280"));
   EXPECT_THAT(outcome.out, HasSubstr("thread_name: \"worker-1\""));
   EXPECT_THAT(outcome.out, HasSubstr("primary_trace_clock: 3"));
+  // A field that the schema does not know is printed as its number.
+  EXPECT_THAT(outcome.out, Not(ContainsRegex("\n +[0-9]+[:{ ]")));
+}
+
+TEST_F(Exports, TheSchemaOfOtlpHasAllThatIsInARequest) {
+  const std::string path = folder_ + "/x.otlp";
+  const Outcome refused = run({"export", recording_, "-o", path});
+  EXPECT_EQ(refused.status, 2);
+  EXPECT_THAT(refused.error, HasSubstr("try: --experimental"));
+  ASSERT_EQ(run({"export", recording_, "-o", path, "--experimental"}).status, 0);
+  if (!is_installed("protoc")) GTEST_SKIP() << "needs protoc of protobuf-compiler, which is not installed";
+  file("otlp.proto", kOtlpSchema);
+  const Outcome outcome = tool("protoc", {"--proto_path=" + folder_, "--decode=Request", "otlp.proto"}, path);
+  EXPECT_EQ(outcome.status, 0) << outcome.error;
+  for (const char* text : {"key: \"service.name\"", "name: \"process_cpu\"", "string_table: \"samples\"",
+                           "string_table: \"ksys_write\"", "string_table: \"profile.frame.type\""})
+    EXPECT_THAT(outcome.out, HasSubstr(text));
   // A field that the schema does not know is printed as its number.
   EXPECT_THAT(outcome.out, Not(ContainsRegex("\n +[0-9]+[:{ ]")));
 }

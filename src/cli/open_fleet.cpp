@@ -2,22 +2,62 @@
 
 #include <fmt/format.h>
 
+#include <filesystem>
+#include <utility>
+
 #include "analysis/core/words.h"
 #include "base/clock.h"
+#include "base/shell_word.h"
 #include "cli/clock_time.h"
 #include "cli/notices.h"
 #include "cli/open_store.h"
 #include "linux/metrics/http_url.h"
 #include "tools/clickhouse/fetch.h"
 #include "tools/clickhouse/location.h"
+#include "tools/dataset/layout.h"
+#include "tools/dataset/read.h"
+#include "tools/push/profile_server.h"
+#include "tools/pyroscope/query.h"
+#include "tools/pyroscope/select.h"
 
 namespace fathom::cli {
 namespace {
 
 struct FleetInput {
   clickhouse::Location location;
+  std::string folder;  // of a dataset; empty: the location is a server
   clickhouse::TimeChoice time;
 };
+
+// "FOLDER?QUERY" as its two parts.
+std::pair<std::string, std::string> folder_and_choice(const std::string& input) {
+  std::error_code problem;
+  const std::size_t mark = input.rfind('?');
+  if (mark == std::string::npos || std::filesystem::is_directory(input, problem)) return {input, ""};
+  return {input.substr(0, mark), input.substr(mark + 1)};
+}
+
+Result<> take_server(const std::string& input, FleetInput& result) {
+  const std::string authority = input.substr(0, input.find('?'));
+  if (const std::size_t at = authority.rfind('@');
+      at != std::string::npos && authority.find(':', authority.find("://") + 3) < at)
+    return fail(ErrorKind::kUsage, "a password in the address would be in the output of this command",
+                "clickhouse://USER@HOST/DATABASE, with CLICKHOUSE_PASSWORD in the environment");
+  auto location = clickhouse::parse_location(input);
+  if (!location) return tl::unexpected<Error>(location.error());
+  result.location = std::move(*location);
+  return {};
+}
+
+Result<> take_dataset(const std::string& input, FleetInput& result) {
+  auto [folder, choice] = folder_and_choice(input);
+  result.folder = std::move(folder);
+  auto taken = clickhouse::parse_choice(choice, result.location);
+  if (!taken)
+    return fail(taken.error().kind, taken.error().message,
+                fmt::format("{}?service=NAME&from=-1h&host=a,b", shell_word(result.folder)));
+  return {};
+}
 
 Result<std::optional<std::uint64_t>> time_of_fleet(const std::string& text, const char* name) {
   if (text.empty()) return std::optional<std::uint64_t>();
@@ -28,16 +68,12 @@ Result<std::optional<std::uint64_t>> time_of_fleet(const std::string& text, cons
 }
 
 Result<FleetInput> fleet_input(const std::string& input, const std::string& from, const std::string& until) {
-  const std::string authority = input.substr(0, input.find('?'));
-  if (const std::size_t at = authority.rfind('@');
-      at != std::string::npos && authority.find(':', authority.find("://") + 3) < at)
-    return fail(ErrorKind::kUsage, "a password in the address would be in the output of this command",
-                "clickhouse://USER@HOST/DATABASE, with CLICKHOUSE_PASSWORD in the environment");
-  auto location = clickhouse::parse_location(input);
-  if (!location) return tl::unexpected<Error>(location.error());
-  if (location->from.empty()) location->from = from;
-  if (location->until.empty()) location->until = until;
-  FleetInput result{std::move(*location), {}};
+  FleetInput result;
+  const auto taken =
+      clickhouse::is_location(input) ? take_server(input, result) : take_dataset(input, result);
+  if (!taken) return tl::unexpected<Error>(taken.error());
+  if (result.location.from.empty()) result.location.from = from;
+  if (result.location.until.empty()) result.location.until = until;
   const auto first = time_of_fleet(result.location.from, "from"),
              last = time_of_fleet(result.location.until, "until");
   if (!first) return tl::unexpected<Error>(first.error());
@@ -49,17 +85,50 @@ Result<FleetInput> fleet_input(const std::string& input, const std::string& from
   return result;
 }
 
+// The last hour, unless times are named.
+Result<model::Profile> open_pyroscope_profile(const std::string& input, const std::string& from,
+                                              const std::string& until) {
+  auto query = pyroscope::parse_query(input);
+  if (!query) return tl::unexpected<Error>(query.error());
+  if (!query->server.password.empty())
+    return fail(ErrorKind::kUsage, "a password in the address would be in the output of this command",
+                "FATHOM_BEARER_TOKEN in the environment");
+  if (query->from.empty()) query->from = from;
+  if (query->until.empty()) query->until = until;
+  const auto first = time_of_fleet(query->from.empty() ? "-1h" : query->from, "from"),
+             last = time_of_fleet(query->until.empty() ? "now" : query->until, "until");
+  if (!first) return tl::unexpected<Error>(first.error());
+  if (!last) return tl::unexpected<Error>(last.error());
+  if (**first >= **last)
+    return fail(ErrorKind::kUsage,
+                "from= must be before until=", "a date with each time, such as from=2026-11-27T02:00");
+  return pyroscope::select_profile(*query, **first, **last);
+}
+
+bool is_pyroscope_input(const std::string& input) {
+  return push::is_server_url(input, "pyroscope");
+}
+
 }  // namespace
 
 bool is_fleet(const std::string& input) {
-  return clickhouse::is_location(input);
+  return clickhouse::is_location(input) || is_pyroscope_input(input) ||
+         dataset::is_dataset(folder_and_choice(input).first);
 }
 
 Result<model::Profile> open_fleet(const std::string& input, const std::string& from,
                                   const std::string& until) {
+  if (is_pyroscope_input(input)) {
+    auto profile = open_pyroscope_profile(input, from, until);
+    if (!profile) return profile;
+    if (!from.empty()) profile->meta.facts[kCutFromFact] = from;
+    if (!until.empty()) profile->meta.facts[kCutUntilFact] = until;
+    return profile;
+  }
   const auto wanted = fleet_input(input, from, until);
   if (!wanted) return tl::unexpected<Error>(wanted.error());
-  auto fetched = clickhouse::fetch(wanted->location, wanted->time);
+  auto fetched = wanted->folder.empty() ? clickhouse::fetch(wanted->location, wanted->time)
+                                        : dataset::read(wanted->folder, wanted->location, wanted->time);
   if (!fetched) return tl::unexpected<Error>(fetched.error());
   if (!fetched->notice.empty()) say("fathom: {}\n", fetched->notice);
   // The server has chosen the time: the same words must not cut the answer again.
@@ -70,15 +139,21 @@ Result<model::Profile> open_fleet(const std::string& input, const std::string& f
 
 Result<std::vector<std::string>> inputs_by_host(const std::string& input, const std::string& from,
                                                 const std::string& until) {
+  // Pyroscope merges by itself.
+  if (is_pyroscope_input(input)) return std::vector<std::string>{input};
   const auto wanted = fleet_input(input, from, until);
   if (!wanted) return tl::unexpected<Error>(wanted.error());
-  const auto hosts = clickhouse::hosts_in(wanted->location, wanted->time);
+  const auto hosts = wanted->folder.empty()
+                         ? clickhouse::hosts_in(wanted->location, wanted->time)
+                         : dataset::hosts_in(wanted->folder, wanted->location, wanted->time);
   if (!hosts) return tl::unexpected<Error>(hosts.error());
   if (hosts->empty()) return std::vector<std::string>{input};  // opening it says what there is
+  const bool has_choice =
+      wanted->folder.empty() ? input.find('?') != std::string::npos : input.size() != wanted->folder.size();
   std::vector<std::string> inputs;
   for (const std::string& host : *hosts)
-    inputs.push_back(fmt::format("{}{}host={}", input, input.find('?') == std::string::npos ? '?' : '&',
-                                 metrics::percent_encode(host)));
+    inputs.push_back(
+        fmt::format("{}{}host={}", input, has_choice ? '&' : '?', metrics::percent_encode(host)));
   return inputs;
 }
 

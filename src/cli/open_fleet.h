@@ -1,4 +1,5 @@
-// Rows in ClickHouse as an input of the commands that read recordings: clickhouse://HOST/DATABASE?service=NAME&from=-1h&host=a,b.
+// Rows of many hosts as an input of the commands that read recordings: clickhouse://HOST/DATABASE?service=NAME&from=-1h&host=a,b,
+// and the same choice after the name of a folder with Parquet files. pyroscope://HOST?service=NAME is a profile that the server merges.
 #pragma once
 
 #include <string>

@@ -23,7 +23,8 @@ namespace fathom::cli {
 namespace {
 
 struct PushArguments {
-  std::string destination;
+  std::string destination, parquet;
+  bool experimental = false;
   std::vector<std::string> inputs;
   push::Labels labels;
 };
@@ -73,7 +74,16 @@ Result<push::Sent> send_patiently(push::Destination& destination, const model::P
 }
 
 Result<int> run_push(PushArguments arguments) {
-  auto destination = open_destination(arguments.destination);
+  if (!arguments.parquet.empty()) {
+    // Then the first name is a recording, too.
+    if (!arguments.destination.empty())
+      arguments.inputs.insert(arguments.inputs.begin(), arguments.destination);
+    arguments.destination = "parquet:" + arguments.parquet;
+  }
+  if (arguments.destination.empty())
+    return fail(ErrorKind::kUsage, "push: no server is named",
+                "fathom push clickhouse://HOST/DATABASE, or fathom push --parquet FOLDER");
+  auto destination = open_destination(arguments.destination, arguments.experimental);
   if (!destination) return tl::unexpected<Error>(destination.error());
   if (arguments.inputs.empty()) {
     std::string newest;
@@ -89,17 +99,20 @@ Result<int> run_push(PushArguments arguments) {
       if (!profile) return tl::unexpected<Error>(profile.error());
       push::Labels named = arguments.labels;
       if (named.service.empty()) named.service = item.service;
+      named.of_store = !item.service.empty();
       const push::Labels labels = push::labels_of(*profile, named);
       const auto sent = send_patiently(**destination, *profile, labels);
       if (!sent) return within(item.path, sent.error());
       sum += *sent;
     }
   }
-  say("fathom: sent {} with {} ({} bytes){}\n", analysis::counted(sum.parts, "window"),
-      analysis::counted(sum.rows, "row"), sum.bytes,
-      sum.known_parts == 0
-          ? ""
-          : fmt::format("; the server already had {}", analysis::counted(sum.known_parts, "window")));
+  const bool is_folder = !arguments.parquet.empty();
+  const std::string known = sum.known_parts == 0
+                                ? ""
+                                : fmt::format("; the {} already had {}", is_folder ? "folder" : "server",
+                                              analysis::counted(sum.known_parts, "window"));
+  say("fathom: {} {} with {} ({} bytes){}\n", is_folder ? "wrote" : "sent",
+      analysis::counted(sum.parts, "window"), analysis::counted(sum.rows, "row"), sum.bytes, known);
   return kDone;
 }
 
@@ -110,12 +123,14 @@ Run add_push(CLI::App& app) {
   app.add_option(
          "url", arguments->destination,
          "server: clickhouse://[USER@]HOST[:PORT]/DATABASE, pyroscope://HOST[:PORT] or parca://HOST[:PORT]; with TLS clickhouse+https:// and so on")
-      ->required()
       ->type_name("URL");
   app.add_option("inputs", arguments->inputs,
                  "recordings, and stores of fathom serve; default: the newest recording")
       ->type_name("INPUT");
   begin_group(app, kOutputGroup);
+  app.add_option("--parquet", arguments->parquet,
+                 "write Parquet files into this folder, instead of sending to a server")
+      ->type_name("FOLDER");
   app.add_option("--service", arguments->labels.service,
                  "name of the service (default: the program, or the target of a store)")
       ->type_name("NAME");
@@ -123,8 +138,10 @@ Run add_push(CLI::App& app) {
       ->type_name("NAME");
   app.add_option("--release", arguments->labels.version, "version of the program (default: its build id)")
       ->type_name("TEXT");
+  app.add_flag("--experimental", arguments->experimental,
+               "allow otlp://HOST[:PORT], a protocol that is still changing (version 1.11.0)");
   app.footer(
-      "Sending the same recording to ClickHouse again changes nothing; Pyroscope and Parca add it up. The password is read from the environment variable CLICKHOUSE_PASSWORD. fathom report 'clickhouse://HOST/DATABASE?service=NAME&from=-1h' reads the rows of all hosts as one profile (docs/fleet.md).");
+      "Sending the same recording again changes nothing in ClickHouse and Parquet; Pyroscope and Parca add it up. The password is read from the environment variable CLICKHOUSE_PASSWORD. fathom report 'clickhouse://HOST/DATABASE?service=NAME&from=-1h' reads the rows of all hosts as one profile (docs/fleet.md).");
   return [arguments] { return run_push(*arguments); };
 }
 

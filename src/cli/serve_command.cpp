@@ -44,9 +44,9 @@ struct ServeArguments {
   std::string listen, token_file, push;
   double window_s = 60;
   std::uint32_t frequency_hz = 99;
-  std::string budget, keep = "7d", most;
+  std::string budget, keep = "7d", most = "10g";
   std::vector<std::string> triggers, logs;
-  bool heap = false, quiet = false;
+  bool heap = false, quiet = false, experimental = false;
 };
 
 // "1%", "0.5%" of a core.
@@ -166,7 +166,7 @@ Result<serve::ServeOptions> serve_options_of(const ServeArguments& arguments) {
   if (auto taken = take_limits(arguments, options); !taken) return tl::unexpected<Error>(taken.error());
   // Looked at before anything is recorded; it is opened when the store is there.
   if (!arguments.push.empty())
-    if (auto destination = open_destination(arguments.push); !destination)
+    if (auto destination = open_destination(arguments.push, arguments.experimental); !destination)
       return within("--push", destination.error());
   if (!arguments.listen.empty()) {
     auto address = metrics::parse_address(arguments.listen);
@@ -201,7 +201,7 @@ std::string status_of(const serve::Service& service) {
 Result<std::unique_ptr<push::StoreSender>> start_sender(const ServeArguments& arguments) {
   if (arguments.push.empty()) return std::unique_ptr<push::StoreSender>();
   Fd stop(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
-  auto destination = open_destination(arguments.push, stop.get());
+  auto destination = open_destination(arguments.push, arguments.experimental, stop.get());
   if (!destination) return within("--push", destination.error());
   return std::make_unique<push::StoreSender>(arguments.store, destination_name(arguments.push),
                                              std::move(*destination), std::move(stop));
@@ -243,6 +243,11 @@ Result<int> run_serve(const ServeArguments& arguments) {
   if (!service) return tl::unexpected<Error>(service.error());
   auto sender = start_sender(arguments);
   if (!sender) return tl::unexpected<Error>(sender.error());
+  if (*sender)
+    (*service)->report_push([from = sender->get()] {
+      const push::StoreSenderState state = from->state();
+      return serve::PushFigures{state.sent, state.waiting, state.lost};
+    });
   if (!arguments.quiet) say_what_began(**service, arguments);
   manager.ready();
   std::string status;
@@ -310,8 +315,9 @@ Run add_serve(CLI::App& app) {
   app.add_option("-o,--store", arguments->store, "folder for the windows, one folder in it for each target")
       ->capture_default_str()
       ->type_name("FOLDER");
-  app.add_option("--pin-when", arguments->triggers,
-                 "keep the minutes around this: 'cpu > 50%', 'rss > 4g', 'rss > +100m/min'")
+  app.add_option(
+         "--pin-when", arguments->triggers,
+         "keep the minutes around this: 'cpu > 50%', 'rss > 4g', 'rss > +100m/min', 'p99 futex > 50ms', oom")
       ->type_name("CONDITION")
       ->expected(1)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
@@ -324,9 +330,12 @@ Run add_serve(CLI::App& app) {
       ->capture_default_str()
       ->type_name("TIME");
   app.add_option("--max-size", arguments->most, "remove the oldest windows beyond this size")
+      ->capture_default_str()
       ->type_name("SIZE");
-  app.add_option("--push", arguments->push, "also send windows there: clickhouse://HOST/DB")
+  app.add_option("--push", arguments->push, "also send windows there: clickhouse://HOST/DB, parquet:FOLDER")
       ->type_name("URL");
+  app.add_flag("--experimental", arguments->experimental,
+               "allow --push otlp://HOST, which is still changing");
   auto* listen = app.add_option("--listen", arguments->listen,
                                 "serve profiles and metrics at 127.0.0.1:PORT, [::1]:PORT or unix:PATH")
                      ->type_name("ADDRESS");
