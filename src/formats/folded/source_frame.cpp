@@ -11,7 +11,7 @@ namespace {
 bool is_script(std::string_view file) {
   static constexpr std::array<std::string_view, 14> kEndings = {
       ".py", ".pyx", ".pyc", ".rb", ".php", ".js", ".mjs", ".cjs", ".ts", ".tsx", ".pl", ".pm", ".lua", ".R"};
-  return file.starts_with("<frozen ") || file.starts_with("<string>") ||
+  return file.starts_with("<frozen ") || file.starts_with("<string>") || file.starts_with("node:") ||
          std::ranges::any_of(kEndings, [&](std::string_view ending) { return file.ends_with(ending); });
 }
 
@@ -70,7 +70,22 @@ std::optional<SourceFrame> between_colons(std::string_view frame) {
   const std::size_t colon = rest.rfind(':');
   if (colon == std::string_view::npos || colon + 1 == rest.size() || !is_script(rest.substr(0, colon)))
     return std::nullopt;
+  std::string_view function = rest;
+  if (take_number(function)) return std::nullopt;  // a column
   return SourceFrame{rest.substr(colon + 1), rest.substr(0, colon), *line};
+}
+
+// A name has spaces, and so may a path: it begins at the first word that looks like one.
+std::optional<SourceFrame> after_space(std::string_view frame) {
+  for (const std::string_view start : {" /", " file://", " node:"}) {
+    const std::size_t space = frame.find(start);
+    if (space == std::string_view::npos || space == 0) continue;
+    std::string_view text = frame.substr(space + 1);
+    const auto place = place_of(text);
+    if (take_number(text) && place && is_script(place->file))
+      return SourceFrame{frame.substr(0, space), place->file, place->line};
+  }
+  return std::nullopt;
 }
 
 }  // namespace
@@ -78,6 +93,7 @@ std::optional<SourceFrame> between_colons(std::string_view frame) {
 std::optional<SourceFrame> source_frame(std::string_view frame) {
   if (const auto found = in_parentheses(frame)) return found;
   if (const auto found = after_dash(frame)) return found;
+  if (const auto found = after_space(frame)) return found;
   return between_colons(frame);
 }
 
