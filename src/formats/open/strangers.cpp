@@ -24,6 +24,8 @@ constexpr Stranger kPerfReport{"a table of perf report", "open the perf.data it 
 constexpr Stranger kBpftrace{"a map that bpftrace printed",
                              "stackcollapse-bpftrace.pl {}, whose output is read"};
 constexpr Stranger kDtrace{"output of DTrace", "stackcollapse.pl {}, whose output is read"};
+constexpr Stranger kInstruments{"a call tree of Apple's Instruments",
+                                "stackcollapse-instruments.pl {}, whose output is read"};
 constexpr Stranger kVtune{"a table of VTune", "stackcollapse-vtune.pl {}, whose output is read"};
 constexpr Stranger kGdb{"a backtrace of gdb", "stackcollapse-gdb.pl {}, whose output is read"};
 constexpr Stranger kCProfile{"a table of Python's cProfile", "py-spy record -f raw, whose file is read"};
@@ -110,6 +112,8 @@ constexpr Words kLines[] = {
     {"CPU\tID\t", "", kDtrace},
     {"Function\tCPU Time", "", kVtune},
     {"Function Stack\t", "", kVtune},
+    {"Weight\tSelf Weight\t", "", kInstruments},
+    {"Running Time\tSelf", "", kInstruments},
     {"Function,CPU Time", "", kVtune},
     {"Function Stack,", "", kVtune},
     {"Profile data file ", "", {"a table of callgrind_annotate", "the callgrind.out that it names"}},
@@ -156,10 +160,21 @@ bool has_line_with(std::string_view head, std::string_view beginning) {
   return false;
 }
 
+// Stacks of DTrace have no head: a line for each frame, indented, as MODULE`FUNCTION+0xOFFSET.
+bool has_frame_of_dtrace(std::string_view head) {
+  const std::size_t tick = head.find('`');
+  if (tick == std::string_view::npos) return false;
+  const std::size_t before = head.substr(0, tick).rfind('\n');
+  const std::string_view line = head.substr(before == std::string_view::npos ? 0 : before + 1);
+  const std::string_view frame = line.substr(0, line.find('\n'));
+  return frame.starts_with(' ') && frame.find("+0x") != std::string_view::npos;
+}
+
 std::optional<Stranger> text_stranger(std::string_view head) {
   for (const Words& words : kLines)
     if (has_line_with(head, words.word) && head.find(words.also) != std::string_view::npos)
       return words.stranger;
+  if (has_frame_of_dtrace(head)) return kDtrace;
   return std::nullopt;
 }
 
