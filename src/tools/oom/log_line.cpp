@@ -85,6 +85,14 @@ bool is_date(std::string_view word) {
   return true;
 }
 
+// With the parts of a second and the zone that follow it.
+std::string_view take_date(std::string_view& text) {
+  constexpr std::size_t kDate = 19;
+  const std::string_view date = text.substr(0, text.find_first_of(" \t\"", kDate));
+  text.remove_prefix(date.size());
+  return date;
+}
+
 // "Dec  7 00:05:14 " or the first word, where that is a date.
 std::string_view time_of(std::string_view& prefix) {
   constexpr std::size_t kSyslogTime = 15;
@@ -103,8 +111,16 @@ std::string_view time_of(std::string_view& prefix) {
     (void)next_field(prefix);  // the zone
     return time;
   }
+  if (is_date(prefix)) return take_date(prefix);
   if (!prefix.empty() && is_digit(prefix[0])) return next_field(prefix);
   return {};
+}
+
+// What the commas and quotes of a table leave is none.
+bool is_host(std::string_view word) {
+  return std::ranges::all_of(word, [](char c) {
+    return is_letter(c) || is_digit(c) || c == '-' || c == '.' || c == '_' || c == ':';
+  });
 }
 
 }  // namespace
@@ -127,12 +143,13 @@ LogLine read_log_line(std::string_view text) {
         line.uptime = inside_bracket(prefix);
         drop_bracket(prefix);
       } else {
+        while (prefix.starts_with('"')) prefix.remove_prefix(1);
         line.time = time_of(prefix);
       }
-      line.host = next_field(prefix);
+      if (const std::string_view host = next_field(prefix); is_host(host)) line.host = host;
       text.remove_prefix(kernel + kKernel.size());
-    } else if (is_date(text.substr(0, text.find(' ')))) {  // dmesg --time-format iso, and collectors
-      line.time = next_field(text);
+    } else if (is_date(text)) {  // dmesg --time-format iso, and collectors
+      line.time = take_date(text);
       skip_blanks(text);
     }
     // The last thing before the message, whatever stands in front of it.

@@ -27,6 +27,14 @@ TEST(LogLine, OfAJournalHasHostAndTime) {
   EXPECT_EQ(read_log_line("2026-11-23T14:00:00+0000 node-l kernel: x").time, "2026-11-23T14:00:00+0000");
 }
 
+TEST(LogLine, OfACollectorMayHaveABlankInItsDateAndQuotesAroundIt) {
+  EXPECT_EQ(read_log_line("2026-03-05 10:11:12.381\t[   97.38] a").time, "2026-03-05 10:11:12.381");
+  EXPECT_EQ(read_log_line("2026-03-05 10:11:12.381\t[   97.38] a").message, "a");
+  const LogLine row = read_log_line(R"("2026-03-05T10:11:12Z","host","kernel: Out of memory")");
+  EXPECT_EQ(row.time, "2026-03-05T10:11:12Z");
+  EXPECT_EQ(row.host, "");
+}
+
 TEST(LogLine, OfSyslogMayHaveBoth) {
   const LogLine line = read_log_line("May 15 23:09:30 node-o kernel: [  518.050606] Out of memory");
   EXPECT_EQ(line.host, "node-o");
