@@ -22,8 +22,8 @@ TEST(HeapVerdicts, WhatGrowsWhileTheWorkDoesNotIsALeakCandidate) {
   EXPECT_EQ(verdicts[0].kind, HeapVerdictKind::kGrowing);
   EXPECT_THAT(present::sentence_of(verdicts[0]),
               HasSubstr("The heap grows by 10.0 KiB/s (95 %: 10.0 KiB/s to 10.0 KiB/s), "
-                        "35.2 MiB an hour, and does not level off; of that 100.0 % by "
-                        "keep_session"));
+                        "35.2 MiB an hour, and does not level off; keep_session accounts for "
+                        "100.0 % of that"));
   const HeapVerdict* found = find(verdicts, HeapVerdictKind::kLeak);
   ASSERT_TRUE(found);
   EXPECT_EQ(found->function, "keep_session");

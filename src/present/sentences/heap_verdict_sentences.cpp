@@ -64,13 +64,15 @@ std::string largest_shares(const HeapVerdict& verdict) {
   return text;
 }
 
-// "; of that 83.0 % by parse, 12.1 % by load": up to two.
+// "; parse accounts for 83.0 % of that, load for 12.1 %": up to two.
 std::string of_that(const HeapVerdict& verdict) {
   std::string text;
-  for (std::size_t i = 0; i < std::min<std::size_t>(2, verdict.shares.size()); ++i)
-    text += fmt::format("{}{} by {}", i == 0 ? "; of that " : ", ",
-                        part_text(std::min(1.0, verdict.shares[i].share), verdict.bytes, verdict.facts),
-                        spoken_name(verdict.shares[i].name));
+  for (std::size_t i = 0; i < std::min<std::size_t>(2, verdict.shares.size()); ++i) {
+    const std::string name = spoken_name(verdict.shares[i].name);
+    const std::string part = part_text(std::min(1.0, verdict.shares[i].share), verdict.bytes, verdict.facts);
+    text += i == 0 ? fmt::format("; {} accounts for {} of that", name, part)
+                   : fmt::format(", {} for {}", name, part);
+  }
   return text;
 }
 

@@ -370,7 +370,8 @@ std::string modules_line(const Report& report) {
     const bool of_own = report.hot_path.spot && own != report.hot_path.own_self_of.end() && own->second > 0;
     const std::int64_t value = row.self - (of_own ? own->second : 0);
     if (share(tree, value) < 0.01) continue;
-    const std::string name = of_own ? "other code in " + short_module(module.name)
+    const std::string name = of_own && module.name.empty() ? "other code"
+                             : of_own                      ? "other code in " + short_module(module.name)
                              : module.kind == model::ModuleKind::kKernel ? "kernel"
                              : module.name.empty()                       ? "no module"
                                                                          : short_module(module.name);
@@ -488,19 +489,20 @@ std::vector<const HeapVerdict*> told_verdicts(const HeapReport& heap) {
 
 }  // namespace
 
-std::string sentence_of_heap(const Report& report) {
-  if (!report.heap) return "";
+std::vector<std::string> paragraphs_of_heap(const Report& report) {
+  if (!report.heap) return {};
   const HeapReport& heap = *report.heap;
-  if (heap.is_blind()) return unseen_text(heap.unseen, heap.unseen_at_most);
-  const std::string choice = block_choice_text(heap);
-  std::string text = (heap.unseen.empty() ? "" : unseen_text(heap.unseen, heap.unseen_at_most) + " ") +
-                     (choice.empty() ? "" : choice + " ");
-  if (heap.verdicts.empty()) return text + sentences_of(heap).back();
-  std::string joint;
-  for (const HeapVerdict* verdict : told_verdicts(heap)) {
-    text += std::exchange(joint, " ") + with_confidence(*verdict);
-  }
-  return text;
+  if (heap.is_blind()) return {unseen_text(heap.unseen, heap.unseen_at_most)};
+  std::vector<std::string> paragraphs;
+  if (!heap.unseen.empty()) paragraphs.push_back(unseen_text(heap.unseen, heap.unseen_at_most));
+  if (std::string choice = block_choice_text(heap); !choice.empty()) paragraphs.push_back(std::move(choice));
+  if (heap.verdicts.empty()) paragraphs.push_back(sentences_of(heap).back());
+  for (const HeapVerdict* verdict : told_verdicts(heap)) paragraphs.push_back(with_confidence(*verdict));
+  return paragraphs;
+}
+
+std::string sentence_of_heap(const Report& report) {
+  return fmt::format("{}", fmt::join(paragraphs_of_heap(report), " "));
 }
 
 std::string sentence_of_allocator_cpu(const Report& report) {

@@ -34,6 +34,8 @@ std::string first_touch_text(const analysis::FirstTouch& touch);
 std::string sentence_of_resident(const analysis::Report& report);
 // The verdict that matters most, with how sure it is; empty where no heap was traced.
 std::string sentence_of_heap(const analysis::Report& report);
+// The same, a finding each.
+std::vector<std::string> paragraphs_of_heap(const analysis::Report& report);
 // The CPU time of the allocators' functions and its callers, with the rates if the heap was recorded; "" if
 // it is small, or the heap sentence covers it.
 std::string sentence_of_allocator_cpu(const analysis::Report& report);

@@ -30,6 +30,12 @@ std::string paragraph(const std::string& text, const TextOptions& options) {
   return text.empty() ? "" : fill("", text, options.width, 2);
 }
 
+std::string heap_text(const analysis::Report& report, const TextOptions& options) {
+  std::string text;
+  for (const std::string& sentence : paragraphs_of_heap(report)) text += paragraph(sentence, options);
+  return text;
+}
+
 // The first parts of "own code 3 % · kernel 86 % · libc 5 %", as many as there is room for.
 std::string without_the_last(std::string parts, std::size_t width) {
   constexpr std::string_view kJoint = " · ";
@@ -193,7 +199,7 @@ std::string first_screen_text(const analysis::Report& report, const TextOptions&
   std::string sentences = mostly_waits ? paragraph(sentence_of_waiting(report), options) : "";
   // Nor is it where a leak was found.
   const bool leaks = found_leak(report);
-  if (leaks) sentences = paragraph(sentence_of_heap(report), options) + sentences;
+  if (leaks) sentences = heap_text(report, options) + sentences;
   const auto& [of_cpu, too_few, little] = CpuWorth(report);
   std::string of_cpu_time = sentence_of_cpu(report, little, too_few);
   const std::string allocators = of_cpu && !too_few ? sentence_of_allocator_cpu(report) : "";
@@ -210,9 +216,10 @@ std::string first_screen_text(const analysis::Report& report, const TextOptions&
   }
   std::string rest;
   for (const std::string& sentence :
-       {mostly_waits ? "" : sentence_of_waiting(report), sentence_of_resident(report),
-        leaks ? "" : sentence_of_heap(report), limits_line(*report.profile)})
+       {mostly_waits ? "" : sentence_of_waiting(report), sentence_of_resident(report)})
     rest += paragraph(sentence, options);
+  if (!leaks) rest += heap_text(report, options);
+  rest += paragraph(limits_line(*report.profile), options);
   if (report.heap && report.tree.metric != model::Metric::kCpu) {
     TextOptions few = options;
     few.top = 8;

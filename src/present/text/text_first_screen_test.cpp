@@ -469,6 +469,24 @@ TEST(FirstScreen, OfMemoryAloneDoesNotSayWhatTheProgramDid) {
     EXPECT_THAT(screen, testing::Not(HasSubstr(untold))) << screen;
 }
 
+// "... is known (confidence medium: ...) Churn: ..." read as one thought.
+TEST(FirstScreen, BeginsALineForEachFindingOnTheHeap) {
+  const model::Profile profile = analysis::small_server();
+  auto report = analysis::make_report(profile, {});
+  ASSERT_TRUE(report);
+  report->heap.emplace();
+  for (const auto confidence : {analysis::Confidence::kMedium, analysis::Confidence::kHigh}) {
+    analysis::HeapVerdict verdict;
+    verdict.confidence = confidence;
+    verdict.facts.seconds = 3;
+    verdict.facts.slices = 3;
+    report->heap->verdicts.push_back(verdict);
+  }
+  const std::string screen =
+      report_text(*report, {.layout = Layout::kFirstScreen, .file = "x.fathom", .width = 100});
+  EXPECT_THAT(screen, HasSubstr("(confidence medium)\n3.00 s in 3 slices of time")) << screen;
+}
+
 // xz started by bash: its work is done by threads that liblzma started, and head's reading was the first sentence.
 TEST(FirstScreen, NamesOtherCodeWhereThatTakesMost) {
   analysis::HandMade hand;
