@@ -513,6 +513,7 @@ Cause WaitCauses::of(const Wait& wait) const {
     if (object == ObjectKind::kSocket || has(wait, kHintSocket)) return Cause::kSocket;
     if (object == ObjectKind::kPoll || has(wait, kHintPoll)) return Cause::kPoll;
   }
+  if (call == Cause::kPoll && object == ObjectKind::kSocket) return Cause::kSocket;  // of that one alone
   if (call != Cause::kUnknown) return call;
   // The last ones are general: a futex or a socket is reached through no file system.
   constexpr std::array<std::pair<std::uint32_t, Cause>, 13> kByHint{{{kHintFutex, Cause::kFutex},

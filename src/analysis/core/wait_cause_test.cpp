@@ -172,6 +172,17 @@ TEST(WaitCause, OfReadingDependsOnWhatIsRead) {
   EXPECT_EQ(waiting.cause("read", {"ksys_read", "eventfd_read", "schedule"}), Cause::kPoll);
 }
 
+// The recorder names a socket only if the call waits for that one alone.
+TEST(WaitCause, OfAPollOfOneSocketIsThatSocketWithATimeoutToo) {
+  Waiting waiting;
+  EXPECT_EQ(waiting.cause("poll", {}), Cause::kPoll);
+  EXPECT_EQ(waiting.cause("poll", {}, ObjectKind::kSocket), Cause::kSocket);
+  EXPECT_EQ(waiting.cause("ppoll", {}, ObjectKind::kSocket), Cause::kSocket);
+  model::Wait& row = waiting.profile.waits.back();
+  row.result = 0;
+  EXPECT_FALSE(WaitCauses(waiting.profile).is_ended_by_timer(row)) << "nobody answered in time";
+}
+
 TEST(WaitCause, IsAPageFaultInAnyFaultHandler) {
   Waiting waiting;
   EXPECT_EQ(waiting.cause("", {"asm_exc_page_fault", "filemap_fault", "folio_wait_bit_common"}),

@@ -39,6 +39,34 @@ static __always_inline void note_lock_key(struct thread_account* account, u32 pi
     account->lock_key = 0;
 }
 
+struct polled_file {
+  int descriptor;
+  short wanted, seen;
+};
+
+/* The descriptor whose file the thread waits for, or ~0. A poll or a select of one file waits for that one. */
+static __always_inline u64 awaited_descriptor(const struct thread_account* account) {
+  const u64* arguments = account->arguments;
+  struct polled_file polled;
+  u64 set;
+  switch (account->system_call) {
+    case CALL_POLL:
+    case CALL_PPOLL:
+      if (arguments[1] != 1 || bpf_probe_read_user(&polled, sizeof(polled), (void*)arguments[0]))
+        return ~0ull;
+      return (u32)polled.descriptor;
+    case CALL_SELECT:
+    case CALL_PSELECT6:
+      /* Programs pass the largest descriptor plus one, and most wait to read only. */
+      if (arguments[0] < 1 || arguments[0] > 64 || arguments[2] ||
+          bpf_probe_read_user(&set, sizeof(set), (void*)arguments[1]) || set != 1ull << (arguments[0] - 1))
+        return ~0ull;
+      return arguments[0] - 1;
+    default:
+      return arguments[0];
+  }
+}
+
 /* The file behind a descriptor: its identity, and the peer if it is an internet socket. Global: verified
  * once. */
 SHARED_FUNCTION int note_file(struct thread_account* account) {
@@ -54,7 +82,7 @@ SHARED_FUNCTION int note_file(struct thread_account* account) {
   account->file_mode = 0;
   account->peer_family = 0;
   if (account->system_call < 0) return 0;
-  number = account->arguments[0];
+  number = awaited_descriptor(account);
   limit = BPF_CORE_READ(task, files, fdt, max_fds);
   if (number >= limit) return 0;
   table = BPF_CORE_READ(task, files, fdt, fd);

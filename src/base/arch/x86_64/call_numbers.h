@@ -4,12 +4,16 @@
 
 #include "base/abi/unwind_table.h" /* integer types */
 
+#define CALL_POLL 7
 #define CALL_MMAP 9
 #define CALL_MUNMAP 11
 #define CALL_BRK 12
 #define CALL_MREMAP 25
+#define CALL_SELECT 23
 #define CALL_MADVISE 28
 #define CALL_FUTEX 202
+#define CALL_PSELECT6 270
+#define CALL_PPOLL 271
 
 /* The result is kept with its wait: bytes that were moved, or a negative error number. */
 static inline int call_moves_bytes(s32 number) {

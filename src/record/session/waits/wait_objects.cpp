@@ -32,6 +32,14 @@ dev_t user_device(std::uint32_t device) {
   return makedev(device >> 20, device & 0xfffff);
 }
 
+// With a timeout it is still a wait for that peer. A socket without one waits for anybody, as an event loop does.
+bool polls_one_peer(const sources::Waited& wait) {
+  const std::string_view call = model::system_call_name(wait.system_call);
+  return (call == "poll" || call == "ppoll" || call == "select" || call == "pselect6") && wait.inode != 0 &&
+         wait.file_mode == S_IFSOCK && (wait.peer_family == AF_INET || wait.peer_family == AF_INET6) &&
+         wait.peer_port != 0;
+}
+
 }  // namespace
 
 std::string peer_name(const sources::Waited& wait) {
@@ -111,6 +119,7 @@ WaitObjects::Found WaitObjects::find(const sources::Waited& wait, bool collectiv
   if (call == "wait4" || call == "waitid")
     return {own_object(collective, ObjectKind::kProcess, "", wait.arguments[call == "waitid"], wait.pid), 0};
   if (model::takes_descriptor(wait.system_call)) return file(wait, collective);
+  if (polls_one_peer(wait)) return {object(ObjectKind::kSocket, peer_name(wait), 0, 0), 0};
   return {};
 }
 

@@ -3,6 +3,7 @@
 #include <arpa/inet.h>
 #include <gtest/gtest.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "model/parked_lock.h"
@@ -91,6 +92,24 @@ TEST(WaitObjects, BeyondALimitOnlyTheKindDistinguishesObjects) {
   EXPECT_LE(profile.objects.size(), 100'010u);
   EXPECT_LE(profile.strings.size(), 100'010u);
   EXPECT_EQ(objects.find(futex(9, 0x10)).object, known);
+}
+
+TEST(WaitObjects, APollOfOneSocketWithAPeerIsAWaitForThatPeer) {
+  model::Profile profile;
+  WaitObjects objects(profile);
+  sources::Waited wait = with_peer(AF_INET, "10.0.0.1", 53);
+  wait.state = 1;
+  wait.system_call = 7;  // poll
+  wait.inode = 4711;
+  wait.file_mode = S_IFSOCK;
+  const auto object = objects.find(wait, false).object;
+  EXPECT_EQ(profile.objects.at(object.value).kind, model::ObjectKind::kSocket);
+  EXPECT_EQ(profile.strings[profile.objects.at(object.value).name], "10.0.0.1:53");
+  wait.peer_port = 0;
+  EXPECT_EQ(objects.find(wait, false).object.value, 0u) << "one that listens waits for anybody";
+  wait.peer_port = 53;
+  wait.inode = 0;
+  EXPECT_EQ(objects.find(wait, false).object.value, 0u) << "a poll of several files";
 }
 
 TEST(WaitObjects, SharedMemoryWithoutAFileIsNoFile) {
