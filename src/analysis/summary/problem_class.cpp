@@ -69,24 +69,37 @@ ProblemKind kind_of(const ProblemClass& problem, double able) {
   return most.kind;
 }
 
-// What reaches its threshold next to the kind of the problem.
-std::vector<ProblemKind> further_kinds(const ProblemClass& problem, double able) {
-  const ProblemThresholds& from = kProblemThresholds;
-  std::vector<ProblemKind> kinds;
-  const auto add = [&](ProblemKind kind, bool holds, ProblemKind same) {
-    if (holds && problem.kind != kind && problem.kind != same) kinds.push_back(kind);
-  };
+// What reaches its threshold next to the kind of the problem. A program that hardly gets a CPU waits for little else in its busy
+// time, so the rest of that time counts, too.
+std::vector<FurtherKind> further_kinds(const ProblemClass& problem, double able) {
   using enum ProblemKind;
-  add(kMemory, problem.memory >= from.waited, kCpuAndMemory);
-  add(kDisk, problem.disk >= from.waited, kDisk);
-  add(kPeers, problem.peers >= from.waited, kPeers);
-  add(kLocks,
-      problem.locks >= from.waited ||
-          (problem.contended >= from.contended && able + problem.locks >= from.ran),
-      kLocks);
-  add(kSleep, problem.slept >= from.waited, kSleep);
-  add(kRunQueue, problem.queued >= from.queued && able >= from.waited, kCpuAndRunQueue);
-  std::ranges::stable_sort(kinds, std::greater(), [&](ProblemKind kind) { return problem.share_of(kind); });
+  using Of = FurtherKind::Of;
+  const ProblemThresholds& from = kProblemThresholds;
+  const bool starves = problem.kind == kRunQueue || problem.kind == kCpuAndRunQueue;
+  const double rest = 1 - problem.starved;
+  std::vector<FurtherKind> kinds;
+  const auto add = [&](ProblemKind kind, double share) {
+    if (problem.kind == kind) return;
+    if (share >= from.waited)
+      kinds.push_back({kind, share});
+    else if (starves && rest * problem.busy_s >= from.least_busy_s && share >= from.waited * rest)
+      kinds.push_back({kind, std::min(1.0, share / rest), Of::kUnqueued});
+  };
+  if (starves && problem.memory < from.waited && problem.pages >= from.waited)
+    kinds.push_back({kMemory, problem.pages, Of::kCpuTime});
+  else if (problem.kind != kCpuAndMemory)
+    add(kMemory, problem.memory);
+  add(kDisk, problem.disk);
+  add(kPeers, problem.peers);
+  if (problem.kind != kLocks && problem.by_contention() && problem.contended >= from.contended &&
+      able + problem.locks >= from.ran)
+    kinds.push_back({kLocks, problem.contended, Of::kWork});
+  else
+    add(kLocks, problem.locks);
+  add(kSleep, problem.slept);
+  if (!starves && problem.queued >= from.queued && able >= from.waited)
+    kinds.push_back({kRunQueue, problem.queued, Of::kAble});
+  std::ranges::stable_sort(kinds, std::greater(), &FurtherKind::share);
   return kinds;
 }
 
@@ -187,7 +200,9 @@ static ProblemClass classify_by_time(const Report& report) {
   problem.peers = wall.peers_ns / busy_ns;
   problem.locks = wall.locks_ns / busy_ns;
   problem.slept = wall.slept_ns / busy_ns;
-  problem.memory = std::max(wall.memory_ns / busy_ns, problem.ran * share_of_pages(report.tree));
+  problem.starved = wall.queued_ns / busy_ns;
+  problem.pages = share_of_pages(report.tree);
+  problem.memory = std::max(wall.memory_ns / busy_ns, problem.ran * problem.pages);
   problem.queued = ran + queued > 0 ? queued / (ran + queued) : 0;
   problem.throttled = ran + queued > 0 ? report.waits->throttled_ns / (ran + queued) : 0;
   problem.yielded = problem.queued * share_of_yields(report);

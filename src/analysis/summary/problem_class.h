@@ -43,6 +43,20 @@ struct ProblemThresholds {
 };
 inline constexpr ProblemThresholds kProblemThresholds;
 
+// A kind that reaches its threshold next to the first one.
+struct FurtherKind {
+  enum class Of : std::uint8_t {
+    kBusy,      // of the busy time
+    kUnqueued,  // of the busy time in which no thread stood in the run queue while none ran
+    kCpuTime,
+    kAble,  // of the time that threads could run
+    kWork,  // of the time of threads that had work
+  };
+  ProblemKind kind;
+  double share;
+  Of of = Of::kBusy;
+};
+
 struct ProblemClass {
   ProblemKind kind = ProblemKind::kUnknown;
   bool waits_known = false;
@@ -57,14 +71,17 @@ struct ProblemClass {
   double throttled = 0;  // the part of that in which the CPU quota of the control group was used up
   double yielded = 0;    // the part of that before which the thread gave up its CPU itself
   double contended = 0;  // see ProblemThresholds
-  // Further kinds that reach their threshold, the largest first: a program that is short of CPUs may wait for a disk, too.
-  std::vector<ProblemKind> also = {};
+  double starved = 0;    // of the busy time: no thread ran, and at least one could have
+  double pages = 0;      // of the CPU time: below functions of the kernel that provide pages
+  // The largest first: a program that is short of CPUs may wait for a disk, too.
+  std::vector<FurtherKind> also = {};
   double share_of(ProblemKind kind) const;  // that decides about it
   double share() const { return share_of(kind); }
   // Of locks: no silence of all threads shows them, but while some threads got on, more of them waited for one.
   bool by_contention() const;
-  // Run queue: it is mostly the quota that takes the CPUs away.
+  // Run queue: it is mostly the quota that takes the CPUs away, or the quota alone would be enough.
   bool by_quota() const { return throttled > 0.5 * queued; }
+  bool by_quota_too() const { return !by_quota() && throttled >= kProblemThresholds.queued; }
   PressureView pressure = {};
   MemoryProblem memory_problem = {};  // printed next to the kind, which is about time
 };

@@ -78,7 +78,9 @@ TEST(ProblemClass, NamesEachKindThatReachesItsThreshold) {
             "also short of CPUs (88 % of the time that threads could run)"},
            {{.ran_s = 3, .queued_s = 3.5, .call = "nanosleep"}, "also sleeping (35 % of the busy time)"},
            {{.ran_s = 3, .queued_s = 3.5, .call = "futex"}, "also lock-bound (35 % of the busy time)"},
-           {{.ran_s = 1, .queued_s = 7, .call = "fsync"}, ""},
+           {{.ran_s = 1, .queued_s = 7, .call = "fsync"},
+            "also disk-bound (67 % of the busy time outside the run queue)"},
+           {{.ran_s = 2.5, .queued_s = 7, .call = "fsync"}, ""},
            {{.ran_s = 8, .call = "fsync"}, ""},
            {{.ran_s = 1, .call = "fsync"}, ""}}) {
     const Judged judged = judge(row.life);
@@ -87,6 +89,14 @@ TEST(ProblemClass, NamesEachKindThatReachesItsThreshold) {
     else
       EXPECT_THAT(judged.sentence, HasSubstr(row.further));
   }
+}
+
+// On a busy machine a program does everything later, and what it does takes the same part of its CPU time.
+TEST(ProblemClass, OfAProgramShortOfCpusNamesThePageFaultsThatTakeItsCpuTime) {
+  const Life life{.ran_s = 3, .queued_s = 7};
+  EXPECT_THAT(judge(life, {"asm_exc_page_fault"}).sentence,
+              HasSubstr("also memory-bound (100 % of the CPU time)"));
+  EXPECT_EQ(judge(life).sentence.find("memory-bound"), std::string::npos);
 }
 
 TEST(ProblemClass, IsNoLackOfCpusWhereThreadsHardlyWantOne) {

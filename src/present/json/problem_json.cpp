@@ -71,7 +71,7 @@ nlohmann::ordered_json problem_json(const analysis::ProblemClass& problem) {
   json["throttled_percent"] = part(problem.throttled);
   json["contended_percent"] = part(problem.contended);
   json["also"] = Json::array();
-  for (const ProblemKind kind : problem.also) json["also"].push_back(id_of(kind));
+  for (const analysis::FurtherKind& also : problem.also) json["also"].push_back(id_of(also.kind));
   json["memory_kind"] = id_of(problem.memory_problem.kind);
   json["memory_growth_bytes_per_s"] =
       problem.memory_problem.per_s > 0 ? Json(problem.memory_problem.per_s) : Json();

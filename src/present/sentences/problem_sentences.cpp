@@ -24,6 +24,12 @@ static std::string_view memory_words(const ProblemClass& problem) {
   }
 }
 
+static std::string_view lack_of_cpus(const ProblemClass& problem) {
+  return problem.by_quota()       ? "limited by its CPU quota"
+         : problem.by_quota_too() ? "short of CPUs and limited by its CPU quota"
+                                  : "short of CPUs";
+}
+
 static std::string time_words(const ProblemClass& problem) {
   switch (problem.kind) {
     case ProblemKind::kIdle:
@@ -41,9 +47,9 @@ static std::string time_words(const ProblemClass& problem) {
     case ProblemKind::kLocks:
       return "waits for locks and other threads";
     case ProblemKind::kRunQueue:
-      return problem.by_quota() ? "limited by its CPU quota" : "short of CPUs";
+      return std::string(lack_of_cpus(problem));
     case ProblemKind::kCpuAndRunQueue:
-      return problem.by_quota() ? "CPU-bound, and limited by its CPU quota" : "CPU-bound, and short of CPUs";
+      return fmt::format("CPU-bound, and {}", lack_of_cpus(problem));
     case ProblemKind::kSleep:
       return "sleeps";
     case ProblemKind::kUnknown:
@@ -146,8 +152,7 @@ static std::string sentence_of_class(const ProblemClass& problem) {
     case ProblemKind::kCpuAndRunQueue:
       return fmt::format(
                  "{}{}. Threads that could run had no CPU for {} of that time{}{}",
-                 problem.kind == ProblemKind::kRunQueue ? "" : "CPU-bound and ",
-                 problem.by_quota() ? "limited by its CPU quota" : "short of CPUs", share,
+                 problem.kind == ProblemKind::kRunQueue ? "" : "CPU-bound and ", lack_of_cpus(problem), share,
                  threshold(from.queued),
                  problem.throttled < 0.01
                      ? ""
@@ -165,38 +170,46 @@ static std::string sentence_of_class(const ProblemClass& problem) {
   return "";
 }
 
+static std::string_view words_of(FurtherKind::Of of) {
+  switch (of) {
+    case FurtherKind::Of::kUnqueued:
+      return "of the busy time outside the run queue";
+    case FurtherKind::Of::kCpuTime:
+      return "of the CPU time";
+    case FurtherKind::Of::kAble:
+      return "of the time that threads could run";
+    case FurtherKind::Of::kWork:
+      return "of the time of threads that had work";
+    case FurtherKind::Of::kBusy:
+      break;
+  }
+  return "of the busy time";
+}
+
+static std::string_view words_of(ProblemKind further, bool by_quota) {
+  switch (further) {
+    case ProblemKind::kMemory:
+      return "memory-bound";
+    case ProblemKind::kDisk:
+      return "disk-bound";
+    case ProblemKind::kPeers:
+      return "waiting for others";
+    case ProblemKind::kLocks:
+      return "lock-bound";
+    case ProblemKind::kSleep:
+      return "sleeping";
+    default:
+      return by_quota ? "limited by its CPU quota" : "short of CPUs";
+  }
+}
+
 // "; also disk-bound (38 % of the busy time), lock-bound (74 % of the time of threads with work)".
 static std::string further_text(const ProblemClass& problem) {
   std::string text;
-  for (const ProblemKind kind : problem.also) {
-    std::string_view words, of = "of the busy time";
-    switch (kind) {
-      case ProblemKind::kMemory:
-        words = "memory-bound";
-        break;
-      case ProblemKind::kDisk:
-        words = "disk-bound";
-        break;
-      case ProblemKind::kPeers:
-        words = "waiting for others";
-        break;
-      case ProblemKind::kLocks:
-        words = "lock-bound";
-        if (problem.by_contention()) of = "of the time of threads that had work";
-        break;
-      case ProblemKind::kSleep:
-        words = "sleeping";
-        break;
-      case ProblemKind::kRunQueue:
-        words = problem.by_quota() ? "limited by its CPU quota" : "short of CPUs";
-        of = "of the time that threads could run";
-        break;
-      default:
-        continue;
-    }
-    text += fmt::format("{} {} ({} {})", text.empty() ? "; also" : ",", words,
-                        rounded_percent(problem.share_of(kind)), of);
-  }
+  for (const FurtherKind& also : problem.also)
+    text +=
+        fmt::format("{} {} ({} {})", text.empty() ? "; also" : ",", words_of(also.kind, problem.by_quota()),
+                    rounded_percent(also.share), words_of(also.of));
   return text;
 }
 
