@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "analysis/core/ending.h"
 #include "analysis/core/known_waker.h"
 #include "analysis/waits/other_locks.h"
 #include "model/block_reads.h"
@@ -44,7 +45,8 @@ class PauseOfWaits {
         reasons_(reasons),
         sites_(sites),
         wakers_(waits.profile(), waits.causes()),
-        reads_blocks_(readers_of_blocks(waits)) {}
+        reads_blocks_(readers_of_blocks(waits)),
+        killed_(killed_processes(waits.profile())) {}
 
   Pause of(const SelectedWait& row, const model::Wait& wait) const {
     if (row.idle) return Pause::kIdle;
@@ -101,8 +103,25 @@ class PauseOfWaits {
       default:
         break;
     }
-    if (wait.unfinished) return Pause::kStuck;
+    if (wait.unfinished || is_cut_off(wait)) return Pause::kStuck;
     return wait.waker == model::kNoThread ? Pause::kTimer : Pause::kOther;
+  }
+
+  // The signal that killed the program ended it, and neither a thread nor a timer.
+  bool is_cut_off(const model::Wait& wait) const {
+    constexpr std::uint64_t kToEndNs = 20'000'000;  // from the signal to the end of the thread
+    const model::Thread& thread = waits_.profile().threads[wait.thread.value];
+    const std::uint64_t over = wait.start_ns + wait.waited_ns + wait.queued_ns;
+    return killed_[thread.process.value] != 0 && wait.waker == model::kNoThread && thread.end_ns != 0 &&
+           over + kToEndNs >= thread.end_ns;
+  }
+
+  // By process: a signal ended it.
+  static std::vector<char> killed_processes(const model::Profile& profile) {
+    std::vector<char> killed;
+    for (const model::Process& process : profile.processes)
+      killed.push_back(static_cast<char>(ending_of(profile, process).signal != 0));
+    return killed;
   }
 
   // By process: it read at least a sector of a block device for each wait for a ring.
@@ -131,7 +150,7 @@ class PauseOfWaits {
   const RuledWaits& reasons_;
   const WaitSites& sites_;
   KnownWakers wakers_;
-  std::vector<char> reads_blocks_;
+  std::vector<char> reads_blocks_, killed_;
 };
 
 // A moment at which a thread begins or ends to live, or to pause.

@@ -107,6 +107,19 @@ TEST(WallTime, PassesAWaitForAnotherThreadOnToWhatThatOneDoes) {
   }
 }
 
+// `timeout` kills a program that waits for a notification that never comes: it was stuck, and did not sleep.
+TEST(WallTime, IsStuckIfOnlyTheSignalThatKillsItEndsTheWait) {
+  for (const bool killed : {true, false}) {
+    Program program;
+    const auto main = program.thread("app", 0);
+    program.waits(main, "pthread_cond_wait", "futex", 0, 10 - 1e-3);
+    program.hand.profile.threads[main.value].end_ns = program.hand.profile.meta.end_ns;
+    if (killed) program.hand.profile.meta.facts["end.10"] = "signal 15";
+    const WallTime wall = wall_of(program.hand.profile);
+    EXPECT_NEAR(killed ? wall.locks_ns : wall.slept_ns, 10 * kSecond, 1e7) << killed;
+  }
+}
+
 TEST(WallTime, CallsALockOneWhoseHolderSleeps) {
   Program program;
   const auto waiter = program.thread("waiter", 0), holder = program.thread("holder", 0);
