@@ -114,8 +114,10 @@ std::vector<ModuleRow> module_table(const CallTree& tree) {
     ModuleRow& row = rows[node.module];
     row.self += node.self;
     row.frames += static_cast<double>(node.total);
-    if (unnamed[node.name] != 0 && node.kind != NodeKind::kCause)
+    if (unnamed[node.name] != 0 && node.kind != NodeKind::kCause) {
       row.unnamed_frames += static_cast<double>(node.total);
+      row.unnamed_self += node.self;
+    }
     if (open[node.module]++ == 0) row.total += node.total;
   }
   for (std::uint32_t i = 0; i < rows.size(); ++i) rows[i].module = i;

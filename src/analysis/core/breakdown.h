@@ -40,6 +40,7 @@ struct ModuleRow {
   std::int64_t total = 0;  // weight of the samples that have it anywhere
   double frames = 0;       // weight of its frames, and of those that have no name
   double unnamed_frames = 0;
+  std::int64_t unnamed_self = 0;  // of `self`: in functions without a name
 };
 
 struct SeriesRow {

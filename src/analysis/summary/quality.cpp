@@ -11,7 +11,8 @@
 namespace fathom::analysis {
 namespace {
 
-constexpr double kCutFrom = 0.01, kUnnamedFrom = 0.05;  // of the stacks, of the frames: less is no finding
+// Of the stacks; of the CPU time, or of the frames: less is no finding.
+constexpr double kCutFrom = 0.01, kUnnamedFrom = 0.05;
 
 double ratio(std::uint64_t part, std::uint64_t whole) {
   return whole == 0 ? 0 : static_cast<double>(part) / static_cast<double>(whole);
@@ -117,15 +118,22 @@ RunTime run_time_of_nameless_code(const model::Profile& profile) {
 
 void judge_names(const model::Profile& profile, const CallTree& tree, const std::vector<ModuleRow>& modules,
                  QualityView& view) {
-  double frames = 0;
-  double unnamed = 0;
+  // A frame without a name that only passes through, as the start of a thread in a stripped library, hides nothing.
+  const bool of_self = tree.metric == model::Metric::kCpu;
+  const auto unnamed_of = [&](const ModuleRow& row) {
+    return of_self ? static_cast<double>(row.unnamed_self) : row.unnamed_frames;
+  };
+  double frames = 0, unnamed_frames = 0, unnamed = 0;
   const ModuleRow* worst = nullptr;
   for (const ModuleRow& row : modules) {
     frames += row.frames;
-    unnamed += row.unnamed_frames;
-    if (row.unnamed_frames > (worst == nullptr ? 0 : worst->unnamed_frames)) worst = &row;
+    unnamed_frames += row.unnamed_frames;
+    unnamed += unnamed_of(row);
+    if (unnamed_of(row) > (worst == nullptr ? 0 : unnamed_of(*worst))) worst = &row;
   }
-  view.unnamed_share = frames <= 0 ? 0 : unnamed / frames;
+  view.unnamed_share = frames <= 0 ? 0 : unnamed_frames / frames;
+  const double whole = of_self ? static_cast<double>(tree.total) : frames;
+  const double share = whole <= 0 ? 0 : unnamed / whole;
   if (worst == nullptr) return;
   TreeModule module = tree.modules[worst->module];
   // One function of generated code may be all that a program runs, below many frames with names.
@@ -133,7 +141,7 @@ void judge_names(const model::Profile& profile, const CallTree& tree, const std:
   const bool runs_generated =
       module.kind == model::ModuleKind::kAnonymous &&
       static_cast<double>(worst->self) >= kMuchOfTime * static_cast<double>(tree.total);
-  if (view.unnamed_share <= kUnnamedFrom && !runs_generated) return;
+  if (share <= kUnnamedFrom && !runs_generated) return;
   // Nothing names what a file of another tool has without an address.
   if (profile.meta.engine == "import" && std::ranges::none_of(profile.frames, [&](const model::Frame& frame) {
         const model::Module& row = profile.modules[frame.module.value];
@@ -141,7 +149,8 @@ void judge_names(const model::Profile& profile, const CallTree& tree, const std:
       }))
     module.kind = model::ModuleKind::kNames;
   view.findings.push_back({.kind = FindingKind::kUnnamed,
-                           .share = view.unnamed_share,
+                           .share = share,
+                           .of_self = of_self,
                            .module = module.name,
                            .module_kind = module.kind,
                            .symbols = module.symbols});

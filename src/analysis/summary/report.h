@@ -85,6 +85,7 @@ enum class RunTime : std::uint8_t { kUnknown, kNode, kDeno, kJava, kPython, kDot
 struct Finding {
   FindingKind kind{};
   double share = 0;
+  bool of_self = false;  // kUnnamed: the share is of CPU time, else of the frames
   std::uint64_t count = 0;
   double seconds = 0;
   std::string module = {};

@@ -181,8 +181,11 @@ Complaint complaint_of(const Finding& finding) {
                           describe_walk_end(finding.end)),
               ""};
     case FindingKind::kUnnamed:
-      return {fmt::format("{} of all frames have no name, most of them in {} ({}).", share,
-                          name_of(finding.module), describe(finding.symbols)),
+      return {finding.of_self
+                  ? fmt::format("{} of CPU time is in functions without a name, most of it in {} ({}).",
+                                share, name_of(finding.module), describe(finding.symbols))
+                  : fmt::format("{} of all frames have no name, most of them in {} ({}).", share,
+                                name_of(finding.module), describe(finding.symbols)),
               remedy_for_names(finding)};
     case FindingKind::kProfilerCost:
       return {fmt::format("The profiler itself used {} of CPU time while recording, {} of what it measured.",
