@@ -43,14 +43,19 @@ void CpuTimes::refresh(const std::set<std::int32_t>& unsampled) {
     }
     if (is_unsampled) unsampled_ns_ += total_ns_ - before_ns;
   }
-  // The end of some may have been lost.
-  ended_threads_ += std::erase_if(live_, [&](const auto& entry) { return entry.second.round + 2 < round_; });
+  std::erase_if(live_, [&](const auto& entry) {
+    if (entry.second.round + 2 >= round_) return false;
+    if (!entry.second.ended) ++ended_threads_;  // its end was lost
+    return true;
+  });
 }
 
+// Its account stays for a while: on a busy machine a thread that ends may still be there for long, and would count once more.
 void CpuTimes::ended(const sources::ThreadCpuTime& event) {
-  if (note(event.tid, event.cpu_ns).runs == 0) ++runs_;
-  ++ended_threads_;
-  live_.erase(event.tid);
+  Account& account = note(event.tid, event.cpu_ns);
+  if (account.runs == 0) ++runs_;
+  if (!account.ended) ++ended_threads_;
+  account.ended = true;
 }
 
 }  // namespace fathom::session

@@ -46,6 +46,7 @@ class CpuTimes {
     std::uint64_t before_ns = 0, now_ns = 0;
     std::uint64_t runs = 0, waited_ns = 0;
     std::uint64_t round = 0;  // in which it was read last
+    bool ended = false;
   };
   Account& note(std::int32_t tid, std::uint64_t cpu_ns);
 
