@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "analysis/core/unseen_allocators.h"
 #include "analysis/heap/hand_made_heap.h"
 
 namespace fathom::analysis {
@@ -42,6 +43,22 @@ TEST(HeapPairing, AnAllocatorHookedInPartBreaksItWhereItIsUsed) {
   hand.site({}, model::kNoThread, other);
   EXPECT_TRUE(pairing_of(hand.profile, 10, {}).partly_hooked);
   EXPECT_FALSE(pairing_of(hand.profile, 10, {}).proves_errors());
+}
+
+// libtbbmalloc_proxy: "nothing is left that was never freed" of a program that kept 300 blocks.
+TEST(HeapPairing, AnAllocatorWithoutAHookInMallocIsUnseenWhateverElseIsHooked) {
+  auto hand = one_process();
+  const auto other = hand.allocator("malloc of libproxy.so", hand.module("libproxy.so"));
+  hand.hook(other, "free", HookKind::kEntry);
+  hand.hook(other, "realloc", HookKind::kEntry);
+  hand.hook(other, "posix_memalign", HookKind::kNone, "too short");
+  EXPECT_FALSE(pairing_of(hand.profile, 10, {}).unseen_allocators) << "it may have no malloc";
+  hand.hook(other, "malloc", HookKind::kNone, "malloc: a call at +4");
+  EXPECT_TRUE(pairing_of(hand.profile, 10, {}).unseen_allocators);
+  ASSERT_EQ(unseen_allocators(hand.profile).size(), 1u);
+  EXPECT_EQ(unseen_allocators(hand.profile)[0].why, "malloc: a call at +4");
+  hand.hook(other, "_Znwm", HookKind::kEntry);
+  EXPECT_FALSE(pairing_of(hand.profile, 10, {}).unseen_allocators);
 }
 
 TEST(HeapPairing, AnUntracedAllocatorLeavesErrorsProvedAndNothingElseSure) {
