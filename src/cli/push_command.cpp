@@ -139,7 +139,8 @@ Run add_push(CLI::App& app) {
   app.add_option("--release", arguments->labels.version, "version of the program (default: its build id)")
       ->type_name("TEXT");
   app.add_flag("--experimental", arguments->experimental,
-               "allow otlp://HOST[:PORT], a protocol that is still changing (version 1.11.0)");
+               "allow otlp://HOST[:PORT], a protocol that is still changing (version 1.11.0)")
+      ->group(kRareGroup);
   app.footer(
       "Sending the same recording again changes nothing in ClickHouse and Parquet; Pyroscope and Parca add it up. The password is read from the environment variable CLICKHOUSE_PASSWORD. fathom report 'clickhouse://HOST/DATABASE?service=NAME&from=-1h' reads the rows of all hosts as one profile (docs/fleet.md).");
   return [arguments] { return run_push(*arguments); };

@@ -315,9 +315,8 @@ Run add_serve(CLI::App& app) {
   app.add_option("-o,--store", arguments->store, "folder for the windows, one folder in it for each target")
       ->capture_default_str()
       ->type_name("FOLDER");
-  app.add_option(
-         "--pin-when", arguments->triggers,
-         "keep the minutes around this: 'cpu > 50%', 'rss > 4g', 'rss > +100m/min', 'p99 futex > 50ms', oom")
+  app.add_option("--pin-when", arguments->triggers,
+                 "keep the minutes around this: 'cpu > 50%', 'rss > +1g/min', 'p99 futex > 50ms', oom")
       ->type_name("CONDITION")
       ->expected(1)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
@@ -335,7 +334,8 @@ Run add_serve(CLI::App& app) {
   app.add_option("--push", arguments->push, "also send windows there: clickhouse://HOST/DB, parquet:FOLDER")
       ->type_name("URL");
   app.add_flag("--experimental", arguments->experimental,
-               "allow --push otlp://HOST, which is still changing");
+               "allow --push otlp://HOST[:PORT], a protocol that is still changing (version 1.11.0)")
+      ->group(kRareGroup);
   auto* listen = app.add_option("--listen", arguments->listen,
                                 "serve profiles and metrics at 127.0.0.1:PORT, [::1]:PORT or unix:PATH")
                      ->type_name("ADDRESS");
