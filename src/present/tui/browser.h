@@ -19,6 +19,7 @@
 #include "present/tui/flat_list.h"
 #include "present/tui/keys.h"
 #include "present/tui/open_calls.h"
+#include "present/tui/screen.h"
 
 namespace fathom::tui {
 
@@ -37,12 +38,6 @@ struct Sources {
   std::function<Result<annotate::Annotation>(const analysis::Selection&, const std::string& function)>
       annotate;
   std::vector<std::string> command_file;  // how commands name the recording: its path, and options to open it
-};
-
-enum class Style : std::uint8_t { kPlain, kTitle, kHead, kHot, kFaint, kCursor, kStatus };
-struct ScreenLine {
-  std::string text;  // no control characters; at most as wide as the screen
-  Style style = Style::kPlain;
 };
 
 enum class ViewKind : std::uint8_t {
@@ -101,13 +96,16 @@ class Browser {
 
   void press_text(const std::string& text);
   void press_prompt(const Key& key);
-  void accept(const std::string& text);
+  void accept(const std::string& entered);
   void set_time(const std::string& text);
   void move_time(int steps);
   void toggle_thread();
   void next_metric();
   void next_tab(int step);
-  void search(bool forward, bool from_here);
+  void search(const std::string& text, bool forward, bool from_here);
+  void search_as_typed();
+  void ask_for(Prompt prompt);
+  void click(const Key& key);
 
   std::size_t row_count(const View& view) const;
   std::string row_name(const View& view, std::size_t row) const;
@@ -118,7 +116,7 @@ class Browser {
   void move_to(std::size_t row);
 
   std::string title() const;
-  std::string tabs(std::size_t width) const;
+  std::vector<std::string> tabs(std::size_t width) const;  // as they stand next to each other
   std::string head(const View& view, std::size_t width) const;
   ScreenLine row_line(const View& view, std::size_t row, std::size_t width) const;
   void wrap_lines(View& view, std::size_t width);
@@ -140,7 +138,11 @@ class Browser {
   Prompt prompt_ = Prompt::kNone;
   std::string typed_, searched_, status_, last_copied_;
   std::optional<std::string> copied_;
-  std::size_t page_ = 10;  // rows of the last screen
+  std::string suggested_;                   // what Enter means in an empty prompt: the function at the cursor
+  std::size_t search_origin_ = 0;           // the cursor before the search
+  std::size_t page_ = 10;                   // rows of the last screen
+  std::size_t first_row_ = 0, width_ = 80;  // of the last screen: the line of the first row
+  bool has_tabs_ = false;
   bool done_ = false;
 };
 

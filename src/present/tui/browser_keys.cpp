@@ -24,6 +24,7 @@ void Browser::press(const Key& key) {
   }
   if (prompt_ != Prompt::kNone) return press_prompt(key);
   status_.clear();
+  constexpr std::size_t kWheel = 3;
   View& view = views_.back();
   const std::size_t rows = row_count(view);
   switch (key.kind) {
@@ -56,10 +57,46 @@ void Browser::press(const Key& key) {
       return;
     case KeyKind::kText:
       return press_text(key.text);
+    case KeyKind::kClick:
+      return click(key);
+    case KeyKind::kWheelUp:
+      return move_to(view.cursor - std::min(view.cursor, kWheel));
+    case KeyKind::kWheelDown:
+      return move_to(view.cursor + kWheel);
     case KeyKind::kInterrupt:
     case KeyKind::kRedraw:
       return;
   }
+}
+
+// A row under the cursor is entered; another one gets the cursor. A tab is its view.
+void Browser::click(const Key& key) {
+  if (has_tabs_ && key.row == 1) {
+    std::size_t end = 0;
+    const std::vector<std::string> shown = tabs(width_);
+    for (std::size_t i = 0; i < shown.size(); ++i) {
+      end += shown[i].size();
+      if (key.column < end) return press_text(std::to_string(i + 1));
+    }
+    return;
+  }
+  View& view = views_.back();
+  if (key.row < first_row_) return;
+  const std::size_t row = view.top + key.row - first_row_;
+  if (row >= row_count(view)) return;
+  if (row == view.cursor) return enter();
+  move_to(row);
+}
+
+// What the page does with the selected function, Enter does with that at the cursor, unless a pattern is in force: then it drops it.
+void Browser::ask_for(Prompt prompt) {
+  prompt_ = prompt;
+  suggested_.clear();
+  const bool in_force = prompt == Prompt::kFocus    ? !words_.focus.empty()
+                        : prompt == Prompt::kIgnore ? !words_.ignore.empty()
+                        : prompt == Prompt::kHide   ? !words_.cuts.hide.empty()
+                                                    : !words_.cuts.show_from.empty();
+  if (!in_force) suggested_ = function_here().value_or("");
 }
 
 void Browser::press_text(const std::string& text) {
@@ -140,22 +177,25 @@ void Browser::press_text(const std::string& text) {
       return move_time(1);
     case '/':
       prompt_ = Prompt::kSearch;
+      search_origin_ = view.cursor;
       break;
     case 'n':
-      return search(true, false);
+      return search(searched_, true, false);
     case 'N':
-      return search(false, false);
+    case 'p':
+      return search(searched_, false, false);
     case 'f':
-      prompt_ = Prompt::kFocus;
+      ask_for(Prompt::kFocus);
       break;
+    case 'd':
     case 'i':
-      prompt_ = Prompt::kIgnore;
+      ask_for(Prompt::kIgnore);
       break;
     case 'H':
-      prompt_ = Prompt::kHide;
+      ask_for(Prompt::kHide);
       break;
     case 'F':
-      prompt_ = Prompt::kShowFrom;
+      ask_for(Prompt::kShowFrom);
       break;
     case 'x':
       words = Words{};
@@ -177,7 +217,7 @@ void Browser::press_prompt(const Key& key) {
   switch (key.kind) {
     case KeyKind::kText:
       if (typed_.size() < 1000) typed_ += key.text;
-      return;
+      return search_as_typed();
     case KeyKind::kBackspace:
       if (typed_.empty()) {
         prompt_ = Prompt::kNone;
@@ -185,9 +225,11 @@ void Browser::press_prompt(const Key& key) {
       }
       while (!typed_.empty() && (static_cast<unsigned char>(typed_.back()) & 0xc0) == 0x80) typed_.pop_back();
       if (!typed_.empty()) typed_.pop_back();
-      return;
+      return search_as_typed();
     case KeyKind::kEscape:
+      if (prompt_ == Prompt::kSearch) move_to(search_origin_);
       prompt_ = Prompt::kNone;
+      suggested_.clear();
       return;
     case KeyKind::kEnter:
       return accept(std::exchange(typed_, {}));
@@ -196,8 +238,18 @@ void Browser::press_prompt(const Key& key) {
   }
 }
 
-void Browser::accept(const std::string& text) {
+// In a list the cursor follows each letter. Among calls Enter searches: a match opens the calls above it, and the letters on the way
+// would open many.
+void Browser::search_as_typed() {
+  View& view = views_.back();
+  if (prompt_ != Prompt::kSearch || view.calls) return;
+  move_to(search_origin_);
+  if (!typed_.empty()) search(typed_, true, true);
+}
+
+void Browser::accept(const std::string& entered) {
   const Prompt prompt = std::exchange(prompt_, Prompt::kNone);
+  const std::string suggested = std::exchange(suggested_, {}), text = entered.empty() ? suggested : entered;
   status_.clear();
   Words words = words_;
   switch (prompt) {
@@ -205,7 +257,7 @@ void Browser::accept(const std::string& text) {
       return;
     case Prompt::kSearch:
       if (!text.empty()) searched_ = text;
-      return search(true, true);
+      return search(searched_, true, true);
     case Prompt::kFocus:
     case Prompt::kIgnore:
     case Prompt::kHide:
@@ -255,18 +307,18 @@ void Browser::move_to(std::size_t row) {
   view.cursor = rows == 0 ? 0 : std::min(row, rows - 1);
 }
 
-void Browser::search(bool forward, bool from_here) {
-  if (searched_.empty()) {
+void Browser::search(const std::string& text, bool forward, bool from_here) {
+  if (text.empty()) {
     status_ = "/ searches";
     return;
   }
-  const Result<analysis::NamePattern> pattern = analysis::NamePattern::parse(searched_);
+  const Result<analysis::NamePattern> pattern = analysis::NamePattern::parse(text);
   if (!pattern) {
     status_ = printable(pattern.error().message);
     return;
   }
   View& view = views_.back();
-  const std::string plain = lower_case(searched_);
+  const std::string plain = lower_case(text);
   const auto matches = [&](const std::string& name) {
     return pattern->is_expression() ? pattern->matches(name)
                                     : lower_case(name).find(plain) != std::string::npos;
@@ -283,7 +335,7 @@ void Browser::search(bool forward, bool from_here) {
     view.cursor = row;
     return;
   }
-  status_ = fmt::format("'{}' is not found here", printable(searched_));
+  status_ = fmt::format("'{}' is not found here", printable(text));
 }
 
 }  // namespace fathom::tui

@@ -1,5 +1,6 @@
 // The lines of a screen: title, views, the table or text of the one that is shown, and what the last line says.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
@@ -87,16 +88,18 @@ std::string Browser::title() const {
 }
 
 // Where there is no room for all names, the others are their keys.
-std::string Browser::tabs(std::size_t width) const {
-  std::string named, keys;
+std::vector<std::string> Browser::tabs(std::size_t width) const {
+  std::vector<std::string> named, keys;
+  std::size_t used = 0;
   for (std::size_t i = 0; i < kTabs.size(); ++i) {
     const bool here = kTabs[i].kind == views_.back().kind;
     const std::string name =
         fmt::format("{}{} {}{}", here ? "[" : " ", i + 1, kTabs[i].name, here ? "]" : " ");
-    named += name;
-    keys += here ? name : fmt::format(" {} ", i + 1);
+    used += name.size();
+    keys.push_back(here ? name : fmt::format(" {} ", i + 1));
+    named.push_back(name);
   }
-  return named.size() <= width + 1 ? named : keys;
+  return used <= width + 1 ? named : keys;
 }
 
 std::string Browser::head(const View& view, std::size_t width) const {
@@ -205,6 +208,22 @@ void Browser::wrap_lines(View& view, std::size_t width) {
   view.lines = lines_of(text);
 }
 
+// The keys that matter in a view; those of all views follow them.
+static std::string_view keys_of(ViewKind kind) {
+  switch (kind) {
+    case ViewKind::kFlat:
+      return "Enter callers  > callees  a code  f focus  d leave out  s order  g group  t thread  m metric";
+    case ViewKind::kTree:
+    case ViewKind::kCallers:
+    case ViewKind::kCallees:
+      return "Enter open, close  E all  < callers  > callees  a code  f focus  d leave out  t thread";
+    case ViewKind::kThreads:
+      return "Enter only this thread";
+    default:
+      return "1 to 9 views";
+  }
+}
+
 std::string Browser::status_line() const {
   constexpr std::array<std::string_view, 8> kAsks = {"",
                                                      "search: ",
@@ -214,14 +233,15 @@ std::string Browser::status_line() const {
                                                      "stacks from: ",
                                                      "seconds FROM:UNTIL: ",
                                                      "thread (name or tid): "};
-  if (prompt_ != Prompt::kNone)
-    return std::string(kAsks[static_cast<std::size_t>(prompt_)]) + printable(typed_) + "_";
+  if (prompt_ != Prompt::kNone) {
+    const std::string asked = std::string(kAsks[static_cast<std::size_t>(prompt_)]) + printable(typed_) + "_";
+    return typed_.empty() && !suggested_.empty() ? asked + "  (Enter: " + printable(suggested_) + ")" : asked;
+  }
   if (!status_.empty()) return status_;
   const View& view = views_.back();
   const std::size_t rows = row_count(view);
-  return fmt::format(
-      "{}/{}  h help  a annotate  < callers  > callees  / search  t thread  T time  y command  q back",
-      rows == 0 ? 0 : view.cursor + 1, rows);
+  return fmt::format("{}/{}  {}  / search  T time  y command  h help  q back",
+                     rows == 0 ? 0 : view.cursor + 1, rows, keys_of(view.kind));
 }
 
 std::vector<ScreenLine> Browser::draw(std::size_t width, std::size_t height) {
@@ -232,9 +252,12 @@ std::vector<ScreenLine> Browser::draw(std::size_t width, std::size_t height) {
   std::vector<ScreenLine> lines;
   if (height >= 6) {
     lines.push_back({title(), Style::kTitle});
-    lines.push_back({tabs(width), Style::kFaint});
+    lines.push_back({fmt::format("{}", fmt::join(tabs(width), "")), Style::kFaint});
   }
+  has_tabs_ = height >= 6;
+  width_ = width;
   if (height >= 4) lines.push_back({head(view, width), Style::kHead});
+  first_row_ = lines.size();
   const std::size_t room = height > lines.size() + 1 ? height - lines.size() - 1 : height == 0 ? 0 : 1;
   page_ = std::max<std::size_t>(room, 2) - 1;
   view.top = std::min(view.top, view.cursor);

@@ -320,5 +320,55 @@ TEST_F(BrowserTest, AnyKeysInAnyOrder) {
   }
 }
 
+TEST_F(BrowserTest, TheMousePutsTheCursorOnARowAndOpensIt) {
+  const std::vector<std::string> lines = screen();
+  std::size_t row = 4;  // the second row: title, views and head stand above the rows
+  browser_->press({KeyKind::kClick, "", row, 10});
+  EXPECT_EQ(cursor(), lines[row]);
+  browser_->press({KeyKind::kClick, "", row, 10});
+  EXPECT_EQ(browser_->kind(), ViewKind::kCallers);
+  // A view by its name.
+  const std::size_t column = screen()[1].find("tree");
+  ASSERT_NE(column, std::string::npos);
+  browser_->press({KeyKind::kClick, "", 1, column});
+  EXPECT_EQ(browser_->kind(), ViewKind::kTree);
+  type("1");
+  press(KeyKind::kHome);
+  const std::string first = cursor();
+  press(KeyKind::kWheelDown);
+  EXPECT_NE(cursor(), first);
+  press(KeyKind::kWheelUp);
+  EXPECT_EQ(cursor(), first);
+  for (const std::size_t outside : {std::size_t{0}, std::size_t{2}, std::size_t{19}, std::size_t{5000}})
+    browser_->press({KeyKind::kClick, "", outside, 0});
+  EXPECT_EQ(cursor(), first);
+}
+
+TEST_F(BrowserTest, ASearchInAListFollowsEachLetterAndEscapeGoesBack) {
+  const std::string first = cursor();
+  type("/ksys_w");
+  EXPECT_THAT(cursor(), HasSubstr("ksys_write"));
+  press(KeyKind::kEscape);
+  EXPECT_EQ(cursor(), first);
+  type("/ksys_w");
+  press(KeyKind::kEnter);
+  EXPECT_THAT(cursor(), HasSubstr("ksys_write"));
+}
+
+TEST_F(BrowserTest, FocusIsOnTheFunctionAtTheCursorUnlessOneIsTyped) {
+  type("/ksys_write");
+  press(KeyKind::kEnter);
+  type("f");
+  EXPECT_THAT(screen().back(), HasSubstr("(Enter: ksys_write)"));
+  press(KeyKind::kEnter);
+  EXPECT_THAT(browser_->command(), HasSubstr("--focus ksys_write"));
+  type("f");
+  press(KeyKind::kEnter);
+  EXPECT_THAT(browser_->command(), testing::Not(HasSubstr("--focus")));
+  type("d");
+  press(KeyKind::kEnter);
+  EXPECT_THAT(browser_->command(), HasSubstr("--ignore"));
+}
+
 }  // namespace
 }  // namespace fathom::tui

@@ -1,7 +1,10 @@
 #include "present/tui/keys.h"
 
+#include <array>
+#include <charconv>
 #include <cstddef>
 #include <optional>
+#include <utility>
 
 namespace fathom::tui {
 namespace {
@@ -33,6 +36,24 @@ std::optional<KeyKind> kind_of(std::string_view parameters, char final) {
     default:
       return std::nullopt;
   }
+}
+
+// "<0;12;3" and M: the left button was pressed in the twelfth column of the third row. Letting go is no key.
+std::optional<Key> mouse(std::string_view parameters, char final) {
+  if (parameters.empty() || parameters.front() != '<' || final != 'M') return std::nullopt;
+  std::array<std::size_t, 3> numbers{};  // button, column, row
+  const char* at = parameters.data() + 1;
+  const char* const end = parameters.data() + parameters.size();
+  for (std::size_t& number : numbers) {
+    const auto [stop, problem] = std::from_chars(at, end, number);
+    if (problem != std::errc()) return std::nullopt;
+    at = stop == end ? end : stop + 1;
+  }
+  constexpr std::size_t kLeft = 0, kUp = 64, kDown = 65;
+  if (numbers[0] == kUp) return Key{KeyKind::kWheelUp};
+  if (numbers[0] == kDown) return Key{KeyKind::kWheelDown};
+  if (numbers[0] != kLeft || numbers[1] == 0 || numbers[2] == 0) return std::nullopt;
+  return Key{KeyKind::kClick, "", numbers[2] - 1, numbers[1] - 1};
 }
 
 // Bytes that the first one says its character has; 1 where it begins none.
@@ -84,8 +105,11 @@ std::vector<Key> KeyReader::feed(std::string_view bytes) {
         continue;
       }
       const std::string_view parameters = std::string_view(rest_).substr(at + 2, end - at - 2);
-      if (const auto kind = kind_of(parameters.substr(0, parameters.find(';')), rest_[end]))
+      if (auto clicked = mouse(parameters, rest_[end])) {
+        keys.push_back(std::move(*clicked));
+      } else if (const auto kind = kind_of(parameters.substr(0, parameters.find(';')), rest_[end])) {
         keys.push_back({*kind});
+      }
       at = end + 1;
       continue;
     }

@@ -1,7 +1,8 @@
 // Bytes of a terminal -> keys. Pure. Source: ECMA-48 5.4 and what xterm, the Linux console and rxvt send for
-// cursor and paging keys. Unknown sequences are swallowed whole, never taken for letters.
+// cursor and paging keys, and its reports of the mouse (SGR 1006). Unknown sequences are swallowed whole, never taken for letters.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -26,10 +27,14 @@ enum class KeyKind : std::uint8_t {
   kEscape,
   kInterrupt,  // Ctrl-C, Ctrl-D
   kRedraw,     // Ctrl-L
+  kClick,      // the left button
+  kWheelUp,
+  kWheelDown,
 };
 struct Key {
   KeyKind kind = KeyKind::kText;
   std::string text = {};
+  std::size_t row = 0, column = 0;  // of a click, from 0
   bool operator==(const Key&) const = default;
 };
 

@@ -33,9 +33,16 @@ TEST(Keys, AnEscapeAloneIsOneAfterAPause) {
   EXPECT_TRUE(reader.pause().empty());
 }
 
+TEST(Keys, TheMouseClicksAndItsWheelTurns) {
+  KeyReader reader;
+  EXPECT_EQ(reader.feed("\x1b[<0;12;3M\x1b[<0;12;3m\x1b[<64;1;1M\x1b[<65;1;1M"),
+            (std::vector<Key>{{KeyKind::kClick, "", 2, 11}, {KeyKind::kWheelUp}, {KeyKind::kWheelDown}}));
+}
+
 TEST(Keys, UnknownSequencesAreNoLetters) {
   KeyReader reader;
-  EXPECT_TRUE(reader.feed("\x1b[200~\x1b[<0;12;3M").empty());
+  EXPECT_TRUE(
+      reader.feed("\x1b[200~\x1b[<35;12;3M\x1b[<0;0;0M\x1b[<;M\x1b[<99999999999999999999999;1;1M").empty());
   const std::string endless = "\x1b[" + std::string(500, '1');
   (void)reader.feed(endless);
   EXPECT_EQ(reader.feed("q").size(), 1U) << "what never ends is let go";

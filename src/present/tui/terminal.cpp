@@ -22,9 +22,9 @@
 namespace fathom::tui {
 namespace {
 
-// The other screen, the cursor hidden; and back, with colours off.
-constexpr std::string_view kEnter = "\x1b[?1049h\x1b[?25l\x1b[2J";
-constexpr std::string_view kLeave = "\x1b[0m\x1b[?25h\x1b[?1049l";
+// The other screen, the cursor hidden, clicks and the wheel reported (1000, 1006); and back, with colours off.
+constexpr std::string_view kEnter = "\x1b[?1049h\x1b[?25l\x1b[2J\x1b[?1000h\x1b[?1006h";
+constexpr std::string_view kLeave = "\x1b[?1006l\x1b[?1000l\x1b[0m\x1b[?25h\x1b[?1049l";
 
 // What a signal handler needs to put the terminal back. One terminal, so one of these.
 struct Saved {
@@ -112,39 +112,6 @@ std::pair<std::size_t, std::size_t> screen_size() {
   winsize size{};
   if (::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_col == 0 || size.ws_row == 0) return {80, 24};
   return {std::min<std::size_t>(size.ws_col, 1000), std::min<std::size_t>(size.ws_row, 1000)};
-}
-
-std::string_view escape_of(Style style) {
-  switch (style) {
-    case Style::kTitle:
-      return "\x1b[1m";
-    case Style::kHead:
-      return "\x1b[4m";
-    case Style::kHot:
-      return "\x1b[1;31m";
-    case Style::kFaint:
-      return "\x1b[2m";
-    case Style::kCursor:
-    case Style::kStatus:
-      return "\x1b[7m";
-    case Style::kPlain:
-      break;
-  }
-  return "";
-}
-
-// Without colours the cursor still looks different from other rows.
-std::string drawn(const std::vector<ScreenLine>& lines, bool color) {
-  std::string out = "\x1b[H";
-  for (std::size_t i = 0; i < lines.size(); ++i) {
-    const bool marked = color || lines[i].style == Style::kCursor || lines[i].style == Style::kStatus;
-    const std::string_view escape = marked ? escape_of(lines[i].style) : "";
-    out += fmt::format("\x1b[{};1H", i + 1);
-    out += escape;
-    out += lines[i].text;
-    out += "\x1b[0m\x1b[K";
-  }
-  return out + "\x1b[J";
 }
 
 // OSC 52: terminals that know it put the text where a paste takes it from; others ignore it.

@@ -1,0 +1,20 @@
+// A screen of a terminal as lines, each with its meaning, and the bytes that draw it: one look for `fathom tui` and `fathom top`.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace fathom::tui {
+
+enum class Style : std::uint8_t { kPlain, kTitle, kHead, kHot, kFaint, kCursor, kStatus };
+struct ScreenLine {
+  std::string text;  // no control characters; at most as wide as the screen
+  Style style = Style::kPlain;
+};
+
+// From the upper left corner on; what was below the last line is cleared. Without `color` only the cursor's row and the status line
+// look different from others.
+std::string drawn(const std::vector<ScreenLine>& lines, bool color);
+
+}  // namespace fathom::tui
