@@ -2,7 +2,6 @@
 
 #include <fcntl.h>
 #include <signal.h>
-#include <spawn.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
@@ -14,6 +13,7 @@
 
 #include "analysis/core/words.h"
 #include "analysis/summary/report.h"
+#include "base/spawn.h"
 #include "cli/command.h"
 #include "cli/selection_options.h"
 #include "present/sentences/hot_spot_sentences.h"
@@ -30,32 +30,13 @@ std::string one_line(std::string_view text) {
 
 // With the signals of an ordinary program, and in a group of its own, so that Ctrl-C is not for it. -1: it did not start.
 pid_t spawn_look(const std::string& recording, int output) {
-  posix_spawn_file_actions_t files;
-  posix_spawnattr_t attributes;
-  if (::posix_spawn_file_actions_init(&files) != 0) return -1;
-  if (::posix_spawnattr_init(&attributes) != 0) {
-    ::posix_spawn_file_actions_destroy(&files);
-    return -1;
-  }
-  ::posix_spawn_file_actions_addopen(&files, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
-  ::posix_spawn_file_actions_adddup2(&files, output, STDOUT_FILENO);
-  ::posix_spawn_file_actions_addopen(&files, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
-  sigset_t none, changed;
-  ::sigemptyset(&none);
-  ::sigemptyset(&changed);
-  for (const int signal : {SIGPIPE, SIGXFSZ, SIGINT, SIGTERM, SIGHUP, SIGQUIT}) ::sigaddset(&changed, signal);
-  ::posix_spawnattr_setsigmask(&attributes, &none);
-  ::posix_spawnattr_setsigdefault(&attributes, &changed);
-  ::posix_spawnattr_setpgroup(&attributes, 0);
-  ::posix_spawnattr_setflags(&attributes,
-                             POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETPGROUP);
-  std::array<std::string, 3> words{"fathom", std::string(kFirstLookArgument), recording};
-  std::array<char*, 4> arguments{words[0].data(), words[1].data(), words[2].data(), nullptr};
-  pid_t pid = -1;
-  if (::posix_spawn(&pid, "/proc/self/exe", &files, &attributes, arguments.data(), ::environ) != 0) pid = -1;
-  ::posix_spawnattr_destroy(&attributes);
-  ::posix_spawn_file_actions_destroy(&files);
-  return pid;
+  Spawn spawn;
+  spawn.file(STDIN_FILENO, "/dev/null", O_RDONLY);
+  spawn.descriptor(STDOUT_FILENO, output);
+  spawn.file(STDERR_FILENO, "/dev/null", O_WRONLY);
+  spawn.ordinary_signals();
+  spawn.own_group();
+  return spawn.start("/proc/self/exe", {"fathom", std::string(kFirstLookArgument), recording}).value_or(-1);
 }
 
 }  // namespace

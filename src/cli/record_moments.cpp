@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 #include <poll.h>
 #include <signal.h>
-#include <spawn.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -17,6 +16,7 @@
 
 #include "base/clock.h"
 #include "base/files.h"
+#include "base/spawn.h"
 #include "cli/notices.h"
 #include "linux/process/status.h"
 #include "tools/serve/log_watch.h"
@@ -68,27 +68,13 @@ Result<Around> Around::start(const std::string& command, bool pass_on) {
     constexpr int kRoom = 1 << 20;  // a step of the recording comes every 50 ms
     (void)::fcntl(ends[0], F_SETPIPE_SZ, kRoom);
   }
-  posix_spawnattr_t attributes;
-  ::posix_spawnattr_init(&attributes);
-  posix_spawn_file_actions_t files;
-  ::posix_spawn_file_actions_init(&files);
-  ::posix_spawn_file_actions_adddup2(&files, inner[0].get(), STDOUT_FILENO);
-  ::posix_spawn_file_actions_adddup2(&files, inner[1].get(), STDERR_FILENO);
-  sigset_t none, changed;
-  ::sigemptyset(&none);
-  ::sigemptyset(&changed);
-  for (const int signal : {SIGPIPE, SIGXFSZ, SIGINT, SIGTERM, SIGHUP, SIGQUIT}) ::sigaddset(&changed, signal);
-  ::posix_spawnattr_setsigmask(&attributes, &none);
-  ::posix_spawnattr_setsigdefault(&attributes, &changed);
-  ::posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
-  std::string words[] = {"sh", "-c", command};
-  char* const arguments[] = {words[0].data(), words[1].data(), words[2].data(), nullptr};
-  pid_t pid = -1;
-  const int error = ::posix_spawn(&pid, "/bin/sh", &files, &attributes, arguments, ::environ);
-  ::posix_spawnattr_destroy(&attributes);
-  ::posix_spawn_file_actions_destroy(&files);
-  if (error != 0) return fail(ErrorKind::kSystem, fmt::format("--load: /bin/sh: {}", std::strerror(error)));
-  Around around(pid);
+  Spawn spawn;
+  spawn.descriptor(STDOUT_FILENO, inner[0].get());
+  spawn.descriptor(STDERR_FILENO, inner[1].get());
+  spawn.ordinary_signals();
+  const auto pid = spawn.start("/bin/sh", {"sh", "-c", command});
+  if (!pid) return within("--load", pid.error());
+  Around around(*pid);
   for (std::size_t i = 0; i < outer.size(); ++i)
     around.streams_[i] = {std::move(outer[i]), pass_on ? (i == 0 ? STDOUT_FILENO : STDERR_FILENO) : -1};
   return around;

@@ -1,7 +1,6 @@
 // fathom tour: records a small program with three faults and finds them, a command at a time.
 #include <fmt/format.h>
 #include <poll.h>
-#include <spawn.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -15,6 +14,7 @@
 #include <vector>
 
 #include "base/files.h"
+#include "base/spawn.h"
 #include "cli/command.h"
 #include "cli/end_signals.h"
 #include "cli/notices.h"
@@ -105,25 +105,15 @@ class TourFolder {
 // Runs fathom in `folder` and waits for it. The exit status; 128 and the signal that ended it.
 Result<int> run_fathom(const std::vector<std::string>& words, const std::string& folder,
                        const EndSignals& signals) {
-  posix_spawnattr_t attributes;
-  posix_spawn_file_actions_t files;
-  ::posix_spawnattr_init(&attributes);
-  ::posix_spawn_file_actions_init(&files);
-  ::posix_spawnattr_setsigmask(&attributes, &signals.before());
-  ::posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK);
-  ::posix_spawn_file_actions_addchdir_np(&files, folder.c_str());
+  Spawn spawn;
+  spawn.signal_mask(signals.before());
+  spawn.folder(folder);
   std::vector<std::string> all{"fathom"};
   all.insert(all.end(), words.begin(), words.end());
-  std::vector<char*> arguments;
-  for (std::string& word : all) arguments.push_back(word.data());
-  arguments.push_back(nullptr);
-  pid_t pid = -1;
-  const int error = ::posix_spawn(&pid, "/proc/self/exe", &files, &attributes, arguments.data(), ::environ);
-  ::posix_spawn_file_actions_destroy(&files);
-  ::posix_spawnattr_destroy(&attributes);
-  if (error != 0) return system_error("/proc/self/exe", error);
+  const Result<pid_t> pid = spawn.start("/proc/self/exe", std::move(all));
+  if (!pid) return tl::unexpected(pid.error());
   int status = 0;
-  while (::waitpid(pid, &status, 0) < 0)
+  while (::waitpid(*pid, &status, 0) < 0)
     if (errno != EINTR) return system_error("waitpid", errno);
   return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }

@@ -4,7 +4,6 @@
 #include <malloc.h>
 
 #include <signal.h>
-#include <spawn.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -24,6 +23,7 @@
 #include "analysis/annotate/annotation.h"
 #include "analysis/core/functions.h"
 #include "analysis/core/words.h"
+#include "base/spawn.h"
 #include "cli/annotate_options.h"
 #include "cli/command.h"
 #include "cli/end_signals.h"
@@ -68,24 +68,12 @@ bool may_open_browser() {
 
 // `page`: a file. The address itself on a command line would be read by every user of this machine.
 void open_browser(const std::string& page, const sigset_t& signals) {
-  posix_spawn_file_actions_t files;
-  posix_spawnattr_t attributes;
-  if (::posix_spawn_file_actions_init(&files) != 0) return;
-  if (::posix_spawnattr_init(&attributes) != 0) {
-    ::posix_spawn_file_actions_destroy(&files);
-    return;
-  }
-  ::posix_spawn_file_actions_addopen(&files, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
-  ::posix_spawn_file_actions_addopen(&files, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
-  ::posix_spawnattr_setsigmask(&attributes, &signals);
-  ::posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK);
-  std::string program = "xdg-open", argument = page;
-  std::array<char*, 3> arguments{program.data(), argument.data(), nullptr};
-  pid_t pid = -1;
+  Spawn spawn;
+  spawn.file(STDOUT_FILENO, "/dev/null", O_WRONLY);
+  spawn.file(STDERR_FILENO, "/dev/null", O_WRONLY);
+  spawn.signal_mask(signals);
   // It passes the page to a running browser and ends; we do not wait for it.
-  (void)::posix_spawnp(&pid, program.c_str(), &files, &attributes, arguments.data(), environ);
-  ::posix_spawnattr_destroy(&attributes);
-  ::posix_spawn_file_actions_destroy(&files);
+  (void)spawn.start("xdg-open", {"xdg-open", page});
 }
 
 std::string host_name() {

@@ -5,7 +5,6 @@
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
-#include <spawn.h>
 #include <sys/eventfd.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -21,6 +20,7 @@
 
 #include "base/capabilities.h"
 #include "base/cursor.h"
+#include "base/spawn.h"
 #include "binary/elf/module_file.h"
 #include "binary/symbolize/fetch_process.h"
 
@@ -76,35 +76,6 @@ class PrivateFolder {
  private:
   std::string path_;
 };
-
-pid_t spawn(const std::string& program, std::vector<std::string> arguments,
-            std::vector<std::string> environment, int output) {
-  posix_spawn_file_actions_t actions;
-  posix_spawnattr_t attributes;
-  ::posix_spawn_file_actions_init(&actions);
-  ::posix_spawnattr_init(&attributes);
-  ::posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
-  ::posix_spawn_file_actions_adddup2(&actions, output, STDOUT_FILENO);
-  ::posix_spawn_file_actions_adddup2(&actions, output, STDERR_FILENO);
-  ::posix_spawn_file_actions_addclosefrom_np(&actions, STDERR_FILENO + 1);
-  sigset_t none, all;
-  ::sigemptyset(&none);
-  ::sigfillset(&all);
-  ::posix_spawnattr_setsigmask(&attributes, &none);
-  ::posix_spawnattr_setsigdefault(&attributes, &all);
-  ::posix_spawnattr_setflags(&attributes,
-                             POSIX_SPAWN_SETSID | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
-  std::vector<char*> argv, envp;
-  for (std::string& each : arguments) argv.push_back(each.data());
-  for (std::string& each : environment) envp.push_back(each.data());
-  argv.push_back(nullptr);
-  envp.push_back(nullptr);
-  pid_t pid = -1;
-  if (::posix_spawn(&pid, program.c_str(), &actions, &attributes, argv.data(), envp.data()) != 0) pid = -1;
-  ::posix_spawnattr_destroy(&attributes);
-  ::posix_spawn_file_actions_destroy(&actions);
-  return pid;
-}
 
 // The last line of what a program said, fit for a terminal.
 std::string last_line(std::string text) {
@@ -250,8 +221,15 @@ Fd DebugFetcher::fetch_into(const std::string& folder, const std::string& build_
                                           "DEBUGINFOD_CACHE_PATH=" + folder, "HOME=" + folder};
   for (const char* name : kPassedOn)
     if (const char* value = std::getenv(name)) environment.push_back(std::string(name) + "=" + value);
-  const pid_t pid = spawn(options_.program, {"fathom", kFetchProcessArgument, build_id},
-                          std::move(environment), theirs.get());
+  Spawn spawn;
+  spawn.file(STDIN_FILENO, "/dev/null", O_RDONLY);
+  spawn.descriptor(STDOUT_FILENO, theirs.get());
+  spawn.descriptor(STDERR_FILENO, theirs.get());
+  spawn.close_from(STDERR_FILENO + 1);
+  spawn.ordinary_signals();
+  spawn.own_session();
+  spawn.environment(std::move(environment));
+  const pid_t pid = spawn.start(options_.program, {"fathom", kFetchProcessArgument, build_id}).value_or(-1);
   theirs = Fd();
   if (pid < 0) {
     result.why = "no process to fetch it could be started";

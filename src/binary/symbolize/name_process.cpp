@@ -5,7 +5,6 @@
 #include <poll.h>
 #include <sched.h>
 #include <signal.h>
-#include <spawn.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
@@ -19,6 +18,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/spawn.h"
 #include "linux/process/status.h"
 
 namespace fathom::symbolize {
@@ -29,50 +29,22 @@ constexpr int kSocketOfChild = 3;
 constexpr std::uint32_t kMostStarts = 16;
 constexpr std::uint64_t kSecond = 1'000'000'000;
 
-class SpawnSettings {
- public:
-  SpawnSettings() {
-    ::posix_spawn_file_actions_init(&actions_);
-    ::posix_spawnattr_init(&attributes_);
-  }
-  ~SpawnSettings() {
-    ::posix_spawn_file_actions_destroy(&actions_);
-    ::posix_spawnattr_destroy(&attributes_);
-  }
-  SpawnSettings(const SpawnSettings&) = delete;
-  SpawnSettings& operator=(const SpawnSettings&) = delete;
-
-  // No terminal, no other file of ours, no signal that a terminal sends, and none of our masks and handlers.
-  pid_t spawn(const std::string& program, int socket, std::vector<std::string> arguments) {
-    for (const int standard : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO})
-      ::posix_spawn_file_actions_addopen(&actions_, standard, "/dev/null", O_RDWR, 0);
-    ::posix_spawn_file_actions_adddup2(&actions_, socket, kSocketOfChild);
-    ::posix_spawn_file_actions_addclosefrom_np(&actions_, kSocketOfChild + 1);
-    sigset_t none, all;
-    ::sigemptyset(&none);
-    ::sigfillset(&all);
-    ::posix_spawnattr_setsigmask(&attributes_, &none);
-    ::posix_spawnattr_setsigdefault(&attributes_, &all);
-    ::posix_spawnattr_setflags(&attributes_,
-                               POSIX_SPAWN_SETSID | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
-    std::vector<char*> argv, environment;
-    for (std::string& argument : arguments) argv.push_back(argument.data());
-    argv.push_back(nullptr);
-    // Of the environment, only what the loader needs to find what it found for us.
-    const char* libraries = std::getenv("LD_LIBRARY_PATH");
-    std::string library_path = libraries != nullptr ? fmt::format("LD_LIBRARY_PATH={}", libraries) : "";
-    if (libraries != nullptr) environment.push_back(library_path.data());
-    environment.push_back(nullptr);
-    pid_t pid = -1;
-    return ::posix_spawn(&pid, program.c_str(), &actions_, &attributes_, argv.data(), environment.data()) == 0
-               ? pid
-               : -1;
-  }
-
- private:
-  posix_spawn_file_actions_t actions_;
-  posix_spawnattr_t attributes_;
-};
+// No terminal, no other file of ours, no signal that a terminal sends, and none of our masks and handlers. -1: it did not start.
+pid_t spawn_reader(const std::string& program, int socket, std::vector<std::string> words) {
+  Spawn spawn;
+  for (const int standard : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO})
+    spawn.file(standard, "/dev/null", O_RDWR);
+  spawn.descriptor(kSocketOfChild, socket);
+  spawn.close_from(kSocketOfChild + 1);
+  spawn.ordinary_signals();
+  spawn.own_session();
+  // Of the environment, only what the loader needs to find what it found for us.
+  const char* libraries = std::getenv("LD_LIBRARY_PATH");
+  std::vector<std::string> environment;
+  if (libraries != nullptr) environment.push_back(fmt::format("LD_LIBRARY_PATH={}", libraries));
+  spawn.environment(std::move(environment));
+  return spawn.start(program, std::move(words)).value_or(-1);
+}
 
 void give_priority(pid_t pid, int policy, int nice) {
   const sched_param parameter{};
@@ -126,9 +98,9 @@ bool NameProcess::start() {
     const std::lock_guard lock(mutex_);
     ordinary = priority_ && take_ordinary_priority();
   }
-  const pid_t pid = SpawnSettings().spawn(options_.program, theirs.get(),
-                                          {"fathom", kNameProcessArgument, std::to_string(kSocketOfChild),
-                                           std::to_string(options_.memory_bytes)});
+  const pid_t pid = spawn_reader(options_.program, theirs.get(),
+                                 {"fathom", kNameProcessArgument, std::to_string(kSocketOfChild),
+                                  std::to_string(options_.memory_bytes)});
   {
     const std::lock_guard lock(mutex_);
     if (ordinary) give_priority(0, priority_->policy, priority_->nice);

@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 #include <poll.h>
 #include <signal.h>
-#include <spawn.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -15,9 +14,8 @@
 
 #include "base/fd.h"
 #include "base/files.h"
+#include "base/spawn.h"
 #include "linux/metrics/http_exchange.h"
-
-extern char** environ;
 
 namespace fathom::metrics {
 namespace {
@@ -35,32 +33,6 @@ Result<Fd> memory_file(std::string_view content) {
   }
   if (::lseek(fd.get(), 0, SEEK_SET) != 0) return system_error("memfd", errno);
   return fd;
-}
-
-int spawn_helper(std::vector<std::string> arguments, int input, int output, int words, int file, pid_t& pid) {
-  posix_spawn_file_actions_t actions;
-  posix_spawnattr_t attributes;
-  ::posix_spawn_file_actions_init(&actions);
-  ::posix_spawnattr_init(&attributes);
-  ::posix_spawn_file_actions_adddup2(&actions, input, STDIN_FILENO);
-  ::posix_spawn_file_actions_adddup2(&actions, output, STDOUT_FILENO);
-  ::posix_spawn_file_actions_adddup2(&actions, words, STDERR_FILENO);
-  ::posix_spawn_file_actions_adddup2(&actions, file, STDERR_FILENO + 1);
-  ::posix_spawn_file_actions_addclosefrom_np(&actions, STDERR_FILENO + 2);
-  sigset_t none, all;
-  ::sigemptyset(&none);
-  ::sigfillset(&all);
-  ::posix_spawnattr_setsigmask(&attributes, &none);
-  ::posix_spawnattr_setsigdefault(&attributes, &all);
-  ::posix_spawnattr_setflags(&attributes,
-                             POSIX_SPAWN_SETSID | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
-  std::vector<char*> argv;
-  for (std::string& each : arguments) argv.push_back(each.data());
-  argv.push_back(nullptr);
-  const int error = ::posix_spawnp(&pid, argv[0], &actions, &attributes, argv.data(), environ);
-  ::posix_spawnattr_destroy(&attributes);
-  ::posix_spawn_file_actions_destroy(&actions);
-  return error;
 }
 
 // Above the descriptors that the child gets, so that one dup2 does not overwrite the source of the next.
@@ -103,13 +75,17 @@ Result<HelperEnd> run_helper(const HelperProgram& program, std::uint64_t deadlin
   if (::pipe2(ends.data(), O_CLOEXEC) != 0) return system_error("pipe", errno);
   const Fd output = above_standard(Fd(ends[0]));
   Fd child_output = above_standard(Fd(ends[1]));
-  pid_t pid = -1;
-  const int error = spawn_helper(program.arguments, files[0].get(), child_output.get(), files[1].get(),
-                                 files[2].get(), pid);
+  Spawn spawn;
+  spawn.descriptor(STDIN_FILENO, files[0].get());
+  spawn.descriptor(STDOUT_FILENO, child_output.get());
+  spawn.descriptor(STDERR_FILENO, files[1].get());
+  spawn.descriptor(STDERR_FILENO + 1, files[2].get());
+  spawn.close_from(STDERR_FILENO + 2);
+  spawn.ordinary_signals();
+  spawn.own_session();
+  const auto pid = spawn.start(program.arguments.front(), program.arguments);
   child_output = Fd();
-  if (error != 0)
-    return fail(error == ENOENT ? ErrorKind::kNotFound : ErrorKind::kSystem,
-                fmt::format("cannot run {}: {}", program.arguments.front(), std::strerror(error)));
+  if (!pid) return tl::unexpected<Error>(pid.error());
   std::array<char, 64 << 10> buffer;
   std::string why;
   for (bool more = true; more;) {
@@ -119,10 +95,10 @@ Result<HelperEnd> run_helper(const HelperProgram& program, std::uint64_t deadlin
     if (got < 0 && errno == EINTR) continue;
     more = got > 0 && take({buffer.data(), static_cast<std::size_t>(got)});
     // It ends at once when it has closed its output; one that goes on has more to say than is wanted.
-    if (got > 0 && !more) (void)::kill(pid, SIGKILL);
+    if (got > 0 && !more) (void)::kill(*pid, SIGKILL);
   }
-  if (!why.empty()) (void)::kill(pid, SIGKILL);
-  HelperEnd end{wait_for_end(pid), last_words(files[1].get())};
+  if (!why.empty()) (void)::kill(*pid, SIGKILL);
+  HelperEnd end{wait_for_end(*pid), last_words(files[1].get())};
   if (!why.empty()) return fail(ErrorKind::kSystem, why);
   return end;
 }
