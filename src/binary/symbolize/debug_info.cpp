@@ -11,19 +11,18 @@
 #include <utility>
 
 #include "binary/symbolize/code_entries.h"
-#include "binary/symbolize/demangle.h"
 #include "binary/symbolize/dies.h"
 #include "binary/symbolize/dwarf_file.h"
+#include "binary/symbolize/function_names.h"
 #include "binary/symbolize/line_program.h"
 #include "binary/symbolize/split_units.h"
+#include "binary/symbolize/unit_index.h"
 
 namespace fathom::symbolize {
 namespace {
 
 // What compilers write stays far below; what is beyond costs names, not memory or time.
-constexpr std::size_t kMostRangesOfUnit = 1 << 20;
 constexpr std::size_t kMostRangesOfFunction = 4096;
-constexpr std::size_t kMostUnits = 1 << 20;
 constexpr std::size_t kMostInlinesOfFunction = 1 << 20;
 constexpr int kMostOverlaps = 16;
 
@@ -64,11 +63,6 @@ struct Unit {
   std::optional<LineProgram> split_files;
 };
 
-struct UnitRange {
-  AddressRange range;
-  Dwarf_Off unit;
-};
-
 template <class Row, class Start>
 auto last_at_or_before(const std::vector<Row>& rows, std::uint64_t address, Start start) {
   return std::upper_bound(rows.begin(), rows.end(), address,
@@ -85,9 +79,8 @@ class DebugInfo::Implementation {
         split_(*file_, machine, std::move(paths)),
         lines_{file_->section(".debug_line"), file_->section(".debug_line_str"),
                file_->section(".debug_str")},
-        entries_{file_->section(".debug_info"), file_->section(".debug_abbrev")} {
-    read_accelerator();
-  }
+        entries_{file_->section(".debug_info"), file_->section(".debug_abbrev")},
+        index_(dwarf_) {}
   Implementation(const Implementation&) = delete;
   Implementation& operator=(const Implementation&) = delete;
 
@@ -102,10 +95,7 @@ class DebugInfo::Implementation {
   }
 
  private:
-  void read_accelerator();
-  void read_all_unit_ranges();
   Unit* unit_at(std::uint64_t address);
-  Unit* unit_in_index(std::uint64_t address);
   Unit* unit(Dwarf_Off offset);
   void read_functions(Unit& unit, EntryScopes scopes);
   static std::vector<AddressRange> ranges(const Unit& unit, Dwarf_Die& die) {
@@ -124,43 +114,17 @@ class DebugInfo::Implementation {
   void visit_chain(Unit& unit, const Function& function, std::uint64_t address, Visit visit);
   std::vector<std::optional<LineRow>> rows_of(Unit& unit, std::span<const ElfAddress> addresses,
                                               const std::vector<std::size_t>& indexes);
-  const DebugName& name_of(Dwarf_Die& die);
-  const SourcePlace& place_of(Dwarf_Die& die);
-  std::string qualified_name(Dwarf_Die declaration, const std::string& name);
-  const std::vector<Dwarf_Die>& children_of(Dwarf_Die& parent, SiblingWalk& walk);
 
   std::unique_ptr<DwarfFile> file_;
   Dwarf* dwarf_;
   SplitUnits split_;
   LineSections lines_;
   EntrySections entries_;
-  std::vector<UnitRange> unit_ranges_;  // sorted by start
-  bool have_all_unit_ranges_ = false;
+  UnitIndex index_;
   std::unordered_map<Dwarf_Off, std::unique_ptr<Unit>> units_;
   FunctionTree tree_;  // of the function that was asked last: sorted addresses ask one after the other
-  std::unordered_map<const void*, DebugName> names_;  // by the address of the entry
-  std::unordered_map<const void*, SourcePlace> places_;
-  std::unordered_map<const void*, SiblingWalk> walks_;
-  std::unordered_map<const void*, std::vector<Dwarf_Die>> children_;
+  FunctionNames names_;
 };
-
-// .debug_aranges: cheap, but clang leaves it out, and linkers mix objects with and without.
-void DebugInfo::Implementation::read_accelerator() {
-  Dwarf_Aranges* aranges = nullptr;
-  std::size_t count = 0;
-  if (dwarf_getaranges(dwarf_, &aranges, &count) != 0) return;
-  unit_ranges_.reserve(count);
-  for (std::size_t i = 0; i < count; ++i) {
-    Dwarf_Addr start = 0;
-    Dwarf_Word length = 0;
-    Dwarf_Off offset = 0;
-    if (dwarf_getarangeinfo(dwarf_onearange(aranges, i), &start, &length, &offset) != 0) continue;
-    if (start != 0 && length != 0 && start + length > start)
-      unit_ranges_.push_back({{start, start + length}, offset});
-  }
-  std::sort(unit_ranges_.begin(), unit_ranges_.end(),
-            [](const UnitRange& a, const UnitRange& b) { return a.range.start < b.range.start; });
-}
 
 void DebugInfo::Implementation::check() {
   constexpr std::size_t kUnits = 4096, kSplit = 8;
@@ -178,38 +142,12 @@ void DebugInfo::Implementation::check() {
   }
 }
 
-void DebugInfo::Implementation::read_all_unit_ranges() {
-  have_all_unit_ranges_ = true;
-  unit_ranges_.clear();
-  Dwarf_CU* unit = nullptr;
-  Dwarf_Die die;
-  for (std::size_t i = 0; i < kMostUnits; ++i) {
-    Dwarf_CU* next = nullptr;
-    Dwarf_Half version = 0;
-    std::uint8_t type = 0;
-    if (dwarf_get_units(dwarf_, unit, &next, &version, &type, &die, nullptr) != 0) break;
-    unit = next;
-    if (type != DW_UT_compile && type != DW_UT_skeleton) continue;
-    for (const auto& range : ranges_of(die, kMostRangesOfUnit))
-      unit_ranges_.push_back({range, dwarf_dieoffset(&die)});
-    if (unit_ranges_.size() > 16 * kMostRangesOfUnit) break;
-  }
-  std::sort(unit_ranges_.begin(), unit_ranges_.end(),
-            [](const UnitRange& a, const UnitRange& b) { return a.range.start < b.range.start; });
-}
-
-Unit* DebugInfo::Implementation::unit_in_index(std::uint64_t address) {
-  auto next = last_at_or_before(unit_ranges_, address, [](const UnitRange& row) { return row.range.start; });
-  for (int i = 0; i < kMostOverlaps && next != unit_ranges_.begin(); ++i)
-    if ((--next)->range.contains(address)) return unit(next->unit);
-  return nullptr;
-}
-
 Unit* DebugInfo::Implementation::unit_at(std::uint64_t address) {
-  if (Unit* found = unit_in_index(address)) return found;
-  if (have_all_unit_ranges_) return nullptr;
-  read_all_unit_ranges();
-  return unit_in_index(address);
+  if (const auto offset = index_.find(address))
+    if (Unit* found = unit(*offset)) return found;
+  if (!index_.read_ranges_of_units()) return nullptr;
+  const auto offset = index_.find(address);
+  return offset ? unit(*offset) : nullptr;
 }
 
 Unit* DebugInfo::Implementation::unit(Dwarf_Off offset) {
@@ -357,90 +295,6 @@ const LineProgram* DebugInfo::Implementation::split_files_of(Unit& unit) {
   return unit.split_files ? &*unit.split_files : nullptr;
 }
 
-const std::vector<Dwarf_Die>& DebugInfo::Implementation::children_of(Dwarf_Die& parent, SiblingWalk& walk) {
-  const auto [slot, is_new] = children_.try_emplace(parent.addr);
-  if (is_new)
-    for (auto child = SiblingWalk::first_child(parent); child; child = walk.next(*child))
-      slot->second.push_back(*child);
-  return slot->second;
-}
-
-// "a::B::f" for the declaration of f, which has no linkage name: constructors that are inlined, lambdas,
-// local classes. Entries do not know their parent, so the way down from the unit is found by offsets.
-std::string DebugInfo::Implementation::qualified_name(Dwarf_Die declaration, const std::string& name) {
-  Dwarf_Die scope;
-  if (dwarf_diecu(&declaration, &scope, nullptr, nullptr) == nullptr) return name;
-  switch (dwarf_srclang(&scope)) {
-    case DW_LANG_C89:
-    case DW_LANG_C:
-    case DW_LANG_C99:
-    case DW_LANG_C11:
-    case DW_LANG_Mips_Assembler:
-      return name;
-    default:
-      break;
-  }
-  auto& walk = walks_.try_emplace(scope.addr, scope).first->second;
-  const auto target = dwarf_dieoffset(&declaration);
-  std::string qualified;
-  for (int depth = 0; depth < kDeepestScope; ++depth) {
-    const auto& children = children_of(scope, walk);
-    auto next = std::upper_bound(children.begin(), children.end(), target,
-                                 [](Dwarf_Off offset, const Dwarf_Die& die) {
-                                   Dwarf_Die copy = die;
-                                   return offset < dwarf_dieoffset(&copy);
-                                 });
-    if (next == children.begin()) break;
-    Dwarf_Die child = *--next;
-    if (dwarf_dieoffset(&child) == target) return qualified + name;
-    switch (dwarf_tag(&child)) {
-      case DW_TAG_namespace:
-        qualified += text_attribute(child, DW_AT_name).value_or("(anonymous namespace)") + "::";
-        break;
-      case DW_TAG_module:
-      case DW_TAG_class_type:
-      case DW_TAG_structure_type:
-      case DW_TAG_union_type:
-      case DW_TAG_enumeration_type: {
-        const char* unnamed = name == "operator()" ? "{lambda}" : "{unnamed}";
-        qualified += text_attribute(child, DW_AT_name).value_or(unnamed) + "::";
-        break;
-      }
-      case DW_TAG_subprogram:
-        if (const auto linkage = text_attribute(child, DW_AT_linkage_name))
-          qualified = demangle(*linkage) + "::";
-        else
-          qualified += text_attribute(child, DW_AT_name).value_or("{unnamed}") + "::";
-        break;
-      default:
-        break;
-    }
-    scope = child;
-  }
-  return name;
-}
-
-const DebugName& DebugInfo::Implementation::name_of(Dwarf_Die& die) {
-  // All the places that one function is inlined at have one abstract origin.
-  const auto origin = reference(die, DW_AT_abstract_origin);
-  const bool inlined = dwarf_tag(&die) == DW_TAG_inlined_subroutine;
-  const void* key = inlined && origin ? origin->addr : die.addr;
-  const auto [slot, is_new] = names_.try_emplace(key);
-  DebugName& name = slot->second;
-  if (!is_new) return name;
-  auto linkage = text_attribute(die, DW_AT_linkage_name);
-  if (!linkage) linkage = text_attribute(die, DW_AT_MIPS_linkage_name);
-  if (linkage) {
-    name.function = demangle(*linkage);
-    name.is_linkage_name = true;
-  } else if (const auto plain = text_attribute(die, DW_AT_name)) {
-    Dwarf_Die declaration = origin ? *origin : die;
-    if (const auto specification = reference(declaration, DW_AT_specification)) declaration = *specification;
-    name.function = qualified_name(declaration, *plain);
-  }
-  return name;
-}
-
 // From outside in: the function whose code is at the address, then what was inlined there.
 template <class Visit>
 void DebugInfo::Implementation::visit_chain(Unit& unit, const Function& function, std::uint64_t address,
@@ -495,7 +349,7 @@ std::vector<DebugChain> DebugInfo::Implementation::find(std::span<const ElfAddre
         names.back().file = call_file(*unit, unsigned_attribute(one, DW_AT_call_file).value_or(0));
         names.back().line = static_cast<std::uint32_t>(unsigned_attribute(one, DW_AT_call_line).value_or(0));
       }
-      names.push_back(name_of(one));
+      names.push_back(names_.name_of(one));
     });
   }
   for (const auto& [unit, indexes] : asked) {
@@ -518,22 +372,6 @@ std::vector<DebugChain> DebugInfo::Implementation::find(std::span<const ElfAddre
   return chains;
 }
 
-const SourcePlace& DebugInfo::Implementation::place_of(Dwarf_Die& die) {
-  const auto [slot, is_new] = places_.try_emplace(die.addr);
-  SourcePlace& place = slot->second;
-  if (!is_new) return place;
-  auto name = text_attribute(die, DW_AT_linkage_name);
-  if (!name) name = text_attribute(die, DW_AT_MIPS_linkage_name);
-  if (!name) name = text_attribute(die, DW_AT_name);
-  place.function = name.value_or("");
-  Dwarf_Attribute attribute;
-  Dwarf_Word line = 0;
-  if (dwarf_attr_integrate(&die, DW_AT_decl_line, &attribute) != nullptr &&
-      dwarf_formudata(&attribute, &line) == 0)
-    place.start_line = static_cast<std::uint32_t>(line);
-  return place;
-}
-
 std::vector<std::vector<SourcePlace>> DebugInfo::Implementation::find_places(
     std::span<const ElfAddress> addresses) {
   std::vector<std::vector<SourcePlace>> chains(addresses.size());
@@ -550,7 +388,7 @@ std::vector<std::vector<SourcePlace>> DebugInfo::Implementation::find_places(
         places.back().discriminator =
             static_cast<std::uint32_t>(unsigned_attribute(one, kCallDiscriminator).value_or(0));
       }
-      places.push_back(place_of(one));
+      places.push_back(names_.place_of(one));
     });
   }
   for (const auto& [unit, indexes] : asked) {
@@ -568,18 +406,15 @@ std::vector<std::vector<SourcePlace>> DebugInfo::Implementation::find_places(
 }
 
 std::size_t DebugInfo::Implementation::memory_bytes() const {
-  std::size_t total = unit_ranges_.capacity() * sizeof(UnitRange) + tree_.calls.capacity() * sizeof(Inlined) +
+  std::size_t total = index_.memory_bytes() + tree_.calls.capacity() * sizeof(Inlined) +
                       tree_.ranges.capacity() * sizeof(AddressRange);
-  total += file_->memory_bytes();
+  total += file_->memory_bytes() + names_.memory_bytes();
   for (const auto& [offset, unit] : units_) {
     total += 32 * 1024;  // libdw's abbreviations and our table of files, roughly
     if (unit) total += unit->functions.capacity() * sizeof(Function);
     if (unit && unit->split) total += unit->split->file->memory_bytes();
     if (unit && unit->entries) total += unit->entries->memory_bytes();
   }
-  for (const auto& [key, name] : names_) total += sizeof(DebugName) + 32 + name.function.capacity();
-  for (const auto& [key, place] : places_) total += sizeof(SourcePlace) + 32 + place.function.capacity();
-  for (const auto& [key, children] : children_) total += children.capacity() * sizeof(Dwarf_Die) + 64;
   return total;
 }
 
