@@ -1,8 +1,7 @@
-// What the user asks of `fathom record` and `fathom triage`: the options, and whether they fit together. Nothing is started
-// or written here; record_command.cpp does that with what was settled.
+// What the user asks of `fathom record`, `fathom triage` and `fathom top`, and whether it fits together. record_option_list.h
+// declares the options. Nothing is started or written here; record_command.cpp does that with what was settled.
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -59,12 +58,6 @@ struct RecordArguments {
   std::string around;       // a command that runs while it is recorded; empty: none
   bool continuous = false;  // fathom serve, with these targets
 };
-
-// Declare the options on `app`; it writes into `arguments`, which lives as long.
-void add_record_options(CLI::App& app, RecordArguments& arguments);
-// Targets, the rate, the time and the file, for fathom top.
-void add_top_options(CLI::App& app, RecordArguments& arguments);
-void add_triage_options(CLI::App& app, RecordArguments& arguments);
 
 // Finds the target, and turns the words of the options into `arguments.options`. Says on standard error what was chosen, unless
 // quiet. kUsage where two of them contradict each other, kNotFound where there is no such target.

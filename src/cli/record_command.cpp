@@ -34,6 +34,7 @@
 #include "cli/progress.h"
 #include "cli/record_arguments.h"
 #include "cli/record_moments.h"
+#include "cli/record_option_list.h"
 #include "cli/repeat_runs.h"
 #include "cli/serve_targets.h"
 #include "cli/span_companion.h"

@@ -24,6 +24,7 @@
 #include "cli/notices.h"
 #include "cli/option_groups.h"
 #include "cli/record_arguments.h"
+#include "cli/record_option_list.h"
 #include "cli/seconds_word.h"
 #include "cli/stop_requests.h"
 #include "cli/top_screen.h"
