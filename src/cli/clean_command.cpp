@@ -56,9 +56,7 @@ Result<int> run_clean(CleanArguments arguments) {
     for (const shelf::Removal& removal : removals)
       if (auto removed = remove_files((*found)[removal.recording]); !removed)
         return tl::unexpected<Error>(removed.error());
-  if (auto written = write_output(shelf::removal_text(*found, removals, !arguments.dry_run), {}); !written)
-    return tl::unexpected<Error>(written.error());
-  return kDone;
+  return end_with_output(shelf::removal_text(*found, removals, !arguments.dry_run), {});
 }
 
 }  // namespace

@@ -353,9 +353,7 @@ Result<int> run_export(const ExportArguments& arguments) {
   }
   const Result<std::string> content = (*format)->write({*profile, tree, arguments});
   if (!content) return within(arguments.file, content.error());
-  const Result<> written = write_output(*content, arguments.output);
-  if (!written) return tl::unexpected(written.error());
-  return kDone;
+  return end_with_output(*content, arguments.output);
 }
 
 }  // namespace

@@ -26,9 +26,7 @@ Result<int> run_list(const ListArguments& arguments) {
   const std::string text = arguments.json
                                ? shelf::list_json(*found)
                                : shelf::list_text(*found, arguments.output.path.empty() ? output_width() : 0);
-  if (auto written = write_output(text, arguments.output); !written)
-    return tl::unexpected<Error>(written.error());
-  return kDone;
+  return end_with_output(text, arguments.output);
 }
 
 }  // namespace

@@ -9,6 +9,7 @@
 
 #include "analysis/core/words.h"
 #include "base/files.h"
+#include "cli/command.h"
 #include "cli/earlier_results.h"
 #include "cli/option_groups.h"
 #include "present/text/terminal_style.h"
@@ -110,6 +111,11 @@ Result<> write_output(std::string_view content, const OutputPath& output) {
   OutputStream stream(output);
   stream.add(content);
   return stream.finish();
+}
+
+Result<int> end_with_output(std::string_view content, const OutputPath& output) {
+  if (auto written = write_output(content, output); !written) return tl::unexpected<Error>(written.error());
+  return kDone;
 }
 
 std::size_t output_width() {

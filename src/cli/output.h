@@ -27,6 +27,8 @@ void add_color_option(CLI::App& app, std::string& when);
 // says. An existing file is replaced when it is empty or an earlier result of the same kind
 // (earlier_results.h); a report as text has no kind, and needs --force. Pipes and devices are written into. A reader that has seen enough ("| head") is no error.
 Result<> write_output(std::string_view content, const OutputPath& output);
+// The same as the last step of a command: kDone, or the error.
+Result<int> end_with_output(std::string_view content, const OutputPath& output);
 
 // The same of a result that comes in pieces, the first of which is enough to tell its kind; for a terminal each ends with a line.
 // A file appears when it is finished, and not before.

@@ -109,9 +109,16 @@ Result<int> report_timeline(const model::Profile& profile, const analysis::Selec
   } else {
     text.erase(0, 1);
   }
-  const Result<> written = write_output(text, arguments.output);
-  if (!written) return tl::unexpected(written.error());
-  return kDone;
+  return end_with_output(text, arguments.output);
+}
+
+// A table as text or JSON, with as many rows as --top says; JSON has all of them by default.
+template <class ToJson, class ToText>
+Result<int> write_table(const ReportArguments& arguments, const ToJson& to_json, const ToText& to_text) {
+  present::TextOptions style = style_of(arguments);
+  style.top = arguments.top.value_or(style.top);
+  return end_with_output(arguments.json ? to_json(arguments.top.value_or(0)) : to_text(style),
+                         arguments.output);
 }
 
 // Of functions that were probed.
@@ -123,14 +130,12 @@ Result<int> report_calls(const model::Profile& profile, const analysis::Selectio
   if (!table)
     return fail(ErrorKind::kNotFound, arguments.file + ": no function was probed",
                 "fathom record --probe FUNCTION");
-  present::TextOptions style = style_of(arguments);
-  style.top = arguments.top.value_or(style.top);
-  const std::string text = arguments.json ? present::to_json(*table, profile.meta.target,
-                                                             profile.duration_s(), arguments.top.value_or(0))
-                                          : present::call_table_text(*table, style);
-  const Result<> written = write_output(text, arguments.output);
-  if (!written) return tl::unexpected(written.error());
-  return kDone;
+  return write_table(
+      arguments,
+      [&](std::size_t top) {
+        return present::to_json(*table, profile.meta.target, profile.duration_s(), top);
+      },
+      [&](const present::TextOptions& style) { return present::call_table_text(*table, style); });
 }
 
 Result<int> report_system_calls(const model::Profile& profile, const analysis::Selection& selection,
@@ -139,14 +144,12 @@ Result<int> report_system_calls(const model::Profile& profile, const analysis::S
   if (!table)
     return fail(ErrorKind::kNotFound, arguments.file + ": system calls were not counted",
                 "fathom record --syscalls -p PID; --waits shows the calls that waited");
-  present::TextOptions style = style_of(arguments);
-  style.top = arguments.top.value_or(style.top);
-  const std::string text = arguments.json ? present::to_json(*table, profile.meta.target,
-                                                             profile.duration_s(), arguments.top.value_or(0))
-                                          : present::system_calls_text(*table, style);
-  const Result<> written = write_output(text, arguments.output);
-  if (!written) return tl::unexpected(written.error());
-  return kDone;
+  return write_table(
+      arguments,
+      [&](std::size_t top) {
+        return present::to_json(*table, profile.meta.target, profile.duration_s(), top);
+      },
+      [&](const present::TextOptions& style) { return present::system_calls_text(*table, style); });
 }
 
 Result<int> report_spans(const model::Profile& profile, const analysis::Selection& selection,
@@ -155,14 +158,9 @@ Result<int> report_spans(const model::Profile& profile, const analysis::Selectio
   if (report.kinds.empty() && profile.spans.empty())
     return fail(ErrorKind::kNotFound, arguments.file + ": no spans were recorded",
                 "fathom report --spans FILE reads them from marker files or traces");
-  present::TextOptions style = style_of(arguments);
-  style.top = arguments.top.value_or(style.top);
-  const std::string text = arguments.json
-                               ? present::to_json(report, profile.meta.target, arguments.top.value_or(0))
-                               : present::spans_text(report, style);
-  const Result<> written = write_output(text, arguments.output);
-  if (!written) return tl::unexpected(written.error());
-  return kDone;
+  return write_table(
+      arguments, [&](std::size_t top) { return present::to_json(report, profile.meta.target, top); },
+      [&](const present::TextOptions& style) { return present::spans_text(report, style); });
 }
 
 // Source and machine code of a function, of the files of this machine.
@@ -178,9 +176,7 @@ Result<int> report_annotation(const model::Profile& profile, const analysis::Sel
     text += arguments.json ? present::to_json(*annotation)
                            : present::annotation_text(*annotation, style, arguments.percent_limit != 0.0);
   }
-  const Result<> written = write_output(text, arguments.output);
-  if (!written) return tl::unexpected(written.error());
-  return kDone;
+  return end_with_output(text, arguments.output);
 }
 
 // What is asked for by an option stands first and alone; a bare report is the answer in one screen.
@@ -229,13 +225,10 @@ std::string components_text(const model::Profile& profile, const present::TextOp
 Result<int> report_statistics(const std::string& text, const ReportArguments& arguments) {
   const std::vector<allocators::Statistics> all = allocators::read_statistics(text);
   const present::TextOptions style = style_of(arguments);
-  const Result<> written = write_output(
-      arguments.json
-          ? present::statistics_json(all)
-          : present::statistics_text(all, style.width, style.color, arguments.top.value_or(style.top)),
-      arguments.output);
-  if (!written) return tl::unexpected(written.error());
-  return kDone;
+  return end_with_output(arguments.json ? present::statistics_json(all)
+                                        : present::statistics_text(all, style.width, style.color,
+                                                                   arguments.top.value_or(style.top)),
+                         arguments.output);
 }
 
 // No table but that of functions is asked for: a bare order, metric or number of rows.
@@ -355,9 +348,7 @@ Result<int> run_report(const ReportArguments& given) {
     if (arguments.has(Section::kMemory) || arguments.all) text += components_text(*profile, style);
   }
   text = with_death(std::move(text), *profile, arguments, arguments.wide ? 0 : output_width());
-  const Result<> written = write_output(text, arguments.output);
-  if (!written) return tl::unexpected(written.error());
-  return kDone;
+  return end_with_output(text, arguments.output);
 }
 
 }  // namespace

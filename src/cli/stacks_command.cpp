@@ -77,11 +77,9 @@ Result<int> print_looks(const StacksArguments& arguments, const model::Profile& 
   style.width = arguments.wide || !output_is_narrow() ? 0 : output_width();
   style.color = output_has_color(arguments.color, arguments.output);
   style.all = arguments.all;
-  const Result<> written = write_output(
+  return end_with_output(
       arguments.json ? present::stacks_json(profile, looks) : present::stacks_text(profile, looks, style),
       arguments.output);
-  if (!written) return tl::unexpected<Error>(written.error());
-  return kDone;
 }
 
 Result<int> run_on_core(const StacksArguments& arguments) {

@@ -170,13 +170,11 @@ Result<int> run_tour(const TourArguments& arguments) {
       arguments.keep.empty()
           ? "The recording and the picture are removed now; fathom tour --keep FOLDER keeps them."
           : fmt::format("The recording and the picture are in {}.", arguments.keep);
-  const Result<> written = write_output(
+  return end_with_output(
       fmt::format(
           "\nNow a program of your own:\n  fathom triage -p PID        30 s of a running process, and the kind of its problem\n  fathom record -- COMMAND    a command from its start to its end\n{}\n",
           files),
       OutputPath{});
-  if (!written) return tl::unexpected(written.error());
-  return kDone;
 }
 
 }  // namespace
