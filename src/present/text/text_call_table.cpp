@@ -6,6 +6,8 @@
 
 #include "analysis/core/words.h"
 #include "present/text/heading.h"
+#include "present/text/path_text.h"
+#include "present/text/rows_shown.h"
 #include "present/text/text_table.h"
 
 namespace fathom::present {
@@ -15,8 +17,6 @@ using analysis::CallsFromCaller;
 using analysis::CallsOfFunction;
 using analysis::CallSums;
 using analysis::CallTable;
-
-constexpr std::size_t kMostPathNames = 6;
 
 std::string number(std::uint64_t value) {
   return analysis::with_commas(static_cast<std::int64_t>(std::min<std::uint64_t>(value, INT64_MAX)));
@@ -53,19 +53,6 @@ std::vector<std::string> cells(const CallSums& sums, std::string name, bool size
   return row;
 }
 
-// "serve ← accept ← main": outwards.
-std::string path_text(const std::vector<std::string>& path) {
-  std::string text;
-  for (std::size_t i = 0; i < std::min(path.size(), kMostPathNames); ++i)
-    text += (i == 0 ? "" : " ← ") + analysis::printable(path[i]);
-  if (path.size() > kMostPathNames) text += fmt::format(" ← {} more", path.size() - kMostPathNames);
-  return text;
-}
-
-std::string cut_off(std::size_t all, std::size_t shown, std::string_view what) {
-  return all > shown ? fmt::format("  ... {} {} more (--top 0 shows all)\n", all - shown, what) : "";
-}
-
 // A row for each path: a caller alone does not show what the calls were for.
 std::string callers_text(const CallsOfFunction& function, bool sizes, const TextOptions& options) {
   struct Row {
@@ -78,7 +65,7 @@ std::string callers_text(const CallsOfFunction& function, bool sizes, const Text
   std::ranges::stable_sort(rows, [](const Row& a, const Row& b) {
     return std::pair(a.sums->total_ns, a.sums->calls) > std::pair(b.sums->total_ns, b.sums->calls);
   });
-  const std::size_t shown = options.top == 0 ? rows.size() : std::min(rows.size(), options.top);
+  const std::size_t shown = rows_shown(rows.size(), options);
   TextTable table(columns("called by", sizes));
   for (std::size_t i = 0; i < shown; ++i) {
     const auto& [sums, path] = rows[i];
@@ -90,7 +77,7 @@ std::string callers_text(const CallsOfFunction& function, bool sizes, const Text
   if (rows.empty()) return "";
   return heading("Calls of " + analysis::printable(function.name), options) +
          table.text(options.cut_names ? options.width : 0, options.color) +
-         cut_off(rows.size(), shown, "paths");
+         more_rows(rows.size(), shown, "paths");
 }
 
 std::string remarks(const CallTable& table, const TextOptions& options) {

@@ -8,6 +8,7 @@
 #include "analysis/core/words.h"
 #include "present/sentences/heap_sentences.h"
 #include "present/text/heading.h"
+#include "present/text/rows_shown.h"
 #include "present/text/text_estimates.h"
 #include "present/text/text_table.h"
 
@@ -68,8 +69,7 @@ std::string histogram_text(const std::string& title, const std::vector<analysis:
 
 std::string heap_functions_text(const analysis::HeapReport& heap, const TextOptions& options) {
   if (heap.functions.empty()) return "";
-  const std::size_t shown =
-      options.top == 0 ? heap.functions.size() : std::min(heap.functions.size(), options.top);
+  const std::size_t shown = rows_shown(heap.functions.size(), options);
   std::string cut;
   if (shown < heap.functions.size()) cut = fmt::format(", {} of {}", shown, heap.functions.size());
   std::string out = heading(std::string("Heap by requesting function, most ") +

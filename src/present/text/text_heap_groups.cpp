@@ -8,6 +8,7 @@
 
 #include "analysis/core/rounding.h"
 #include "analysis/core/words.h"
+#include "present/text/rows_shown.h"
 #include "present/text/text_estimates.h"
 #include "present/text/text_table.h"
 
@@ -60,7 +61,7 @@ std::string name_of(const HeapGroupRow& row, const TextOptions& options) {
 }  // namespace
 
 std::string heap_groups_text(const HeapGroups& groups, const TextOptions& options) {
-  const std::size_t shown = options.top == 0 ? groups.rows.size() : std::min(groups.rows.size(), options.top);
+  const std::size_t shown = rows_shown(groups.rows.size(), options);
   std::string out = heading_of(groups, options, shown);
   if (groups.rows.empty()) return out + "  nothing\n";
   const bool of_stacks = groups.by == analysis::HeapGrouping::kStack;

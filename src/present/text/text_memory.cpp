@@ -7,6 +7,7 @@
 #include "analysis/core/words.h"
 #include "present/sentences/memory_sentences.h"
 #include "present/text/heading.h"
+#include "present/text/rows_shown.h"
 #include "present/text/text_table.h"
 
 namespace fathom::present {
@@ -78,8 +79,7 @@ std::string parts_text(const analysis::RssBreakdown& breakdown, const TextOption
 }
 
 std::string ranges_text(const analysis::RssBreakdown& breakdown, const TextOptions& options) {
-  std::size_t shown =
-      options.top == 0 ? breakdown.ranges.size() : std::min(breakdown.ranges.size(), options.top);
+  std::size_t shown = rows_shown(breakdown.ranges.size(), options);
   std::string cut;
   if (shown < breakdown.ranges.size()) cut = fmt::format(", {} of {}", shown, breakdown.ranges.size());
   std::string out = heading("Ranges, most resident first" + cut, options);

@@ -14,6 +14,8 @@
 #include "present/sentences/quality_sentences.h"
 #include "present/sentences/report_sentences.h"
 #include "present/sentences/symbol_words.h"
+#include "present/text/heading.h"
+#include "present/text/rows_shown.h"
 #include "present/text/text_calls.h"
 #include "present/text/text_first_screen.h"
 #include "present/text/text_groups.h"
@@ -116,17 +118,7 @@ class TextReport {
     if (all && !asked_for_one && !report_.series.empty() && !prints(Section::kSeries)) write_series();
   }
 
-  void heading(const std::string& text) {
-    out_ += options_.color ? "\n\x1b[1m" + text + "\x1b[0m\n" : "\n" + text + "\n";
-  }
-  std::size_t shown(std::size_t rows) const {
-    return options_.top == 0 ? rows : std::min(rows, options_.top);
-  }
-  std::string cut_off(std::size_t rows) const {
-    return shown(rows) == rows
-               ? ""
-               : fmt::format(", {} of {}", shown(rows), with_commas(static_cast<std::int64_t>(rows)));
-  }
+  void heading(const std::string& text) { out_ += present::heading(text, options_); }
   void write(const TextTable& table) { out_ += table.text(table_width(options_), options_.color); }
   std::string module_name(std::uint32_t module) const {
     return keep_tail(printable(tree_.modules[module].name), 28);
@@ -275,7 +267,7 @@ class TextReport {
         [&](const auto& row) { return analysis::share(tree_, rank(row)) < options_.least_share; });
     const std::size_t all = report_.functions.size();
     const std::size_t rows =
-        std::min(shown(all), static_cast<std::size_t>(narrow - report_.functions.begin()));
+        std::min(rows_shown(all, options_), static_cast<std::size_t>(narrow - report_.functions.begin()));
     const std::string cut =
         rows == all ? "" : fmt::format(", {} of {}", rows, with_commas(static_cast<std::int64_t>(all)));
     heading(fmt::format("Functions by {}{} (% of {}, ± is the 95 % sampling error)",
@@ -350,7 +342,7 @@ class TextReport {
   }
 
   void write_threads() {
-    heading("Threads" + cut_off(report_.threads.size()));
+    heading("Threads" + rows_of_all(report_.threads.size(), options_));
     // Exact times are known of the whole recording only; the tables of --waits add up waits of a part of it.
     const bool whole = !report_.selection.from_ns && !report_.selection.to_ns;
     std::vector<TextTable::Column> columns{{"%", Align::kRight},
@@ -366,7 +358,7 @@ class TextReport {
     columns.insert(columns.end(),
                    {{"tid", Align::kRight}, {"pid", Align::kRight}, {"thread", Align::kLeft, true}});
     TextTable table(std::move(columns));
-    for (std::size_t i = 0; i < shown(report_.threads.size()); ++i) {
+    for (std::size_t i = 0; i < rows_shown(report_.threads.size(), options_); ++i) {
       const analysis::ThreadRow& row = report_.threads[i];
       std::vector<std::string> cells{share(row.value), error(row.value), value(row.value)};
       if (whole) cells.push_back(cpu_text(row.cpu_ns));
@@ -381,7 +373,7 @@ class TextReport {
   }
 
   void write_processes() {
-    heading("Processes" + cut_off(report_.processes.size()));
+    heading("Processes" + rows_of_all(report_.processes.size(), options_));
     const bool whole = !report_.selection.from_ns && !report_.selection.to_ns;  // as for threads
     std::vector<TextTable::Column> columns{{"%", Align::kRight},
                                            {tree_.unit == "samples" ? "samples" : "value", Align::kRight}};
@@ -389,7 +381,7 @@ class TextReport {
     columns.insert(columns.end(),
                    {{"threads", Align::kRight}, {"pid", Align::kRight}, {"process", Align::kLeft, true}});
     TextTable table(std::move(columns));
-    for (std::size_t i = 0; i < shown(report_.processes.size()); ++i) {
+    for (std::size_t i = 0; i < rows_shown(report_.processes.size(), options_); ++i) {
       const analysis::ProcessRow& row = report_.processes[i];
       std::vector<std::string> cells{share(row.value), value(row.value)};
       if (whole) cells.push_back(cpu_text(row.cpu_ns));
@@ -401,13 +393,13 @@ class TextReport {
   }
 
   void write_modules() {
-    heading("Modules" + cut_off(report_.modules.size()));
+    heading("Modules" + rows_of_all(report_.modules.size(), options_));
     TextTable table({{"self %", Align::kRight},
                      {"total %", Align::kRight},
                      {"unnamed %", Align::kRight},
                      {"symbols"},
                      {"module", Align::kLeft, true}});
-    for (std::size_t i = 0; i < shown(report_.modules.size()); ++i) {
+    for (std::size_t i = 0; i < rows_shown(report_.modules.size(), options_); ++i) {
       const analysis::ModuleRow& row = report_.modules[i];
       const analysis::TreeModule& module = tree_.modules[row.module];
       const double unnamed = row.frames == 0 ? 0 : row.unnamed_frames / row.frames;

@@ -7,6 +7,7 @@
 #include "analysis/core/words.h"
 #include "present/sentences/span_sentences.h"
 #include "present/text/heading.h"
+#include "present/text/rows_shown.h"
 #include "present/text/text_table.h"
 
 namespace fathom::present {
@@ -48,8 +49,7 @@ std::string kinds_table(const SpanReport& report, const TextOptions& options) {
                    {"p99", Align::kRight},
                    {"longest", Align::kRight},
                    {"span", Align::kLeft, true}});
-  const std::size_t shown =
-      options.top == 0 ? report.kinds.size() : std::min(report.kinds.size(), options.top);
+  const std::size_t shown = rows_shown(report.kinds.size(), options);
   for (std::size_t i = 0; i < shown; ++i) {
     const SpanKindReport& kind = report.kinds[i];
     std::vector<std::string> cells = {analysis::with_commas(static_cast<std::int64_t>(kind.count)),

@@ -6,6 +6,8 @@
 
 #include "analysis/core/words.h"
 #include "present/text/heading.h"
+#include "present/text/path_text.h"
+#include "present/text/rows_shown.h"
 #include "present/text/text_table.h"
 
 namespace fathom::present {
@@ -13,7 +15,7 @@ namespace {
 
 using analysis::SystemCallSums;
 
-constexpr std::size_t kMostNames = 6, kMostPaths = 3, kMostOfThread = 5;
+constexpr std::size_t kMostPaths = 3, kMostOfThread = 5;
 
 std::string count_text(std::uint64_t value) {
   return analysis::with_commas(static_cast<std::int64_t>(std::min<std::uint64_t>(value, INT64_MAX)));
@@ -43,22 +45,6 @@ std::vector<std::string> call_cells(const SystemCallSums& sums, std::string name
           std::move(name)};
 }
 
-std::string outwards(const std::vector<std::string>& path) {
-  std::string text;
-  for (std::size_t i = 0; i < std::min(path.size(), kMostNames); ++i)
-    text += (i == 0 ? "" : " ← ") + analysis::printable(path[i]);
-  if (path.size() > kMostNames) text += fmt::format(" ← {} more", path.size() - kMostNames);
-  return text;
-}
-
-std::size_t rows_shown(std::size_t all, const TextOptions& options) {
-  return options.top == 0 ? all : std::min(all, options.top);
-}
-
-std::string more_rows(std::size_t all, std::size_t shown, const char* what) {
-  return all > shown ? fmt::format("  ... {} {} more (--top 0 shows all)\n", all - shown, what) : "";
-}
-
 std::string callers_of_calls(const analysis::SystemCallTable& table, const TextOptions& options) {
   TextTable callers({{"share", Align::kRight}, {"call", Align::kLeft}, {"called by", Align::kLeft, true}});
   std::size_t rows = 0;
@@ -68,7 +54,7 @@ std::string callers_of_calls(const analysis::SystemCallTable& table, const TextO
     for (const auto& path : call.paths) {
       if (options.top != 0 && shown++ == kMostPaths) break;
       callers.add({analysis::percent(static_cast<double>(path.sums.calls) / static_cast<double>(call.walked)),
-                   analysis::printable(call.name), outwards(path.path)});
+                   analysis::printable(call.name), path_text(path.path)});
       ++rows;
     }
   }

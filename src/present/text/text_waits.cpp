@@ -10,6 +10,8 @@
 #include "analysis/core/words.h"
 #include "analysis/waits/other_locks.h"
 #include "present/sentences/wait_sentences.h"
+#include "present/text/heading.h"
+#include "present/text/rows_shown.h"
 #include "present/text/text_table.h"
 
 namespace fathom::present {
@@ -69,7 +71,7 @@ class WaitText {
 
   std::string who_waits() {
     if (!waits_.blocked.empty()) {
-      heading("What each thread waits for" + cut_off(waits_.blocked.size()) +
+      heading("What each thread waits for" + rows_of_all(waits_.blocked.size(), options_) +
               " (% of the wall time of these threads)");
       TextTable table({{"%", Align::kRight},
                        {"time", Align::kRight},
@@ -78,7 +80,7 @@ class WaitText {
                        {"thread"},
                        {"cause"},
                        {"what", Align::kLeft, true}});
-      for (std::size_t i = 0; i < shown(waits_.blocked.size()); ++i) {
+      for (std::size_t i = 0; i < rows_shown(waits_.blocked.size(), options_); ++i) {
         const analysis::BlockedRow& row = waits_.blocked[i];
         table.add({percent_number(row.share), total_of(row.sum), count_of(row.sum), time_of(row.sum.max_ns()),
                    printable(row.thread), std::string(analysis::describe(row.cause)),
@@ -129,13 +131,13 @@ class WaitText {
       heading("Files: no thread waited for one");
       return std::move(out_);
     }
-    heading("Files and peers" + cut_off(waits_.files.size()));
+    heading("Files and peers" + rows_of_all(waits_.files.size(), options_));
     out_ += fill(
         "  ",
         "This counts only calls that waited, with the bytes they requested and moved. The position in a file is known only for page faults.",
         options_.width, 2);
     // What no row has takes no room from the names.
-    const auto shown_rows = std::span(waits_.files).first(shown(waits_.files.size()));
+    const auto shown_rows = std::span(waits_.files).first(rows_shown(waits_.files.size(), options_));
     const auto any = [&](auto has) { return std::ranges::any_of(shown_rows, has); };
     const bool asked = any([](const analysis::FileRow& row) { return row.bytes_asked > 0; });
     const bool has_moved = any([](const analysis::FileRow& row) { return row.returned.bytes > 0; });
@@ -214,17 +216,7 @@ class WaitText {
                                const std::string& after = "") {
     return count > 0 ? before + analysis::count_with_error(count, error) + after : "";
   }
-  void heading(const std::string& text) {
-    out_ += options_.color ? "\n\x1b[1m" + text + "\x1b[0m\n" : "\n" + text + "\n";
-  }
-  std::size_t shown(std::size_t rows) const {
-    return options_.top == 0 ? rows : std::min(rows, options_.top);
-  }
-  std::string cut_off(std::size_t rows) const {
-    return shown(rows) == rows
-               ? ""
-               : fmt::format(", {} of {}", shown(rows), with_commas(static_cast<std::int64_t>(rows)));
-  }
+  void heading(const std::string& text) { out_ += present::heading(text, options_); }
   void write(const TextTable& table) { out_ += table.text(table_width(options_), options_.color); }
 
   static std::vector<std::string> with_spread(const analysis::Distribution& waits, double share,
@@ -240,7 +232,7 @@ class WaitText {
 
   void reasons() {
     if (waits_.reasons.empty()) return;
-    heading("Recognised waits" + cut_off(waits_.reasons.size()));
+    heading("Recognised waits" + rows_of_all(waits_.reasons.size(), options_));
     TextTable table({{"time", Align::kRight},
                      {"waits", Align::kRight},
                      {"max", Align::kRight},
@@ -248,7 +240,7 @@ class WaitText {
                      {"for"},
                      {"in", Align::kLeft, true},
                      {"as written in", Align::kLeft, true}});
-    for (std::size_t i = 0; i < shown(waits_.reasons.size()); ++i) {
+    for (std::size_t i = 0; i < rows_shown(waits_.reasons.size(), options_); ++i) {
       const analysis::ReasonRow& row = waits_.reasons[i];
       const std::string evidence = printable(row.evidence);
       table.add({total_of(row.sum), count_of(row.sum), time_of(row.sum.max_ns()), std::to_string(row.threads),
@@ -259,7 +251,7 @@ class WaitText {
 
   void threads() {
     if (waits_.threads.empty()) return;
-    heading("Where threads spend their time" + cut_off(waits_.threads.size()));
+    heading("Where threads spend their time" + rows_of_all(waits_.threads.size(), options_));
     TextTable table({{"wall", Align::kRight},
                      {"ran %", Align::kRight},
                      {"waited %", Align::kRight},
@@ -267,7 +259,7 @@ class WaitText {
                      {waits_.throttled_ns > 0 ? "no CPU %" : "run queue %", Align::kRight},
                      {"threads", Align::kRight},
                      {"name", Align::kLeft, true}});
-    for (std::size_t i = 0; i < shown(waits_.threads.size()); ++i) {
+    for (std::size_t i = 0; i < rows_shown(waits_.threads.size(), options_); ++i) {
       const analysis::WaitThreadRow& row = waits_.threads[i];
       const double wall = row.wall_ns();
       table.add({time_of(wall) + (row.exact ? "" : " ~"), percent_number(row.ran_ns / wall),
@@ -304,7 +296,7 @@ class WaitText {
         of_process = own;
       }
     if (!objects || table_width(options_) == 0) of_process.clear();
-    heading(title + of_process + cut_off(rows.size()));
+    heading(title + of_process + rows_of_all(rows.size(), options_));
     std::vector<TextTable::Column> columns = {{"time", Align::kRight},
                                               {"waits", Align::kRight},
                                               {"mean", Align::kRight},
@@ -334,7 +326,7 @@ class WaitText {
       if (!of_process.empty() && lock.ends_with(of_process)) lock.resize(lock.size() - of_process.size());
       return lock;
     };
-    for (std::size_t i = 0; i < shown(rows.size()); ++i) {
+    for (std::size_t i = 0; i < rows_shown(rows.size(), options_); ++i) {
       const analysis::ContentionRow& row = rows[i];
       std::vector<std::string> cells = {total_of(row.waits.sum()),
                                         count_of(row.waits.sum()),
@@ -356,7 +348,7 @@ class WaitText {
   void other_locks() {
     const std::vector<analysis::OtherLockRow> rows = analysis::other_locks(waits_);
     if (rows.empty()) return;
-    heading("Locks other than futexes" + cut_off(rows.size()));
+    heading("Locks other than futexes" + rows_of_all(rows.size(), options_));
     const bool one_thread = std::ranges::all_of(rows, [&](const analysis::OtherLockRow& each) {
       return each.row->thread == rows.front().row->thread;
     });
@@ -368,7 +360,7 @@ class WaitText {
                                               {"in", Align::kLeft, true}};
     if (!one_thread) columns.push_back({"thread"});
     TextTable table(columns);
-    for (std::size_t i = 0; i < shown(rows.size()); ++i) {
+    for (std::size_t i = 0; i < rows_shown(rows.size(), options_); ++i) {
       const analysis::BlockedRow& row = *rows[i].row;
       table.add({total_of(row.sum), count_of(row.sum), time_of(row.sum.mean_ns()), time_of(row.sum.max_ns()),
                  printable(rows[i].lock), printable(rows[i].place), printable(row.thread)});
