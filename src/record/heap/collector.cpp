@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/arch/ticks.h"
+#include "record/heap/slice_of_sites.h"
 #include "record/heap/summary_in_parts.h"
 
 namespace fathom::sources::heap {
@@ -245,21 +246,8 @@ std::uint32_t Collector::site_of(const SiteKey& key) {
 
 std::optional<Slice> Collector::slice(bool last) {
   if (!last && cut_ns_ < slice_start_ns_ + slice_ns_) return std::nullopt;
-  Slice slice;
-  slice.start_ns = slice_start_ns_;
-  slice.end_ns = cut_ns_;
-  slice.peak_ns = std::clamp(ns_of(sites_.slice_peak().ticks), slice.start_ns, slice.end_ns);
-  slice.peak_bytes = sites_.slice_peak().sum.bytes;
-  slice.live = sites_.live();
-  slice.first_new_site = sites_told_;
-  slice.new_sites = take_new_sites();
-  std::vector<std::uint32_t> changed = sites_.changed();
-  std::sort(changed.begin(), changed.end());
-  for (const std::uint32_t site : changed) {
-    const SiteVariances& variances = sites_.variances(site);
-    slice.rows.push_back(
-        {site, sites_.slice(site), variances.allocated, variances.freed, variances.churn.bytes});
-  }
+  Slice slice =
+      slice_of_sites(sites_, slice_start_ns_, cut_ns_, ns_of(sites_.slice_peak().ticks), sites_told_);
   sites_.next_slice(cut_);
   if (log_) log_->next_slice(cut_);
   slice_start_ticks_ = cut_;
@@ -274,16 +262,10 @@ std::optional<Slice> Collector::slice(bool last) {
   return slice;
 }
 
-std::vector<SiteKey> Collector::take_new_sites() {
-  std::vector<SiteKey> keys;
-  for (; sites_told_ < sites_.size(); ++sites_told_) keys.push_back(sites_.key(sites_told_));
-  return keys;
-}
-
 BlockBatch Collector::take_blocks() {
   BlockBatch batch;
   batch.first_new_site = sites_told_;
-  batch.new_sites = take_new_sites();
+  batch.new_sites = take_new_sites(sites_, sites_told_);
   if (log_) batch.blocks = log_->take();
   return batch;
 }

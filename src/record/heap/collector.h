@@ -259,7 +259,6 @@ class Collector {
   void book_free(std::uint64_t block, const LiveBlock& live, std::uint64_t ticks, std::uint32_t tid,
                  bool temporary);
   BlockLife life_of(std::uint64_t block, const LiveBlock& live) const;
-  std::vector<SiteKey> take_new_sites();
   RingState& state_of(std::uint32_t ring, std::uint32_t tid) {
     RingState& state = ring_states_[ring];
     if (state.tid != tid) state = {tid, 0, 0};

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "record/heap/slice_of_sites.h"
+
 namespace fathom::sources::heap {
 namespace {
 
@@ -53,17 +55,8 @@ void MappingCollector::take(const MemoryCall& call, std::uint32_t caller) {
 
 std::optional<Slice> MappingCollector::slice(std::uint64_t now_ns, bool last) {
   if (!last && now_ns < start_ns_ + slice_ns_) return std::nullopt;
-  Slice slice;
-  slice.start_ns = start_ns_;
-  slice.end_ns = std::max(now_ns, start_ns_);
-  slice.peak_ns = std::clamp(sites_.slice_peak().ticks, slice.start_ns, slice.end_ns);
-  slice.peak_bytes = sites_.slice_peak().sum.bytes;
-  slice.live = sites_.live();
-  slice.first_new_site = sites_told_;
-  for (; sites_told_ < sites_.size(); ++sites_told_) slice.new_sites.push_back(sites_.key(sites_told_));
-  std::vector<std::uint32_t> changed = sites_.changed();
-  std::ranges::sort(changed);
-  for (const std::uint32_t site : changed) slice.rows.push_back({site, sites_.slice(site), {}, {}, 0});
+  Slice slice =
+      slice_of_sites(sites_, start_ns_, std::max(now_ns, start_ns_), sites_.slice_peak().ticks, sites_told_);
   sites_.next_slice(slice.end_ns);
   start_ns_ = slice.end_ns;
   if (++slices_ % kMappingSlicesPerLength == 0) slice_ns_ *= 2;

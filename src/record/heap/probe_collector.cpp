@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <map>
 
+#include "record/heap/slice_of_sites.h"
+
 namespace fathom::sources::heap {
 namespace {
 
@@ -77,21 +79,8 @@ Sum ProbeCollector::end_image(std::uint64_t now_ns) {
 
 std::optional<Slice> ProbeCollector::slice(std::uint64_t now_ns, bool last) {
   if (!last && now_ns < start_ns_ + slice_ns_) return std::nullopt;
-  Slice slice;
-  slice.start_ns = start_ns_;
-  slice.end_ns = std::max(now_ns, start_ns_);
-  slice.peak_ns = std::clamp(sites_.slice_peak().ticks, slice.start_ns, slice.end_ns);
-  slice.peak_bytes = sites_.slice_peak().sum.bytes;
-  slice.live = sites_.live();
-  slice.first_new_site = sites_told_;
-  for (; sites_told_ < sites_.size(); ++sites_told_) slice.new_sites.push_back(sites_.key(sites_told_));
-  std::vector<std::uint32_t> changed = sites_.changed();
-  std::ranges::sort(changed);
-  for (const std::uint32_t site : changed) {
-    const SiteVariances& variances = sites_.variances(site);
-    slice.rows.push_back(
-        {site, sites_.slice(site), variances.allocated, variances.freed, variances.churn.bytes});
-  }
+  Slice slice =
+      slice_of_sites(sites_, start_ns_, std::max(now_ns, start_ns_), sites_.slice_peak().ticks, sites_told_);
   sites_.next_slice(slice.end_ns);
   start_ns_ = slice.end_ns;
   if (++slices_ % kSlicesPerLength == 0) slice_ns_ *= 2;

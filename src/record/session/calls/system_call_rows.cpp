@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <string>
 
 #include "model/system_call.h"
@@ -24,6 +25,17 @@ model::ModuleId names_module(model::Builder& builder, const char* name, std::str
   return builder.module(module);
 }
 
+template <class Account>
+model::Calls sums_of(const Account& account) {
+  model::Calls sums;
+  sums.calls = account.calls;
+  sums.total_ns = account.total_ns;
+  sums.longest_ns = account.longest_ns;
+  sums.sized = account.calls - std::min(account.calls, account.errors);
+  sums.bytes = account.bytes;
+  return sums;
+}
+
 }  // namespace
 
 model::FunctionId SystemCallRows::function_of(std::uint32_t number, const char* module,
@@ -34,7 +46,8 @@ model::FunctionId SystemCallRows::function_of(std::uint32_t number, const char* 
 
 void SystemCallRows::add_row(Known& known, const model::Calls& now, std::uint64_t now_ns) {
   model::Calls& booked = known.booked;
-  if (now.calls <= booked.calls) return;
+  // An account is read while it is counted up, so one number may be ahead of another.
+  if (now.calls <= booked.calls || now.sized < booked.sized) return;
   model::Calls row = booked;
   row.time_ns = now_ns;
   row.calls = row.returned = now.calls - booked.calls;
@@ -73,14 +86,7 @@ void SystemCallRows::take_call(const sources::SystemCallReading& reading, std::u
       known.booked.end = stack->end;
     }
   }
-  model::Calls now;
-  now.calls = account.calls;
-  now.total_ns = account.total_ns;
-  now.longest_ns = account.longest_ns;
-  // Read while it is counted up, so that one number may be ahead of another.
-  now.sized = account.calls - std::min(account.calls, account.errors);
-  now.bytes = account.bytes;
-  if (now.sized >= known.booked.sized) add_row(known, now, now_ns);
+  add_row(known, sums_of(account), now_ns);
 }
 
 void SystemCallRows::take_file(const sources::FileReading& reading, std::uint64_t now_ns) {
@@ -107,13 +113,7 @@ void SystemCallRows::take_file(const sources::FileReading& reading, std::uint64_
     const model::ModuleId module = names_module(builder_, model::kFileCallModule, call_name(key.number));
     known.booked.function = builder_.function(name, module);
   }
-  model::Calls now;
-  now.calls = account.calls;
-  now.total_ns = account.total_ns;
-  now.longest_ns = account.longest_ns;
-  now.sized = account.calls - std::min(account.calls, account.errors);
-  now.bytes = account.bytes;
-  if (now.sized >= known.booked.sized) add_row(known, now, now_ns);
+  add_row(known, sums_of(account), now_ns);
 }
 
 void SystemCallRows::take(sources::SystemCalls* source, std::uint64_t now_ns, bool last) {

@@ -30,7 +30,6 @@ class SystemCallRows {
       std::tuple<std::uint32_t, std::uint32_t, std::uint32_t, std::uint64_t>;  // pid, number, device, inode
   struct Known {
     model::Calls booked;  // its sums so far, and what the row is of
-    std::uint64_t errors = 0;
     bool has_stack = false;
   };
   void take_call(const sources::SystemCallReading& reading, std::uint64_t now_ns, bool last);
