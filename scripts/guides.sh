@@ -7,6 +7,7 @@
 # Needs root, gcc, curl, python3, podman, and a machine that does little else; takes five minutes.
 set -euo pipefail
 cd "$(dirname "$0")/.."
+. scripts/rpc-calls.sh
 usage="usage: scripts/guides.sh BUILD_FOLDER ANVIL [GUIDE ...]"
 build=$(realpath "${1:?$usage}")
 anvil=$(realpath "${2:?$usage}")
@@ -35,26 +36,13 @@ export PATH=$folder/bin:$PATH COLUMNS=100
 cd "$folder"
 cp "$guides/words.c" .
 
-from=0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266 to=0x70997970C51812dc3A010C7d01b50e0d17dc79C8
-call() { printf '%s{"jsonrpc":"2.0","id":%d,"method":"%s","params":%s}' "$comma" "$id" "$1" "$2"; comma=, id=$((id + 1)); }
-comma= id=1
-{
-  printf '['
-  for i in {1..20}; do
-    call eth_sendTransaction "[{\"from\":\"$from\",\"to\":\"$to\",\"value\":\"0x$i\"}]"
-    call eth_getBlockByNumber '["latest",true]'
-    call eth_call "[{\"from\":\"$from\",\"to\":\"$to\",\"data\":\"0x$(printf 'ab%.0s' {1..200})\"},\"latest\"]"
-    call eth_getBalance "[\"$to\",\"latest\"]"
-    call eth_blockNumber '[]'
-  done
-  printf ']'
-} >calls.json
+write_rpc_calls calls.json
 
 # load ADDRESS: requests until it is killed, two at a time
 load() {
   local i
   for i in 1 2; do
-    while curl -s -m 5 -o /dev/null -H 'content-type: application/json' --data @calls.json "$1"; do sleep 0.02; done &
+    while post_rpc_calls calls.json "$1"; do sleep 0.02; done &
     started+=($!)
   done
 }

@@ -7,6 +7,7 @@
 # else; takes a minute.
 set -euo pipefail
 cd "$(dirname "$0")/.."
+. scripts/rpc-calls.sh
 fathom=$(realpath "${1:?usage: scripts/readme-pictures.sh BUILD_FOLDER [ANVIL]}")/src/cli/fathom
 anvil=${2:-}
 images=$PWD/docs/images
@@ -55,24 +56,11 @@ port=$((port + 1))
 "$anvil" --host 127.0.0.1 --port "$port" --silent &
 started+=($!)
 sleep 3
-from=0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266 to=0x70997970C51812dc3A010C7d01b50e0d17dc79C8
-call() { printf '%s{"jsonrpc":"2.0","id":%d,"method":"%s","params":%s}' "$comma" "$id" "$1" "$2"; comma=, id=$((id + 1)); }
-comma= id=1
-{
-  printf '['
-  for i in {1..20}; do
-    call eth_sendTransaction "[{\"from\":\"$from\",\"to\":\"$to\",\"value\":\"0x$i\"}]"
-    call eth_getBlockByNumber '["latest",true]'
-    call eth_call "[{\"from\":\"$from\",\"to\":\"$to\",\"data\":\"0x$(printf 'ab%.0s' {1..200})\"},\"latest\"]"
-    call eth_getBalance "[\"$to\",\"latest\"]"
-    call eth_blockNumber '[]'
-  done
-  printf ']'
-} >calls.json
+write_rpc_calls calls.json
 (
   end=$((SECONDS + 26))
   while [ $SECONDS -lt $end ]; do
-    curl -s -m 5 -o /dev/null -H 'content-type: application/json' --data @calls.json "http://127.0.0.1:$port" || break
+    post_rpc_calls calls.json "http://127.0.0.1:$port" || break
   done
 ) &
 "$fathom" record --cpu -p "${started[1]}" -d 22 -o anvil.fathom
