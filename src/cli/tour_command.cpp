@@ -54,9 +54,9 @@ std::vector<Step> steps() {
       {"The same as a picture",
        "A flame graph has a box for each function, as wide as its CPU time, below its caller.",
        {"flamegraph", recording, "-o", picture, "--force"},
-       "Open the picture in a browser: click a box to zoom, type / to search. `fathom view tour.fathom` opens a page with the same and more over time."},
+       "Open the picture in a browser: click a box to zoom, type / to search. `fathom view tour.fathom` opens a page with the same picture and how it changes over time."},
       {"What does it wait for?",
-       "CPU time is half of the story. This table has what threads waited for, and who ended the wait.",
+       "CPU time is half the story. This table shows what threads waited for, and which thread ended the wait.",
        {"report", recording, "--waits"},
        "Both request threads wait for a lock in answer_request. save_sessions keeps it while a slow disk writes. The fix is to copy the sessions, release the lock, and then write."},
       {"Which memory is never freed?",
@@ -70,14 +70,13 @@ std::vector<Step> steps() {
 class TourFolder {
  public:
   static Result<TourFolder> open(const std::string& keep) {
+    std::error_code problem;
     if (!keep.empty()) {
-      std::error_code problem;
       filesystem::create_directories(keep, problem);
       if (problem)
         return fail(ErrorKind::kSystem, fmt::format("{}: {}", keep, problem.message()), "another folder");
       return TourFolder(keep, false);
     }
-    std::error_code problem;
     std::string pattern = (filesystem::temp_directory_path(problem) / "fathom-tour-XXXXXX").string();
     if (problem || ::mkdtemp(pattern.data()) == nullptr) return system_error(pattern, errno);
     return TourFolder(pattern, true);
@@ -87,12 +86,8 @@ class TourFolder {
   }
   TourFolder& operator=(TourFolder&&) = delete;
   ~TourFolder() {
-    if (path_.empty()) return;
     std::error_code ignored;
-    if (is_ours_)
-      filesystem::remove_all(path_, ignored);
-    else
-      filesystem::remove(filesystem::path(path_) / kProgram, ignored);
+    if (!path_.empty() && is_ours_) filesystem::remove_all(path_, ignored);
   }
   const std::string& path() const { return path_; }
 
@@ -100,6 +95,37 @@ class TourFolder {
   TourFolder(std::string path, bool is_ours) : path_(std::move(path)), is_ours_(is_ours) {}
   std::string path_;
   bool is_ours_;
+};
+
+// A link to fathom, removed at the end. A link that an interrupted tour left is replaced, and nothing else.
+class ProgramLink {
+ public:
+  explicit ProgramLink(filesystem::path path) : path_(std::move(path)) {}
+  ProgramLink(const ProgramLink&) = delete;
+  ProgramLink& operator=(const ProgramLink&) = delete;
+  ~ProgramLink() {
+    std::error_code ignored;
+    if (is_made_) filesystem::remove(path_, ignored);
+  }
+  Result<> make() {
+    constexpr std::string_view kRemedy = "another folder: --keep FOLDER";
+    std::error_code problem;
+    const auto status = filesystem::symlink_status(path_, problem);
+    if (filesystem::exists(status) && !filesystem::is_symlink(status))
+      return fail(ErrorKind::kUsage, fmt::format("{}: a file with this name exists", path_.string()),
+                  std::string(kRemedy));
+    filesystem::remove(path_, problem);
+    filesystem::create_symlink(filesystem::read_symlink("/proc/self/exe", problem), path_, problem);
+    if (problem)
+      return fail(ErrorKind::kSystem, fmt::format("{}: {}", path_.string(), problem.message()),
+                  std::string(kRemedy));
+    is_made_ = true;
+    return {};
+  }
+
+ private:
+  filesystem::path path_;
+  bool is_made_ = false;
 };
 
 // Runs fathom in `folder` and waits for it. The exit status; 128 and the signal that ended it.
@@ -142,13 +168,8 @@ Result<int> run_tour(const TourArguments& arguments) {
   const bool asks = ::isatty(STDIN_FILENO) == 1 && ::isatty(STDOUT_FILENO) == 1;
   auto folder = TourFolder::open(arguments.keep);
   if (!folder) return tl::unexpected(folder.error());
-  const filesystem::path program = filesystem::path(folder->path()) / kProgram;
-  std::error_code problem;
-  filesystem::remove(program, problem);
-  filesystem::create_symlink(filesystem::read_symlink("/proc/self/exe", problem), program, problem);
-  if (problem)
-    return fail(ErrorKind::kSystem, fmt::format("{}: {}", program.string(), problem.message()),
-                "another folder: --keep FOLDER");
+  ProgramLink program(filesystem::path(folder->path()) / kProgram);
+  if (auto made = program.make(); !made) return tl::unexpected(made.error());
   const std::vector<Step> all = steps();
   for (std::size_t i = 0; i < all.size(); ++i) {
     const Step& step = all[i];
@@ -184,7 +205,7 @@ Run add_tour(CLI::App& app) {
   app.add_option("--keep", arguments->keep, "keep the recording and the picture in this folder")
       ->type_name("FOLDER");
   app.footer(
-      "Without a terminal as input it does not wait between the steps. It needs what record --heap needs: fathom doctor.");
+      "If the input is not a terminal, the tour does not wait between its steps. It needs the privileges of record --heap; fathom doctor checks them.");
   return [arguments] { return run_tour(*arguments); };
 }
 
