@@ -9,15 +9,11 @@
 #include <algorithm>
 #include <array>
 #include <filesystem>
-#include <map>
 #include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
-#include <utility>
 
-#include "analysis/core/call_tree.h"
-#include "analysis/core/functions.h"
 #include "base/clock.h"
 #include "base/shell_word.h"
 #include "cli/command.h"
@@ -27,132 +23,20 @@
 #include "cli/record_option_list.h"
 #include "cli/seconds_word.h"
 #include "cli/stop_requests.h"
+#include "cli/top_companion.h"
 #include "cli/top_screen.h"
 #include "linux/process/group.h"
 #include "model/store/default_path.h"
-#include "record/session/companion.h"
 #include "record/session/session.h"
 
 namespace fathom::cli {
 namespace {
-
-constexpr std::size_t kMostTopRows = 200;
 
 struct TopArguments {
   RecordArguments record;
   std::string metric = "cpu";
   double interval_s = 1;
   std::size_t rows = 10;
-};
-
-// Looks at the rows of each interval before they go into the file.
-class TopCompanion final : public session::Companion {
- public:
-  TopCompanion(TopScreen& screen, double interval_s)
-      : screen_(screen), interval_ns_(static_cast<std::uint64_t>(interval_s * 1e9)) {}
-
-  void step(const Lent& lent, std::uint64_t now_ns) override {
-    if (began_ns_ == 0) began_ns_ = from_ns_ = now_ns;
-    if (now_ns < from_ns_ + interval_ns_) return;
-    lent.readings.take_names();
-    (void)lent.readings.names_are_known();  // somebody looks on: finding names is not left to idle CPUs
-    collect(lent.profile, lent.readings.open_waits(now_ns));
-    screen_.take(table(lent.profile, now_ns));
-    from_ns_ = now_ns;
-    cpu_.clear();
-    waits_.clear();
-    cpu_ns_ = waited_ns_ = 0;
-    fresh_ = true;
-  }
-
-  // Rows leave the profile once a second, whatever the interval is.
-  Save before_save(const Lent& lent, bool /*last*/) override {
-    collect(lent.profile, {});
-    samples_seen_ = waits_seen_ = 0;
-    return Save::kAppend;
-  }
-
-  bool take_fresh() { return std::exchange(fresh_, false); }
-
- private:
-  struct Sums {
-    double self = 0, total = 0;
-  };
-  using Book = std::map<std::pair<std::string, std::string>, Sums>;  // by function and module
-
-  // The part of a wait that lies in this interval: it may have begun long before.
-  void cut_to_interval(model::Wait& wait) const {
-    const std::uint64_t before = from_ns_ > wait.start_ns ? from_ns_ - wait.start_ns : 0;
-    const std::uint64_t waited = std::min(before, wait.waited_ns);
-    wait.waited_ns -= waited;
-    wait.queued_ns -= std::min(before - waited, wait.queued_ns);
-    wait.start_ns += before;
-  }
-
-  // Adds the rows that came since the last call; the profile still has those before them. `open`: waits in progress, up to now.
-  void collect(model::Profile& profile, const std::vector<model::Wait>& open) {
-    std::vector<model::Sample> samples(profile.samples.begin() + static_cast<std::ptrdiff_t>(samples_seen_),
-                                       profile.samples.end());
-    std::vector<model::Wait> waits(profile.waits.begin() + static_cast<std::ptrdiff_t>(waits_seen_),
-                                   profile.waits.end());
-    samples_seen_ = profile.samples.size();
-    waits_seen_ = profile.waits.size();
-    waits.insert(waits.end(), open.begin(), open.end());
-    for (model::Wait& wait : waits) cut_to_interval(wait);
-    std::erase_if(waits, [](const model::Wait& wait) { return wait.waited_ns + wait.queued_ns == 0; });
-    samples.swap(profile.samples);
-    waits.swap(profile.waits);
-    cpu_ns_ += add(profile, model::Metric::kCpu,
-                   profile.meta.frequency_hz == 0 ? 0 : 1e9 / profile.meta.frequency_hz, cpu_);
-    waited_ns_ += add(profile, model::Metric::kOffCpu, 1, waits_);
-    samples.swap(profile.samples);
-    waits.swap(profile.waits);
-  }
-
-  // Nanoseconds in all.
-  static double add(const model::Profile& profile, model::Metric metric, double unit_ns, Book& book) {
-    analysis::TreeOptions options;
-    options.selection.metric = metric;
-    options.thread_roots = false;
-    options.drop_idle = true;
-    const analysis::CallTree tree = analysis::build_call_tree(profile, options);
-    for (const analysis::FunctionRow& row : analysis::function_table(tree, analysis::SortBy::kTotal)) {
-      Sums& sums = book[{tree.names[row.name], tree.modules[row.module].name}];
-      sums.self += unit_ns * static_cast<double>(row.self);
-      sums.total += unit_ns * static_cast<double>(row.total);
-    }
-    return unit_ns * static_cast<double>(tree.total);
-  }
-
-  TopTable table(const model::Profile& profile, std::uint64_t now_ns) const {
-    const auto length_ns = static_cast<double>(std::max<std::uint64_t>(now_ns - from_ns_, 1));
-    TopTable table;
-    table.target = profile.meta.target;
-    table.at_s = static_cast<double>(now_ns - began_ns_) * 1e-9;
-    table.interval_s = length_ns * 1e-9;
-    table.cpus = cpu_ns_ / length_ns;
-    table.waiting = waited_ns_ / length_ns;
-    table.threads = static_cast<std::size_t>(std::ranges::count_if(
-        profile.threads, [](const model::Thread& thread) { return thread.end_ns == 0; }));
-    const auto rows = [&](const Book& book) {
-      std::vector<TopRow> out;
-      for (const auto& [of, sums] : book)
-        out.push_back({of.first, of.second, sums.self / length_ns, sums.total / length_ns});
-      std::ranges::stable_sort(out, std::ranges::greater(), &TopRow::total);
-      if (out.size() > kMostTopRows) out.resize(kMostTopRows);
-      return out;
-    };
-    table.cpu = rows(cpu_);
-    table.waits = rows(waits_);
-    return table;
-  }
-
-  TopScreen& screen_;
-  std::uint64_t interval_ns_, began_ns_ = 0, from_ns_ = 0;
-  std::size_t samples_seen_ = 0, waits_seen_ = 0;
-  Book cpu_, waits_;
-  double cpu_ns_ = 0, waited_ns_ = 0;
-  bool fresh_ = false;
 };
 
 // Keys come one by one and are not shown, and the screen is another one, until the object goes away. Signals that end us are
@@ -248,8 +132,6 @@ Result<int> run_top(TopArguments& arguments) {
   RecordArguments& record = arguments.record;
   session::RecordOptions& options = record.options;
   record.quiet = true;
-  if (!options.command.empty())
-    return fail(ErrorKind::kUsage, "fathom top shows processes that run already", "fathom top -p PID");
   if (auto settled = settle(record); !settled) return tl::unexpected<Error>(settled.error());
   const bool keep = !options.output.empty();
   options.overwrite = keep;
@@ -264,8 +146,10 @@ Result<int> run_top(TopArguments& arguments) {
     return kDone;
   }
   std::error_code ignored;
-  std::filesystem::remove(outcome->path, ignored);
-  std::filesystem::remove(std::filesystem::path(outcome->path).parent_path(), ignored);  // if it is empty
+  const std::filesystem::path file(outcome->path), folder = file.parent_path();
+  // The folders too, if nothing else is in them.
+  for (const std::filesystem::path& each : {file, folder, folder.parent_path()})
+    std::filesystem::remove(each, ignored);
   return kDone;
 }
 
@@ -285,7 +169,7 @@ Run add_top(CLI::App& app) {
       ->check(CLI::Range(1, 200))
       ->type_name("N");
   app.footer(
-      "Keys: m metric, o order by self or total, f filter, x no filter, space freeze, s save as a recording, q quit. If the output is no terminal, fathom prints one table per interval.");
+      "Keys: m metric, o order by self or total, f filter, x no filter, space freeze, s save as a recording, q quit. If the output is not a terminal, fathom prints one table per interval.");
   return [arguments] { return run_top(*arguments); };
 }
 
