@@ -18,6 +18,7 @@
 #include "base/files.h"
 #include "base/spawn.h"
 #include "cli/notices.h"
+#include "linux/process/descendants.h"
 #include "linux/process/status.h"
 #include "tools/serve/log_watch.h"
 #include "tools/serve/trigger.h"
@@ -82,7 +83,10 @@ Result<Around> Around::start(const std::string& command, bool pass_on) {
 
 Around::~Around() {
   if (child_.pid <= 0 || status()) return;
-  ::kill(child_.pid, SIGTERM);
+  // What the shell started would outlive it.
+  std::vector<int> all = process::descendants(child_.pid);
+  all.push_back(child_.pid);
+  for (const int pid : all) ::kill(pid, SIGTERM);
   for (int i = 0; i < 50 && !status(); ++i) std::this_thread::sleep_for(std::chrono::milliseconds(20));
 }
 

@@ -27,7 +27,8 @@ struct BeginCondition {
 // Returns the reason when one of them holds. kUsage where it cannot be understood; kNotFound if all processes end before.
 Result<std::string> wait_to_begin(const BeginCondition& condition, const std::vector<std::int32_t>& pids);
 
-// `sh -c COMMAND`, run while it is recorded. Asked to end (SIGTERM) if it still runs when the object goes away.
+// `sh -c COMMAND`, run while it is recorded. Asked to end (SIGTERM), with all that it started, if it still runs when the object goes
+// away.
 class Around {
  public:
   // `pass_on`: what it prints also goes to our standard output and standard error.
