@@ -17,6 +17,7 @@ struct KnownEvent {
   std::string_view name, other_name;  // the names that perf list has
   std::uint32_t type;
   std::uint64_t config;
+  bool is(std::string_view text) const { return text == name || (!other_name.empty() && text == other_name); }
 };
 constexpr std::uint32_t kSoftware = PERF_TYPE_SOFTWARE, kHardware = PERF_TYPE_HARDWARE;
 constexpr KnownEvent kKnown[] = {
@@ -96,10 +97,21 @@ Result<> take_part(std::vector<EventWish>& wishes, std::string_view part) {
   return take_term(wishes.back(), part.substr(slash + 1));
 }
 
+bool is_known(std::string_view name) {
+  return name == "cpu-clock" || name == "cycles" || name == "cpu-cycles" ||
+         std::ranges::any_of(kKnown, [&](const KnownEvent& known) { return known.is(name); });
+}
+
+// "cycles:u": perf has letters behind a colon for where an event counts. nullopt: it is the name of a tracepoint.
+std::optional<std::string_view> event_with_modifier(std::string_view name) {
+  const std::string_view event = name.substr(0, name.find(':'));
+  return is_known(event) ? std::optional(event) : std::nullopt;
+}
+
 Result<NamedEvent> known_event(const EventWish& wish) {
   const KnownEvent* best = kKnown;
   for (const KnownEvent& known : kKnown) {
-    if (known.name == wish.name || (!known.other_name.empty() && known.other_name == wish.name))
+    if (known.is(wish.name))
       return NamedEvent{std::string(known.name), known.type, known.config, wish.period,
                         wish.frequency_hz,       {}};
     if (word_distance(wish.name, known.name) < word_distance(wish.name, best->name)) best = &known;
@@ -125,7 +137,8 @@ Result<NamedEvent> traced_event(const std::string& name, const EventWish& wish,
     numbers += (numbers.empty() ? "" : ", ") + field.name;
   }
   if (event.field.size == 0)
-    return fail(ErrorKind::kNotFound, fmt::format("-e {}: its records have no number {}", name, wish.weight),
+    return fail(ErrorKind::kNotFound,
+                fmt::format("-e {}: the tracepoint has no numeric field {}", name, wish.weight),
                 "one of: " + numbers);
   return event;
 }
@@ -144,7 +157,7 @@ Result<std::vector<EventWish>> parse_events(const std::vector<std::string>& list
   }
   for (const EventWish& wish : wishes)
     if (wish.period != 0 && wish.frequency_hz != 0)
-      return fail(ErrorKind::kUsage, fmt::format("-e {}: either a period or a rate", wish.name),
+      return fail(ErrorKind::kUsage, fmt::format("-e {}: give either a period or a rate", wish.name),
                   "EVENT/PERIOD, or EVENT/freq=HZ/");
   return wishes;
 }
@@ -170,6 +183,11 @@ Result<std::vector<NamedEvent>> find_events(const std::vector<EventWish>& wishes
       add(std::move(*event));
       continue;
     }
+    if (const auto event = event_with_modifier(wish.name))
+      return fail(
+          ErrorKind::kUsage,
+          fmt::format("-e {}: fathom counts events in the program and in the kernel alike", wish.name),
+          fmt::format("-e {}", *event));
     if (!tracepoints) {
       auto opened = open();
       if (!opened) return tl::unexpected<Error>(opened.error());
@@ -179,7 +197,7 @@ Result<std::vector<NamedEvent>> find_events(const std::vector<EventWish>& wishes
     const std::vector<std::string> names =
         is_pattern ? tracepoints->matching(wish.name) : std::vector<std::string>{wish.name};
     if (names.empty())
-      return fail(ErrorKind::kNotFound, fmt::format("-e: no tracepoint fits {}", wish.name),
+      return fail(ErrorKind::kNotFound, fmt::format("-e: no tracepoint matches {}", wish.name),
                   "perf list tracepoint prints all names");
     for (const std::string& name : names) {
       auto event = traced_event(name, wish, *tracepoints);
@@ -189,7 +207,7 @@ Result<std::vector<NamedEvent>> find_events(const std::vector<EventWish>& wishes
   }
   if (events.size() > MAX_KERNEL_EVENTS)
     return fail(ErrorKind::kUsage,
-                fmt::format("-e: {} events are too many; at most {} work", events.size(), MAX_KERNEL_EVENTS),
+                fmt::format("-e: {} events exceed the limit of {}", events.size(), MAX_KERNEL_EVENTS),
                 "a narrower pattern");
   return events;
 }

@@ -112,6 +112,17 @@ TEST_F(Events, APatternTakesAllThatFitAndEachOnce) {
   EXPECT_EQ((*found)[1].config, 2104u);
 }
 
+// As perf has them. They are no tracepoints, which have a colon, too.
+TEST_F(Events, AModifierIsRefusedByItsName) {
+  for (const auto& [text, event] : {std::pair("page-faults:u", "-e page-faults"), std::pair("cs:k", "-e cs"),
+                                    std::pair("cycles:ppp", "-e cycles")}) {
+    const auto found = find({text});
+    ASSERT_FALSE(found) << text;
+    EXPECT_EQ(found.error().kind, ErrorKind::kUsage) << text;
+    EXPECT_EQ(found.error().remedy, event);
+  }
+}
+
 TEST_F(Events, AWeightIsAFieldThatIsANumber) {
   const auto found = find({"block:block_rq_issue/weight=bytes/"});
   ASSERT_TRUE(found) << found.error().message;
