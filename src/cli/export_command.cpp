@@ -136,7 +136,8 @@ formats::Packing packing_of_pprof(const std::string& path) {
 Result<std::string> export_pprof(const ExportInput& input) {
   const std::string& path = input.arguments.output.path;
   if (is_standard_output(path) && ::isatty(STDOUT_FILENO) == 1)
-    return fail(ErrorKind::kUsage, "a pprof profile is binary, and not for a terminal", "-o FILE.pb.gz");
+    return fail(ErrorKind::kUsage, "a pprof profile is binary, so it does not go to a terminal",
+                "-o FILE.pb.gz");
   const Result<std::string> bytes = present::write_pprof(
       input.profile, {input.tree.selection, input.tree.fold_generics, comments_for(input)});
   if (!bytes) return tl::unexpected(bytes.error());
@@ -191,7 +192,7 @@ Result<std::string> export_dot(const ExportInput& input) {
 Result<std::string> export_perfetto(const ExportInput& input) {
   const std::string& path = input.arguments.output.path;
   if (is_standard_output(path) && ::isatty(STDOUT_FILENO) == 1)
-    return fail(ErrorKind::kUsage, "a trace of Perfetto is binary, and not for a terminal",
+    return fail(ErrorKind::kUsage, "a Perfetto trace is binary, so it does not go to a terminal",
                 "-o FILE.pftrace");
   const Result<std::string> bytes =
       present::write_perfetto(input.profile, {input.tree.selection, input.tree.fold_generics});
@@ -327,14 +328,16 @@ Result<int> run_export(const ExportArguments& arguments) {
   if (auto fitting = fits_ending(arguments.output.path, OutputKind::kExported); !fitting)
     return tl::unexpected(fitting.error());
   if (arguments.parts && (*format)->write != export_pprof)
-    return fail(ErrorKind::kUsage, "only pprof is written in parts", "--to pprof --parts");
+    return fail(ErrorKind::kUsage, "--parts works only with pprof", "--to pprof --parts");
   if ((arguments.functions || arguments.percent_limit) && (*format)->write != export_dot)
-    return fail(ErrorKind::kUsage, "only a call graph leaves functions out", "--to dot");
+    return fail(ErrorKind::kUsage, "--functions and --percent-limit work only with a call graph", "--to dot");
   if (!arguments.binary.empty() && (*format)->write != export_bolt &&
       (*format)->write != export_sample_profile)
-    return fail(ErrorKind::kUsage, "only a profile for a compiler is about one program",
+    return fail(ErrorKind::kUsage, "--binary works only with a profile for a compiler",
                 "--to bolt, --to sample-profile");
-  const Result<model::Profile> profile = open_selected(arguments.file, arguments.selection);
+  SelectionOptions reading = arguments.selection;
+  reading.all_events = (*format)->write == export_json || (*format)->write == export_sql;
+  const Result<model::Profile> profile = open_selected(arguments.file, reading);
   if (!profile) return tl::unexpected(profile.error());
   const Result<analysis::Selection> selection = selection_from(arguments.selection, *profile);
   if (!selection) return tl::unexpected(selection.error());

@@ -182,7 +182,7 @@ void add_dump_inputs(CLI::App& app, DumpInputs& inputs) {
 Result<model::Profile> open_with_names(const std::string& path, const store::ReadOptions& read,
                                        const std::string& symbols, const DumpInputs& dumps,
                                        std::optional<std::int32_t> pid, bool long_names,
-                                       std::string* statistics, const std::string& event) {
+                                       std::string* statistics, const open::EventChoice& event) {
   use_huge_pages();
 #ifdef FATHOM_HAS_PUSH
   if (is_fleet(path)) return open_fleet(path, "", "");
@@ -237,9 +237,9 @@ Result<model::Profile> open_selected(const std::string& path, const SelectionOpt
   if (!read) return tl::unexpected(read.error());
   if (read->blocks && read->blocks->selects_all()) read->blocks->if_recorded = if_recorded;
   read->packed = options.packed && !options.spans.changes_rows() && options.metric != kLatency;
-  Result<model::Profile> profile =
-      open_with_names(path, *read, options.symbols, options.dumps, options.pid, options.long_names,
-                      options.statistics, is_built_in(options.metric) ? "" : options.metric);
+  Result<model::Profile> profile = open_with_names(
+      path, *read, options.symbols, options.dumps, options.pid, options.long_names, options.statistics,
+      {.name = is_built_in(options.metric) ? "" : options.metric, .all = options.all_events});
   // Before threads lose their waits outside of spans, in which they would seem to run.
   if (profile && options.metric == kLatency && !analysis::weigh_by_parallelism(*profile))
     return fail(ErrorKind::kNotFound, path + ": no CPU samples of a known length", "--metric cpu");

@@ -52,6 +52,7 @@ struct SelectionOptions {
   bool long_names = false;            // open::NameOptions::long_names
   std::string* statistics = nullptr;  // open::NameOptions::statistics
   bool packed = false;                // store::ReadOptions::packed
+  bool all_events = false;            // open::EventChoice::all
 };
 
 // `options` outlives `app`.
@@ -70,7 +71,8 @@ Result<std::vector<std::string>> runs_of_input(const std::string& path, const Se
 Result<model::Profile> open_with_names(const std::string& path, const store::ReadOptions& read,
                                        const std::string& symbols, const DumpInputs& dumps = {},
                                        std::optional<std::int32_t> pid = {}, bool long_names = false,
-                                       std::string* statistics = nullptr, const std::string& event = {});
+                                       std::string* statistics = nullptr,
+                                       const open::EventChoice& event = {});
 // --symbols; `folder` outlives `app`.
 void add_symbols_option(CLI::App& app, std::string& folder);
 // --fold-containers, --no-fold-containers, --no-fold-plumbing; both outlive `app`.

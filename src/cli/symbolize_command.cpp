@@ -68,11 +68,14 @@ Result<int> run_symbolize(const SymbolizeArguments& arguments) {
     if (const Result<> kept = make_standard_input_seekable(); !kept) return tl::unexpected(kept.error());
     start = ::lseek(STDIN_FILENO, 0, SEEK_CUR);
   }
-  const Result<model::Profile> before = open_with_names(arguments.file, {}, {}, arguments.dumps);
+  const auto opened = [&](const std::string& symbols) {
+    return open_with_names(arguments.file, {}, symbols, arguments.dumps, {}, false, nullptr,
+                           {.name = "", .all = true});
+  };
+  const Result<model::Profile> before = opened("");
   if (!before) return tl::unexpected(before.error());
   if (arguments.file == "-") (void)::lseek(STDIN_FILENO, start, SEEK_SET);
-  const Result<model::Profile> after =
-      open_with_names(arguments.file, {}, arguments.symbols, arguments.dumps);
+  const Result<model::Profile> after = opened(arguments.symbols);
   if (!after) return tl::unexpected(after.error());
   const std::uint64_t had = named_frames(*before), has = named_frames(*after);
   if (before->lines == after->lines && had == has)

@@ -9,6 +9,7 @@
 #include <set>
 #include <utility>
 
+#include "model/event_samples.h"
 #include "model/facts.h"
 #include "model/recorded_time.h"
 
@@ -294,13 +295,15 @@ Result<Merged> merge_profiles(std::vector<MergeInput> inputs) {
   note_overlaps(inputs, merged.notes);
   const std::string target = target_of(inputs);
   const std::uint64_t unrecorded = unrecorded_between(inputs);
-  bool lives = false;
+  bool lives = false, events = false;
   std::string engine;
   for (MergeInput& input : inputs) {
     for (model::Heap& heap : input.profile.heap.heaps) {
       lives = lives || heap.each_block;
       heap.each_block = false;  // sums are kept, but not the lifetime of each block
     }
+    // Their samples were left out when it was opened.
+    events = input.profile.meta.facts.erase(model::kEventsFact) != 0 || events;
     if (engine.empty() || engine == "import") engine = input.profile.meta.engine;
     model::merge(merged.profile, input.profile);
     input.profile = {};
@@ -308,6 +311,9 @@ Result<Merged> merge_profiles(std::vector<MergeInput> inputs) {
   if (lives)
     merged.notes.push_back(
         "The lives of single blocks are not in it: they are in the recordings that were merged.");
+  if (events)
+    merged.notes.push_back(
+        "The events of record -e are not in it: they are in the recordings that were merged.");
   sort_by_time(merged.profile);
   model::Meta& meta = merged.profile.meta;
   meta.target = target;

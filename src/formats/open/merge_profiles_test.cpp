@@ -5,6 +5,7 @@
 
 #include "analysis/core/call_tree.h"
 #include "analysis/core/hand_made_profile.h"
+#include "model/event_samples.h"
 #include "model/random_profile.h"
 #include "model/recorded_time.h"
 
@@ -71,6 +72,17 @@ TEST(MergeProfiles, TheOrderDoesNotMatter) {
   EXPECT_EQ(analysis::build_call_tree(one, {}), analysis::build_call_tree(other, {}));
   EXPECT_EQ(one.meta.start_ns, other.meta.start_ns);
   EXPECT_EQ(one.meta.end_ns, other.meta.end_ns);
+}
+
+// Their samples do not come here, so nothing may promise them.
+TEST(MergeProfiles, EventsOfTheInputsAreLeftOutInWords) {
+  model::Profile with_events = analysis::small_server();
+  with_events.meta.facts[model::kEventsFact] = model::events_fact(
+      {{.name = "page-faults", .count = 3, .value = 3, .samples = 3, .lost = 0, .unit = "page-faults"}});
+  EXPECT_THAT(merge({later(1), later(2)}).notes, Not(testing::Contains(HasSubstr("events of record -e"))));
+  const Merged merged = merge({with_events, later(1)});
+  EXPECT_THAT(merged.notes, testing::Contains(HasSubstr("events of record -e")));
+  EXPECT_THAT(model::recorded_events(merged.profile.meta), IsEmpty());
 }
 
 TEST(MergeProfiles, OneClockIsKept) {

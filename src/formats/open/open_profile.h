@@ -17,6 +17,12 @@
 
 namespace fathom::open {
 
+// Which samples of a recording with named events (model/event_samples.h) are wanted.
+struct EventChoice {
+  std::string name;  // of the event; empty: those of CPU time
+  bool all = false;  // as they were recorded, so that a copy of the recording has them, too
+};
+
 // Where to look for names that a recording lacks, in addition to the files of this machine, and which process
 // reads these files.
 struct NameOptions {
@@ -25,8 +31,7 @@ struct NameOptions {
   explicit NameOptions(std::string reader_program) : reader(std::move(reader_program)) {}
 
   std::string reader;
-  // Of a recording with named events (model/event_samples.h): the one whose samples are wanted; empty: those of CPU time.
-  std::string event;
+  EventChoice event;
   std::string symbol_directory;  // unstripped files and debug files, by build id; empty: none
   std::function<void(const std::string&)>
       tell;  // receives a sentence for the user, such as why a file is not used; it may contain names from

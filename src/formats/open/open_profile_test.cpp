@@ -13,6 +13,7 @@
 #include "analysis/core/hand_made_profile.h"
 #include "binary/elf/module_file.h"
 #include "formats/packer.h"
+#include "model/event_samples.h"
 #include "model/store/writer.h"
 
 namespace fathom::open {
@@ -52,6 +53,25 @@ TEST_F(OpenProfile, RecognizesARecordingByItsContent) {
   const Result<model::Profile> read = opened(path);
   ASSERT_TRUE(read) << read.error().message;
   EXPECT_EQ(read->samples.size(), profile.samples.size());
+}
+
+TEST_F(OpenProfile, ACopyOfARecordingHasTheSamplesOfItsEvents) {
+  model::Profile profile = analysis::small_server();
+  model::Builder builder(profile);
+  model::Sample event = profile.samples.front();
+  event.metric = model::Metric::kWall;
+  event.stack = builder.stack(event.stack, model::event_frame(builder, "page-faults"));
+  profile.samples.push_back(event);
+  profile.meta.facts[model::kEventsFact] = model::events_fact(
+      {{.name = "page-faults", .count = 1, .value = 1, .samples = 1, .lost = 0, .unit = "page-faults"}});
+  const std::string path = folder_ + "/x.fathom";
+  ASSERT_TRUE(store::Writer::create(path).value().finish(profile));
+  NameOptions names("");
+  EXPECT_EQ(open_profile(path, names)->samples.size(), profile.samples.size() - 1) << "CPU time alone";
+  names.event.name = "page-faults";
+  EXPECT_EQ(open_profile(path, names)->samples.size(), 1u);
+  names.event = {.name = "", .all = true};
+  EXPECT_EQ(open_profile(path, names)->samples.size(), profile.samples.size());
 }
 
 TEST_F(OpenProfile, DumpsThatAreTooLargeTogetherAreRejected) {
