@@ -130,8 +130,8 @@ Result<> OutputFile::look_at_existing(const OutputOptions& options) {
   if (S_ISDIR(status.st_mode)) return refuse("this is a folder", "a file in it");
   if (S_ISFIFO(status.st_mode) || S_ISCHR(status.st_mode)) {
     if (!options.streams)
-      return refuse(S_ISFIFO(status.st_mode) ? "this is a pipe, and no regular file"
-                                             : "this is a device, and no regular file",
+      return refuse(S_ISFIFO(status.st_mode) ? "this is a pipe, not a regular file"
+                                             : "this is a device, not a regular file",
                     "the name of a file");
     auto stream = open_stream(folder, name_, path_);
     if (!stream) return tl::unexpected<Error>(stream.error());
@@ -140,7 +140,7 @@ Result<> OutputFile::look_at_existing(const OutputOptions& options) {
     return {};
   }
   if (!S_ISREG(status.st_mode))
-    return refuse("this is a disk or a socket, and no regular file", "the name of a file");
+    return refuse("this is a disk or a socket, not a regular file", "the name of a file");
   existing_ = std::move(existing);
   if (options.force) return {};
   if (options.keep_existing)

@@ -252,10 +252,16 @@ TEST_F(Output, LinksFoldersAndSocketsAreRefusedInWords) {
     EXPECT_EQ(refusal(folder_, options), folder_ + ": this is a folder");
     EXPECT_EQ(refusal(folder_ + "/", options), "'" + folder_ + "/': this names a folder");
     EXPECT_EQ(refusal(folder_ + "/socket", options),
-              folder_ + "/socket: this is a disk or a socket, and no regular file");
+              folder_ + "/socket: this is a disk or a socket, not a regular file");
   }
   EXPECT_EQ(read_file(folder_ + "/file").value(), "<svg>");
   EXPECT_FALSE(fs::exists(folder_ + "/nowhere"));
+}
+
+TEST_F(Output, AFolderThatCannotBeMadeHasARemedy) {
+  const auto file = OutputFile::open("/proc/no-such-folder/x", {});
+  ASSERT_FALSE(file);
+  EXPECT_EQ(file.error().remedy, "another path, in a folder where you can make files");
 }
 
 TEST_F(Output, APipeIsWrittenIntoAndNeverReplacedNorWaitedFor) {
@@ -263,7 +269,7 @@ TEST_F(Output, APipeIsWrittenIntoAndNeverReplacedNorWaitedFor) {
   ASSERT_EQ(::mkfifo(path.c_str(), 0600), 0);
   EXPECT_EQ(refusal(path, {.streams = true}), path + ": no process reads from this pipe");
   const Fd reader(::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
-  EXPECT_EQ(refusal(path, {.force = true}), path + ": this is a pipe, and no regular file");
+  EXPECT_EQ(refusal(path, {.force = true}), path + ": this is a pipe, not a regular file");
   EXPECT_TRUE(write(path, "through", {.force = true, .streams = true}));
   char text[16] = {};
   EXPECT_EQ(::read(reader.get(), text, sizeof text), 7);
@@ -276,13 +282,13 @@ TEST_F(Output, ADeviceIsWrittenIntoAndNeverReplaced) {
   const std::string null = folder_ + "/null", disk = folder_ + "/disk";
   ASSERT_EQ(::mknod(null.c_str(), S_IFCHR | 0600, makedev(1, 3)), 0);
   ASSERT_EQ(::mknod(disk.c_str(), S_IFBLK | 0600, makedev(7, 200)), 0);
-  EXPECT_EQ(refusal(null, {.force = true}), null + ": this is a device, and no regular file");
+  EXPECT_EQ(refusal(null, {.force = true}), null + ": this is a device, not a regular file");
   if (const Fd may_open(::open(null.c_str(), O_WRONLY | O_CLOEXEC)); may_open) {  // else it is mounted nodev
     EXPECT_TRUE(write(null, "away", {.force = true, .streams = true}));
   }
   EXPECT_TRUE(S_ISCHR(status_of(null).st_mode));
   EXPECT_EQ(refusal(disk, {.force = true, .streams = true}),
-            disk + ": this is a disk or a socket, and no regular file");
+            disk + ": this is a disk or a socket, not a regular file");
   EXPECT_EQ(entries(), 2u);
 }
 

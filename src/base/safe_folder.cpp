@@ -130,7 +130,10 @@ Result<SafeFolder> SafeFolder::open(const std::string& path, const FolderRules& 
         // Where it cannot be given away (a network drive), it stays ours and serves all the same.
         if (rules.owner && ::fchown(made.get(), rules.owner->uid, rules.owner->gid) != 0) errno = 0;
       } else if (errno != EEXIST) {
-        return system_error(here, errno);
+        tl::unexpected<Error> error = system_error(here, errno);
+        if (error.value().remedy.empty())
+          error.value().remedy = "another path, in a folder where you can make files";
+        return error;
       }
     }
     Fd next(::openat(folder.fd_.get(), name.c_str(), kHow));

@@ -25,7 +25,9 @@ Result<OpenedCode> open_feedback(const model::Profile& profile, const analysis::
   std::string build_id;
   if (!binary.empty()) {
     const Result<std::string> known = feedback::build_id_of(binary);
-    if (!known) return tl::unexpected(known.error());
+    if (!known)
+      return fail(known.error().kind, known.error().message,
+                  "--binary PATH, the program or library that ran");
     build_id = *known;
   }
   Result<feedback::CodeSamples> samples = feedback::code_samples(profile, selection, build_id);

@@ -125,7 +125,7 @@ Result<int> write_table(const ReportArguments& arguments, const ToJson& to_json,
 Result<int> report_calls(const model::Profile& profile, const analysis::Selection& selection,
                          const ReportArguments& arguments) {
   if (selection.thread)
-    return fail(ErrorKind::kUsage, "calls are counted for whole processes, and not for threads", "--pid PID");
+    return fail(ErrorKind::kUsage, "calls are counted for whole processes, not for threads", "--pid PID");
   const auto table = analysis::make_call_table(profile, selection);
   if (!table)
     return fail(ErrorKind::kNotFound, arguments.file + ": no function was probed",
@@ -144,6 +144,11 @@ Result<int> report_system_calls(const model::Profile& profile, const analysis::S
   if (!table)
     return fail(ErrorKind::kNotFound, arguments.file + ": system calls were not counted",
                 "fathom record --syscalls -p PID; --waits shows the calls that waited");
+  if (table->calls.empty() && (selection.from_ns || selection.to_ns))
+    return fail(ErrorKind::kNotFound,
+                arguments.file +
+                    ": fathom counts system calls once a second, and the selected time has no such moment",
+                "a longer time: --from and --until, in whole seconds");
   return write_table(
       arguments,
       [&](std::size_t top) {

@@ -46,6 +46,11 @@ Result<std::string> gunzip(const std::string& name, std::string_view packed, std
   return out;
 }
 
+tl::unexpected<Error> no_connection(const std::string& name, int error_number) {
+  return fail(ErrorKind::kSystem, fmt::format("{}: {}", name, std::strerror(error_number)),
+              "another address, or start the server that listens there");
+}
+
 Result<Fd> connect_to(const Address& address, const std::string& text, std::uint64_t deadline_ns, int stop) {
   sockaddr_storage name{};
   socklen_t size = 0;
@@ -56,18 +61,18 @@ Result<Fd> connect_to(const Address& address, const std::string& text, std::uint
     std::memcpy(&name, &path, sizeof(path));
     size = sizeof(path);
   } else if (!address.fill(name, size)) {
-    return exchange_failed(text, "no numeric address", ErrorKind::kUsage);
+    return exchange_failed(text, "not a numeric address", ErrorKind::kUsage);
   }
   Fd fd(::socket(name.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   if (!fd) return exchange_failed(text, std::strerror(errno));
   if (::connect(fd.get(), reinterpret_cast<const sockaddr*>(&name), size) != 0) {
-    if (errno != EINPROGRESS && errno != EINTR) return exchange_failed(text, std::strerror(errno));
+    if (errno != EINPROGRESS && errno != EINTR) return no_connection(text, errno);
     if (const std::string why = wait_for_events(fd.get(), POLLOUT, deadline_ns, stop); !why.empty())
       return exchange_failed(text, why);
     int error = 0;
     socklen_t length = sizeof(error);
     if (::getsockopt(fd.get(), SOL_SOCKET, SO_ERROR, &error, &length) != 0) error = errno;
-    if (error != 0) return exchange_failed(text, std::strerror(error));
+    if (error != 0) return no_connection(text, error);
   }
   return fd;
 }
@@ -100,7 +105,7 @@ Result<> check_whole(const HttpResponse& response, const std::string& name, Http
     return exchange_failed(name, fmt::format("the answer is longer than {} MiB", bounds.body_bytes >> 20),
                            ErrorKind::kMalformed);
   if (response.state() != HttpResponse::State::kWhole)
-    return exchange_failed(name, "the answer is no HTTP", ErrorKind::kMalformed);
+    return exchange_failed(name, "the answer is not HTTP", ErrorKind::kMalformed);
   return {};
 }
 
@@ -108,8 +113,7 @@ Result<std::string> unpacked_body(const HttpResponse& response, const std::strin
   const std::string& encoding = response.content_encoding();
   if (encoding == "gzip" || encoding == "x-gzip") return gunzip(name, response.body(), bounds.body_bytes);
   if (!encoding.empty() && encoding != "identity")
-    return exchange_failed(name, "the answer is packed in a way that was not asked for",
-                           ErrorKind::kMalformed);
+    return exchange_failed(name, "the answer has an encoding other than gzip", ErrorKind::kMalformed);
   return response.body();
 }
 

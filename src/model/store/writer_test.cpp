@@ -406,12 +406,12 @@ TEST(Writer, NoSpaceAtTheStartIsAnErrorAtOnceAndLeavesNothing) {
 TEST(Writer, ADeviceOrAPipeIsRejectedAndNotReplaced) {
   auto device = Writer::create("/dev/full", {.overwrite = true, .force = true});
   ASSERT_FALSE(device);
-  EXPECT_EQ(device.error().message, "/dev/full: this is a device, and no regular file");
+  EXPECT_EQ(device.error().message, "/dev/full: this is a device, not a regular file");
   TemporaryFile file;
   ASSERT_EQ(::mkfifo(file.path().c_str(), 0600), 0);
   auto pipe = Writer::create(file.path(), {.overwrite = true, .force = true});
   ASSERT_FALSE(pipe);
-  EXPECT_EQ(pipe.error().message, file.path() + ": this is a pipe, and no regular file");
+  EXPECT_EQ(pipe.error().message, file.path() + ": this is a pipe, not a regular file");
   EXPECT_TRUE(std::filesystem::is_fifo(file.path()));
 }
 
