@@ -41,7 +41,7 @@ Result<std::uint64_t> parse_address(std::string_view text) {
   std::uint64_t address = 0;
   const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), address, 16);
   if (error == std::errc() && end == digits.data() + digits.size() && !digits.empty()) return address;
-  return fail(ErrorKind::kUsage, fmt::format("'{}' is no address", text),
+  return fail(ErrorKind::kUsage, fmt::format("'{}' is not an address", text),
               "--address 0x7f12345678 or FIRST:END");
 }
 

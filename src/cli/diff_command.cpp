@@ -179,8 +179,10 @@ class Opener {
     const std::string known = known_marks((*input)->profile);
     if (!range || (range->from_s && range->to_s && *range->from_s >= *range->to_s))
       return fail(ErrorKind::kUsage,
-                  fmt::format("'{}' is no range of seconds{}", analysis::printable(text),
-                              known.empty() ? "" : fmt::format(" and no mark; there are {}", known)),
+                  known.empty()
+                      ? fmt::format("'{}' is not a range of seconds", analysis::printable(text))
+                      : fmt::format("'{}' is neither a range of seconds nor a mark; the marks are {}",
+                                    analysis::printable(text), known),
                   "--base 10:40, --new 60: or --base pid:NUMBER, or two files");
     return std::vector<Range>{*range};
   }
@@ -227,7 +229,7 @@ Result<> add_work(const std::vector<double>& work, const char* option, std::vect
   constexpr double kLeast = 1e-12, kMost = 1e18;  // beyond them figures are no numbers any more
   for (const double units : work) {
     if (!(units >= kLeast) || units > kMost)
-      return fail(ErrorKind::kUsage, fmt::format("{}: {} is no amount of work", option, units),
+      return fail(ErrorKind::kUsage, fmt::format("{}: {} is not an amount of work", option, units),
                   "a number above 0");
   }
   if (work.size() != 1 && work.size() != side.size())
@@ -329,7 +331,7 @@ Result<double> power_from(const std::string& text) {
   const auto [stop, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
   if (error != std::errc{} || stop != digits.data() + digits.size() || !(value > 0) || value > 1000)
     return fail(ErrorKind::kUsage,
-                fmt::format("--power: '{}' is no change in per cent", analysis::printable(text)),
+                fmt::format("--power: '{}' is not a change in per cent", analysis::printable(text)),
                 "--power 1%");
   return value / 100;
 }
@@ -576,7 +578,7 @@ Run add_diff(CLI::App& app) {
       const std::string store = arguments->files.front();
       std::string folder;
       if (const auto choice = store_choice(store, folder); choice && !*choice)
-        return fail(ErrorKind::kNotFound, store + ": no store of fathom serve",
+        return fail(ErrorKind::kNotFound, store + ": not a store of fathom serve",
                     "fathom diff --since-upgrade FOLDER, such as fathom-store");
       arguments->files = {input_for_upgrade(store, false), input_for_upgrade(store, true)};
     }

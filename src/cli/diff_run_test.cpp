@@ -95,8 +95,9 @@ TEST_F(Cli, DiffComparesPhasesByTheirMarksAndProcessesByTheirNumbers) {
   EXPECT_THAT(run({"diff", file, "--base", "startup", "--new", "load", "--wide"}).out, HasSubstr("2 runs ("));
   const Outcome unknown = run({"diff", file, "--base", "startup", "--new", "lunch"});
   EXPECT_EQ(unknown.status, 2);
-  EXPECT_THAT(unknown.error,
-              HasSubstr("'lunch' is no range of seconds and no mark; there are 'startup', 'load', 'rest'"));
+  EXPECT_THAT(
+      unknown.error,
+      HasSubstr("'lunch' is neither a range of seconds nor a mark; the marks are 'startup', 'load', 'rest'"));
   EXPECT_THAT(run({"diff", file, "--base", "pid:10", "--new", "pid:10", "--wide"}).out,
               HasSubstr("base.fathom pid:10 ("));
   EXPECT_EQ(run({"diff", file, "--base", "pid:10", "--new", "pid:x"}).status, 2);

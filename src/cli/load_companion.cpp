@@ -62,7 +62,7 @@ std::string LoadCompanion::sentence() const {
                        output_.first_error().empty() ? quoted("last", output_.last_line())
                                                      : quoted("first error", output_.first_error()));
   if (output_.error_lines() != 0)
-    return fmt::format("the load printed {} line{} about errors{}", output_.error_lines(),
+    return fmt::format("the load printed {} error line{}{}", output_.error_lines(),
                        output_.error_lines() == 1 ? "" : "s", redact_ ? "" : ": " + output_.first_error());
   return {};
 }

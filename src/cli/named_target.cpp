@@ -31,7 +31,7 @@ Result<> is_process(std::int32_t pid, const std::string& command) {
   const auto process = process::read_process(status->pid);
   return fail(
       ErrorKind::kUsage,
-      fmt::format("{} is a thread of process {}{}, and not a process", pid, status->pid,
+      fmt::format("{} is a thread of process {}{}, not a process", pid, status->pid,
                   process ? " (" + process->name + ")" : ""),
       fmt::format("{} -p {}{}", command, status->pid,
                   command == "fathom record"

@@ -63,7 +63,7 @@ Result<std::optional<std::uint64_t>> time_of_fleet(const std::string& text, cons
   if (text.empty()) return std::optional<std::uint64_t>();
   const auto time = clock_time(text, wall_clock_ns());
   if (time) return std::optional(*time);
-  return fail(ErrorKind::kUsage, fmt::format("{}={}: no time of day", name, analysis::printable(text)),
+  return fail(ErrorKind::kUsage, fmt::format("{}={}: not a time", name, analysis::printable(text)),
               fmt::format("{0}=02:00, {0}=2026-11-27T02:00 or {0}=-1h", name));
 }
 

@@ -68,8 +68,7 @@ Result<std::optional<std::uint64_t>> time_of(const std::string& text, const char
   if (text.empty()) return std::optional<std::uint64_t>();
   const auto time = clock_time(text, wall_clock_ns());
   if (time) return std::optional(*time);
-  return fail(ErrorKind::kUsage,
-              fmt::format("{} '{}' is no time of a store", option, analysis::printable(text)),
+  return fail(ErrorKind::kUsage, fmt::format("{} '{}' is not a time", option, analysis::printable(text)),
               fmt::format("{0} 02:00, {0} 2026-11-27T02:00, {0} 'yesterday 02:00' or {0} -10m", option));
 }
 

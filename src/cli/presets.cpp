@@ -72,7 +72,7 @@ Result<std::vector<Piece>> pieces_of(const std::string& preset, const std::strin
     if (is_option(word))
       pieces.push_back({word});
     else if (pieces.empty())
-      return refuse("begins with a word that is no option");
+      return refuse("begins with a word that is not an option");
     else
       pieces.back().push_back(word);
   }

@@ -45,7 +45,7 @@ Result<std::vector<PushItem>> items_of(const std::string& input) {
     if (text->empty()) continue;
     *time = clock_time(*text, wall_clock_ns());
     if (!*time)
-      return fail(ErrorKind::kUsage, fmt::format("'{}' is no time of a store", analysis::printable(*text)),
+      return fail(ErrorKind::kUsage, fmt::format("'{}' is not a time", analysis::printable(*text)),
                   "from=-10m");
   }
   std::vector<PushItem> items;

@@ -237,7 +237,7 @@ Result<> choose_events(RecordArguments& arguments) {
       continue;
     }
     if (wish.period != 0 || !wish.weight.empty())
-      return fail(ErrorKind::kUsage, fmt::format("-e {} takes a rate, and no period", wish.name),
+      return fail(ErrorKind::kUsage, fmt::format("-e {} takes a rate, not a period", wish.name),
                   fmt::format("-e {} -F 99", wish.name));
     options.event = wish.name;
     if (wish.frequency_hz != 0) options.frequency_hz = wish.frequency_hz;

@@ -99,10 +99,9 @@ void say_what_is_left(const session::RecordOutcome& outcome) {
     const std::size_t count = outcome.outlived_by.size();
     constexpr std::size_t kMostNamed = 8;
     const auto named = std::span(outcome.outlived_by).first(std::min(count, kMostNamed));
-    say("fathom: the command ended, but {} that it started still run{}, and fathom no longer records {} and does not end {}: pid {}{}\n",
+    say("fathom: the command ended, but {} that it started still run{}; fathom neither records nor ends {}: pid {}{}\n",
         count == 1 ? "a process" : fmt::format("{} processes", count), count == 1 ? "s" : "",
-        count == 1 ? "it" : "them", count == 1 ? "it" : "them", fmt::join(named, ", "),
-        count > kMostNamed ? ", ..." : "");
+        count == 1 ? "it" : "them", fmt::join(named, ", "), count > kMostNamed ? ", ..." : "");
     say("try: fathom record -p {}\n", outcome.outlived_by.front());
   }
   if (!outcome.left_running || !outcome.standing_still.empty()) return;
@@ -324,8 +323,7 @@ Result<int> run_record(RecordArguments& arguments) {
     return run_dry(arguments);
   }
   if (options.output == "-")
-    return fail(ErrorKind::kUsage, "a recording is written to a file, and not to standard output",
-                "-o FILE.fathom");
+    return fail(ErrorKind::kUsage, "a recording goes to a file, not to standard output", "-o FILE.fathom");
   const bool named = !options.output.empty();
   options.overwrite = named;
   const auto output = split_output(options.output);

@@ -86,7 +86,7 @@ void add_results(CLI::App& app, RecordArguments& arguments) {
   app.add_option("-o,--output", options.output, "recording (default: fathom-profiles/TARGET/TIME.fathom)")
       ->type_name("FILE");
   app.add_flag("--flamegraph", arguments.flamegraph, "also draw the flame graph");
-  app.add_flag("--open", arguments.open, "at the end open the page in the browser, as fathom view does");
+  app.add_flag("--open", arguments.open, "afterwards open the page in the browser, as fathom view does");
   app.add_flag("--dry-run", arguments.dry_run, "print what would be done, and what it costs");
 }
 
@@ -105,7 +105,7 @@ void add_rare(CLI::App& app, RecordArguments& arguments) {
                "do not record processes that the target forks or has forked");
   app.add_option(
          "-e,--event", arguments.events,
-         "also these events of the kernel with their stacks, such as page-faults or block:*; cycles: sample CPU time by this counter (docs/events.md)")
+         "also record these kernel events with their stacks, such as page-faults or block:*; cycles: sample CPU time by this counter (docs/events.md)")
       ->expected(1)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
       ->type_name("EVENTS");

@@ -55,7 +55,7 @@ Result<double> share_of_core(const std::string& text) {
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), percent);
   const bool is_percent = std::string_view(end, text.data() + text.size()) == "%";
   if (error != std::errc{} || !is_percent || percent < 0.05 || percent > 100)
-    return fail(ErrorKind::kUsage, fmt::format("--budget: '{}' is no share of a core", text),
+    return fail(ErrorKind::kUsage, fmt::format("--budget: '{}' is not a share of a core", text),
                 "--budget 1%: from 0.05% to 100%");
   return percent / 100;
 }

@@ -371,8 +371,7 @@ Run add_view(CLI::App& app) {
   app.add_flag("--with-source", arguments->with_source,
                "with --html: include source and machine code of the costliest functions")
       ->needs("--html");
-  app.add_option("--metric", arguments->selection.metric, "the page of an event of record -e")
-      ->type_name("EVENT");
+  app.add_option("--metric", arguments->selection.metric, "show this event of record -e")->type_name("EVENT");
   app.add_option("--port", arguments->port, "port on 127.0.0.1 (default: a free one)")->type_name("PORT");
   app.add_flag("--no-open", arguments->no_open, "print the address, do not open a browser");
   begin_group(app, kRareGroup);

@@ -98,7 +98,7 @@ Result<SymbolFolder> SymbolFolder::scan(const std::string& path, std::size_t mos
       if (folder.is_file_)
         folder.gaps_.push_back(fmt::format("{} is not used: {}", file_path,
                                            file ? "it has neither a symbol table nor debug information"
-                                                : "it is no ELF file that can be read"));
+                                                : "it is not an ELF file that can be read"));
       continue;
     }
     const auto row = static_cast<std::uint32_t>(folder.files_.size());

@@ -126,7 +126,7 @@ TEST_F(SymbolFolderTest, AFileWithoutNamesIsReported) {
   const auto folder = SymbolFolder::scan(text);
   ASSERT_TRUE(folder);
   ASSERT_EQ(folder->gaps().size(), 1u);
-  EXPECT_THAT(folder->gaps()[0], HasSubstr("it is no ELF file that can be read"));
+  EXPECT_THAT(folder->gaps()[0], HasSubstr("it is not an ELF file that can be read"));
   EXPECT_EQ(SymbolFolder::scan(text + ".none").error().kind, ErrorKind::kNotFound);
 }
 

@@ -73,7 +73,7 @@ Result<Address> parse_address(std::string_view text) {
   socklen_t size = 0;
   if (port.empty() || error != std::errc{} || end != port.data() + port.size() ||
       !address.fill(storage, size))
-    return fail(ErrorKind::kUsage, fmt::format("'{}' is no numeric address with a port", text),
+    return fail(ErrorKind::kUsage, fmt::format("'{}' is not a numeric address with a port", text),
                 std::string(kForms));
   return address;
 }

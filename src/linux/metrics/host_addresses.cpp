@@ -48,7 +48,7 @@ Result<std::vector<Address>> addresses_of_host(const std::string& host, std::uin
   if (!end) return within(host, end.error());
   auto found = addresses_in_getent(text, port);
   if (found.empty())
-    return fail(ErrorKind::kNotFound, fmt::format("{}: no address is known for this name", host),
+    return fail(ErrorKind::kNotFound, fmt::format("{}: cannot find an address for this name", host),
                 fmt::format("getent ahosts {}, or the numeric address of the host", host));
   return found;
 }

@@ -34,7 +34,8 @@ Result<Url> parse_url(std::string_view text) {
       std::all_of(url.target.begin(), url.target.end(), [](char c) { return c > ' ' && c < 0x7f; });
   if (!address || address->is_unix() || address->port == 0 || !printable)
     return fail(ErrorKind::kUsage,
-                fmt::format("'{}' is no address of metrics; names of hosts are not looked up", text), remedy);
+                fmt::format("'{}' is not an address of metrics; names of hosts are not looked up", text),
+                remedy);
   url.address = std::move(*address);
   return url;
 }

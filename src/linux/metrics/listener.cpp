@@ -58,7 +58,7 @@ Result<> make_room(const Address& address) {
   if (::lstat(address.path.c_str(), &status) != 0)
     return errno == ENOENT ? Result<>() : Result<>(system_error(address));
   if (!S_ISSOCK(status.st_mode))
-    return fail(ErrorKind::kUsage, fmt::format("{}: there is a file that is no socket", address.path),
+    return fail(ErrorKind::kUsage, fmt::format("{}: there is a file that is not a socket", address.path),
                 "another path");
   const Fd probe(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   const sockaddr_un name = unix_address(address.path);
@@ -106,7 +106,7 @@ Result<Listener> Listener::open(const Address& address) {
   sockaddr_storage name;
   socklen_t size = 0;
   if (!address.fill(name, size))
-    return fail(ErrorKind::kUsage, address.to_string() + " is no numeric address");
+    return fail(ErrorKind::kUsage, address.to_string() + " is not a numeric address");
   Fd fd(::socket(name.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   // The port of a watch that has just ended is free again; one that listens stays refused.
   const int yes = 1;

@@ -108,8 +108,7 @@ void SystemCallRows::take_file(const sources::FileReading& reading, std::uint64_
     const model::WaitObject object = profile_.objects[objects_.find(read).object.value];
     std::string name(profile_.strings[object.name]);
     if (object.kind == model::ObjectKind::kSocket) name = "socket";  // the accounts have no peers
-    if (name.empty())
-      name = object.kind == model::ObjectKind::kPoll ? "eventfd, timerfd and the like" : "unknown";
+    if (name.empty()) name = object.kind == model::ObjectKind::kPoll ? "eventfd or timerfd" : "unknown";
     const model::ModuleId module = names_module(builder_, model::kFileCallModule, call_name(key.number));
     known.booked.function = builder_.function(name, module);
   }
@@ -123,8 +122,7 @@ void SystemCallRows::take(sources::SystemCalls* source, std::uint64_t now_ns, bo
   profile_.meta.facts[model::kSystemCallsFact] = "counted";
   const system_call_counters sums = source->sums();
   if (sums.lost != 0)
-    note_once(profile_.quality,
-              "there were more threads and system calls than accounts: some are not counted");
+    note_once(profile_.quality, "the table of system calls was full: some calls are not counted");
 }
 
 }  // namespace fathom::session

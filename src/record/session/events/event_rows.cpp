@@ -62,7 +62,8 @@ void EventRows::account() {
   }
   profile_.meta.facts[model::kEventsFact] = model::events_fact(recorded);
   if (std::ranges::any_of(recorded, [](const model::RecordedEvent& event) { return event.lost != 0; }))
-    note_once(profile_.quality, "a ring was full: some events of -e are counted without their stacks");
+    note_once(profile_.quality,
+              "the event ring was full: fathom counted some events of -e without their stacks");
 }
 
 }  // namespace fathom::session
