@@ -135,7 +135,7 @@ TEST_F(HeapEvents, OptionsOfTheCommandLineReachEveryCommand) {
 
   const Outcome odd = fathom({"report", recording_, "--size", "many"});
   EXPECT_FALSE(odd.ok());
-  EXPECT_THAT(odd.errors, HasSubstr("'many' is no number of bytes"));
+  EXPECT_THAT(odd.errors, HasSubstr("'many' is not a number of bytes"));
 }
 
 TEST_F(HeapEvents, WithoutEventsTheRemedyIsNamed) {

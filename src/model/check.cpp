@@ -25,7 +25,7 @@ std::string_view wrong_value(const Profile& profile, Id<Tag> id) {
 }
 // The limit is far above all that any memory can hold, and far enough below the end that sums over any number of rows stay finite.
 std::string_view wrong_value(const Profile&, double sum) {
-  return sum >= 0 && sum <= 1e60 ? "" : "a sum that is no number";  // and so is NaN
+  return sum >= 0 && sum <= 1e60 ? "" : "a sum that is not a number";  // and so is NaN
 }
 template <class T>
 std::string_view wrong_value(const Profile&, const T& value) {

@@ -36,8 +36,8 @@ TEST(Memory, WhatLeadsNowhereIsRefused) {
       {"no such allocator", [](MemoryRange& row) { row.allocator = {2}; }},
       {"more bytes than there are addresses", [](MemoryRange& row) { row.virtual_bytes = UINT64_MAX; }},
       {"a part that exceeds the whole", [](MemoryRange& row) { row.anonymous_bytes = 4097; }},
-      {"a sum that is no number", [](MemoryRange& row) { row.live_resident_bytes = -1; }},
-      {"a sum that is no number", [](MemoryRange& row) { row.live_resident_variance = NAN; }}};
+      {"a sum that is not a number", [](MemoryRange& row) { row.live_resident_bytes = -1; }},
+      {"a sum that is not a number", [](MemoryRange& row) { row.live_resident_variance = NAN; }}};
   for (const auto& [complaint, spoil] : spoils) {
     Profile profile = with_memory();
     spoil(profile.memory_ranges[0]);

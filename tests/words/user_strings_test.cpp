@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <regex>
 #include <string>
 #include <vector>
 
@@ -44,6 +45,17 @@ TEST(UserStrings, OfTheProgramArePlainEnglish) {
   ASSERT_GT(strings.size(), 2000u) << "the sources were not found";
   for (const UserString& string : strings)
     EXPECT_EQ(avoided_in(string.text), "") << string.file << ":" << string.line << ": " << string.text;
+}
+
+// "'x' is not a number", where German has "is no number".
+TEST(UserStrings, OfTheProgramNegateTheVerb) {
+  const std::regex there("there (is|are|was|were) no", std::regex::icase),
+      verb("\\b(is|are|was|were) no (?!longer)");
+  for (const UserString& string : all_strings(FATHOM_SOURCE_FOLDER)) {
+    if (string.file.starts_with("web/")) continue;
+    EXPECT_FALSE(std::regex_search(std::regex_replace(string.text, there, ""), verb))
+        << string.file << ":" << string.line << ": " << string.text;
+  }
 }
 
 // A sentence in one piece can be searched and proof-read.

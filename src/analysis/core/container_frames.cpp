@@ -55,7 +55,7 @@ Result<ContainerRules> parse_container_rules(std::string_view text, const std::s
                                             : word == "copier"  ? &rules.copiers
                                             : word == "library" ? &rules.libraries
                                                                 : nullptr;
-    if (names == nullptr) return wrong(fmt::format("'{}' is no kind of rule", word));
+    if (names == nullptr) return wrong(fmt::format("'{}' is not a kind of rule", word));
     const std::size_t before = names->size();
     add_names(*names, line.substr(space));
     if (names->size() == before) return wrong(fmt::format("nothing after '{}'", word));

@@ -84,11 +84,11 @@ class Parser {
       return "";
     }
     if (word == "crowd")
-      return take_number(rest, rule.crowd) ? "" : fmt::format("'{}' is no number of threads", rest);
+      return take_number(rest, rule.crowd) ? "" : fmt::format("'{}' is not a number of threads", rest);
     if (word == "rest")
       return take_number(rest, rule.rest) && rule.rest <= 100
                  ? ""
-                 : fmt::format("'{}' is no number of percent", rest);
+                 : fmt::format("'{}' is not a number of percent", rest);
     const std::optional<PatternSet> patterns = pattern_set(rest);
     if (!patterns) return "too many patterns";
     if (word == "frame") {
@@ -98,7 +98,7 @@ class Parser {
     } else if (word == "thread") {
       rule.threads = rule.threads.value_or(PatternSet()) | *patterns;
     } else {
-      return fmt::format("'{}' is no word of a rule", word);
+      return fmt::format("'{}' is not a word of a rule", word);
     }
     return "";
   }

@@ -215,10 +215,10 @@ TEST(IdleRules, SayWhichLineIsWrong) {
   const auto error = [](std::string_view text) { return parse_wait_rules(text, "x").error().message; };
   EXPECT_THAT(error("# fine\nwait futex\n"), HasSubstr("x:2: the first line"));
   EXPECT_THAT(error("idle a\nwait tea\n"), HasSubstr("x:2: there is no cause 'tea'"));
-  EXPECT_THAT(error("idle a\nwhen futex\n"), HasSubstr("x:2: 'when' is no word"));
+  EXPECT_THAT(error("idle a\nwhen futex\n"), HasSubstr("x:2: 'when' is not a word"));
   EXPECT_THAT(error("idle a\nwait\n"), HasSubstr("x:2: nothing after 'wait'"));
   EXPECT_THAT(error("idle a\nframe f\n"), HasSubstr("'a' has no line 'wait'"));
-  EXPECT_THAT(error("idle a\nwait futex\ncrowd many\n"), HasSubstr("x:3: 'many' is no number of threads"));
+  EXPECT_THAT(error("idle a\nwait futex\ncrowd many\n"), HasSubstr("x:3: 'many' is not a number of threads"));
 }
 
 TEST(Glob, StarsStandForAnyText) {

@@ -41,7 +41,7 @@ Result<NamePattern> NamePattern::parse(const std::string& text) {
   const std::string inner = text.substr(1, text.size() - 2);
   const auto expression = std::make_shared<Expression>();
   if (const int error = expression->compile(inner); error != 0)
-    return fail(ErrorKind::kUsage, fmt::format("'{}' is no regular expression: {}", printable(inner),
+    return fail(ErrorKind::kUsage, fmt::format("'{}' is not a regular expression: {}", printable(inner),
                                                expression->reason(error)));
   pattern.expression_ = expression;
   return pattern;

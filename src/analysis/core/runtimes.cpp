@@ -51,7 +51,7 @@ Result<RuntimeRules> RuntimeRules::parse(std::string_view text, const std::strin
       } else if (kind == "begin") {
         rules.begins_.emplace_back(word);
       } else if (kind != "namespace") {
-        return fmt::format("'{}' is no kind of rule", kind);
+        return fmt::format("'{}' is not a kind of rule", kind);
       } else if (word.ends_with('*')) {
         rules.namespace_starts_.emplace_back(word.substr(0, word.size() - 1));
       } else {

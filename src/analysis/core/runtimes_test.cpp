@@ -80,7 +80,7 @@ TEST(RuntimeRules, KnowLibrariesAndWhereTheirSourcesLie) {
 
 TEST(RuntimeRules, SayWhichLineIsWrong) {
   const auto error = [](std::string_view text) { return RuntimeRules::parse(text, "x").error().message; };
-  EXPECT_THAT(error("# fine\ncrate tokio\n"), HasSubstr("x:2: 'crate' is no kind of rule"));
+  EXPECT_THAT(error("# fine\ncrate tokio\n"), HasSubstr("x:2: 'crate' is not a kind of rule"));
   EXPECT_THAT(error("namespace\n"), HasSubstr("x:1: nothing after 'namespace'"));
 }
 

@@ -94,7 +94,7 @@ Result<FailCondition> parse_fail_condition(const std::string& text) {
   const char* end = number.data() + number.size();
   const auto [stop, error] = std::from_chars(number.data(), end, condition.limit);
   if (error != std::errc{} || stop != end || !std::isfinite(condition.limit))
-    return refuse(fmt::format("'{}' is no number", printable(number)));
+    return refuse(fmt::format("'{}' is not a number", printable(number)));
   condition.limit /= 100;
   return condition;
 }

@@ -29,7 +29,7 @@ Result<CodeSamples> code_samples(const model::Profile& profile, const analysis::
                                  const std::string& build_id) {
   if (selection.metric != model::Metric::kCpu)
     return fail(ErrorKind::kUsage,
-                fmt::format("compilers use CPU time, and not {}", model::to_string(selection.metric)),
+                fmt::format("compilers use CPU time, not {}", model::to_string(selection.metric)),
                 "--metric cpu");
   CodeSamples result;
   result.build_id = build_id;
@@ -48,7 +48,7 @@ Result<CodeSamples> code_samples(const model::Profile& profile, const analysis::
     by_build.erase("");  // of imported text: nothing says which file that was
     result.build_id = most_sampled(by_build);
     if (result.build_id.empty())
-      return fail(ErrorKind::kNotFound, "no sample is in a program or library whose build is known",
+      return fail(ErrorKind::kNotFound, "no sample is in a program or library with a known build id",
                   "fathom record, which keeps build ids and addresses");
   }
   std::vector<char> is_inside(profile.modules.size(), 0);
@@ -91,7 +91,7 @@ Result<CodeSamples> code_samples(const model::Profile& profile, const analysis::
 
 Result<annotate::LocalCode> open_code(const model::Profile& profile, const CodeSamples& samples,
                                       const std::string& path) {
-  std::string problem = "no file has this code";
+  std::string problem = "no module of the recording has this code";
   for (const model::ModuleId id : samples.modules) {
     const model::Module& module = profile.modules[id.value];
     const std::string twin(profile.strings[module.symbols_path]);

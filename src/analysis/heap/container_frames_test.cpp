@@ -77,7 +77,7 @@ TEST(ContainerFrame, IsNotWhatWantedTheMemory) {
 
 TEST(ContainerFrame, RulesThatAreNotUnderstoodAreErrorsWithTheirLine) {
   EXPECT_EQ(parse_container_rules("# x\nallocators a\n", "my").error().message,
-            "my:2: 'allocators' is no kind of rule");
+            "my:2: 'allocators' is not a kind of rule");
   EXPECT_EQ(parse_container_rules("library\n", "my").error().message, "my:1: nothing after 'library'");
   EXPECT_EQ(parse_container_rules("family a\n", "my").error().message,
             "my:1: 'family' wants a name and functions");

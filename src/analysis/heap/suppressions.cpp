@@ -38,7 +38,7 @@ Result<std::vector<Suppression>> parse_suppressions(std::string_view text, const
                   "a line is leak:PATTERN, or begins with #");
     };
     const std::size_t colon = line.find(':');
-    if (colon == std::string_view::npos) return wrong(fmt::format("'{}' is no suppression", line));
+    if (colon == std::string_view::npos) return wrong(fmt::format("'{}' is not a suppression", line));
     if (line.substr(0, colon) != "leak")
       return wrong(fmt::format("there is no kind '{}' here", line.substr(0, colon)));
     const std::string_view pattern = trimmed(line.substr(colon + 1));

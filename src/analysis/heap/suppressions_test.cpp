@@ -65,7 +65,7 @@ TEST(Suppressions, WhatIsNotUnderstoodIsAnErrorWithItsLine) {
     return rows ? std::string("none") : rows.error().message;
   };
   EXPECT_EQ(message("leak:a\nrace:b\n"), "my.supp:2: there is no kind 'race' here");
-  EXPECT_EQ(message("leak:a\n\n{\n"), "my.supp:3: '{' is no suppression");
+  EXPECT_EQ(message("leak:a\n\n{\n"), "my.supp:3: '{' is not a suppression");
   for (const char* empty : {"leak:", "leak:  ", "leak:^", "leak:$"})
     EXPECT_THAT(message(empty), HasSubstr("no pattern")) << empty;
 }

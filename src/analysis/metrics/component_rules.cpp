@@ -40,7 +40,7 @@ Result<ComponentRules> ComponentRules::parse(std::string_view text, const std::s
     else if (kind == "file")
       rule.meaning = MetricMeaning::kFile;
     else
-      return fmt::format("'{}' is no kind of rule", kind);
+      return fmt::format("'{}' is not a kind of rule", kind);
     const bool has_crates = kind == "bytes" || kind == "count";
     const auto parts = split(line.substr(kind.size()), " : ");
     if (parts.size() != (has_crates ? 3U : 2U)) return "the parts of a rule are separated by ' : '";
@@ -50,7 +50,7 @@ Result<ComponentRules> ComponentRules::parse(std::string_view text, const std::s
     for (const std::string_view glob : split(parts.back(), " | ")) rule.globs.emplace_back(glob);
     for (const auto* list : {&rule.crates, &rule.globs})
       for (const std::string& word : *list)
-        if (word.empty() || word.find(' ') != word.npos) return fmt::format("'{}' is no name", word);
+        if (word.empty() || word.find(' ') != word.npos) return fmt::format("'{}' is not a name", word);
     if (rule.component.empty()) return "a component has a name";
     rules.rules_.push_back(std::move(rule));
     return "";

@@ -176,7 +176,7 @@ class Search {
           module.file->section(".symtab") == nullptr && similar_.empty())
         return fail(
             ErrorKind::kNotFound,
-            fmt::format("{}: '{}' is no name that {} exports, and its other names were stripped off",
+            fmt::format("{}: '{}' is not a name that {} exports, and its other names were stripped off",
                         option(), wish_.function, base_name(module.path)),
             "its separate debug file (of a -dbg or -dbgsym package, or in a folder: --symbols FOLDER)");
     std::vector<std::string> similar(similar_.begin(), similar_.end());

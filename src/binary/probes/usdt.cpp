@@ -75,13 +75,13 @@ Result<UsdtPlace> place_of(const elf::ProbeNote& note, const elf::ElfFile& file,
   const auto code = file.bytes_from(note.location);
   if (!offset || !arch::is_probe_place(code.first(std::min(code.size(), kLongestNop))))
     return fail(ErrorKind::kMalformed,
-                fmt::format("at 0x{:x} is no instruction of a probe", note.location.value));
+                fmt::format("at 0x{:x} is not an instruction of a probe", note.location.value));
   place.offset = *offset;
   if (note.semaphore.value != 0) {
     place.semaphore = counter_at(file, note.semaphore);
     if (!place.semaphore)
       return fail(ErrorKind::kMalformed,
-                  fmt::format("at 0x{:x} is no semaphore in the file's data", note.semaphore.value));
+                  fmt::format("at 0x{:x} is not a semaphore in the file's data", note.semaphore.value));
   }
   place.arguments = arch::probe_operands(note.arguments);
   for (arch::ProbeOperand& operand : place.arguments) resolve(operand, note.location, file, names);

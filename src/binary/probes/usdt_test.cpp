@@ -120,11 +120,12 @@ TEST(Usdt, PlacesThatAreNoneAreLeftOut) {
   ASSERT_TRUE(probes) << probes.error().message;
   ASSERT_EQ(probes->size(), 1U);
   EXPECT_EQ((*probes)[0].places.size(), 1U);
-  EXPECT_THAT((*probes)[0].problems, ::testing::ElementsAre("at 0x10009 is no instruction of a probe",
-                                                            "at 0x50000 is no instruction of a probe",
-                                                            "at 0x10010 is no semaphore in the file's data",
-                                                            "at 0x20011 is no semaphore in the file's data",
-                                                            "at 0x20100 is no semaphore in the file's data"));
+  EXPECT_THAT((*probes)[0].problems,
+              ::testing::ElementsAre("at 0x10009 is not an instruction of a probe",
+                                     "at 0x50000 is not an instruction of a probe",
+                                     "at 0x10010 is not a semaphore in the file's data",
+                                     "at 0x20011 is not a semaphore in the file's data",
+                                     "at 0x20100 is not a semaphore in the file's data"));
 }
 
 }  // namespace

@@ -41,7 +41,7 @@ Result<> parse_size(std::string_view text, Wish& wish) {
                             : std::nullopt;
   if (!argument || *argument < 1 || *argument > most || (!wish.provider.empty() && plus != text.npos))
     return fail(ErrorKind::kUsage,
-                fmt::format("--probe: a size is {}one of :arg1 to :arg{}, and not ':{}'",
+                fmt::format("--probe: a size is {}one of :arg1 to :arg{}, not ':{}'",
                             wish.provider.empty() ? ":ret or " : "", most, text),
                 kForm);
   wish.argument = *argument;
@@ -50,7 +50,8 @@ Result<> parse_size(std::string_view text, Wish& wish) {
   constexpr std::int64_t kMostOffset = 1 << 20;
   const auto offset = number<std::int64_t>(text.substr(plus + 1));
   if (!offset || *offset < 0 || *offset > kMostOffset)
-    return fail(ErrorKind::kUsage, fmt::format("--probe: '{}' is no offset", text.substr(plus + 1)), kForm);
+    return fail(ErrorKind::kUsage, fmt::format("--probe: '{}' is not an offset", text.substr(plus + 1)),
+                kForm);
   wish.size = SizeFrom::kPointed;
   wish.offset = *offset;
   return {};

@@ -273,7 +273,7 @@ Result<Merge> parse_merge(std::string_view text) {
     const auto [stop, error] = std::from_chars(text.data() + kLast.size(), end, merge.count);
     if (error == std::errc{} && stop == end && merge.count > 0) return merge;
   }
-  return fail(ErrorKind::kUsage, fmt::format("--merge: '{}' is no way to take dumps together", text),
+  return fail(ErrorKind::kUsage, fmt::format("--merge: '{}' is not a way to take dumps together", text),
               "latest, last:N, all, sum, mean or max");
 }
 

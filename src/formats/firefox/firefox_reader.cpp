@@ -179,7 +179,7 @@ class Reader {
     double now_ms = 0;
     for (std::size_t i = 0; i < length_of(rows); ++i) {
       now_ms = times.is_array() ? number_of(element(times, i)) : now_ms + number_of(element(deltas, i));
-      if (!(std::fabs(now_ms) < 1e12)) return wrong("times that are no times");
+      if (!(std::fabs(now_ms) < 1e12)) return wrong("times that are not times");
       const std::uint64_t stack = row_of(rows[i]);
       if (stack == UINT64_MAX) continue;  // nothing ran
       if (stack >= stacks_.size()) return wrong(fmt::format("sample {} has no such stack", i));

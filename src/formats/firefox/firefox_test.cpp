@@ -111,7 +111,8 @@ TEST(Firefox, DamageIsSaid) {
   EXPECT_THAT(refusal(R"({"frame": [0], "prefixOffset": [3]})", kThree), HasSubstr("stack 0 has no such"));
   EXPECT_THAT(refusal(R"({"frame": [5], "prefix": [null]})", kThree), HasSubstr("stack 0 has no such"));
   EXPECT_THAT(refusal(kByNumber, R"({"stack": [9]})"), HasSubstr("sample 0 has no such stack"));
-  EXPECT_THAT(refusal(kByNumber, R"({"stack": [1], "time": [1e300]})"), HasSubstr("times that are no times"));
+  EXPECT_THAT(refusal(kByNumber, R"({"stack": [1], "time": [1e300]})"),
+              HasSubstr("times that are not times"));
   EXPECT_THAT(read_firefox(R"({"preprocessedProfileVersion": 1})", "x").error().message,
               HasSubstr("x: a profile of the Firefox Profiler: no threads in it"));
 }

@@ -151,8 +151,7 @@ Result<model::Profile> completed(Result<model::Profile> recording, const NameOpt
   symbolize::name_unnamed_frames(*recording, options);
   if (!names.long_names) shorten_nameless_functions(*recording);
   drop_interrupt_wakers(*recording);
-  if (names.event.all) return recording;
-  if (const Result<> chosen = model::choose_events(*recording, names.event.name); !chosen)
+  if (const Result<> chosen = model::choose_events(*recording, names.event); !chosen)
     return tl::unexpected(chosen.error());
   return recording;
 }
@@ -332,7 +331,7 @@ bool needs_blocks(const store::ReadOptions& options) {
 }
 
 tl::unexpected<Error> no_blocks(const std::string& name) {
-  return fail(ErrorKind::kNotFound, name + ": blocks of the heap are chosen, and this is no recording",
+  return fail(ErrorKind::kNotFound, name + ": blocks of the heap are chosen, and this is not a recording",
               "fathom record --heap=exact --each-block");
 }
 

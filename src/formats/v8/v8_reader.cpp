@@ -153,7 +153,7 @@ Result<model::Profile> read_cpu_profile(std::string_view text, const std::string
   double now = 0;
   for (std::size_t i = 0; i < length_of(samples); ++i) {
     now += number_of(element(deltas, i));
-    if (!std::isfinite(now) || std::fabs(now) > 1e15) return wrong(name, "times that are no times");
+    if (!std::isfinite(now) || std::fabs(now) > 1e15) return wrong(name, "times that are not times");
     times.emplace_back(now, i);
   }
   std::ranges::sort(times);

@@ -58,7 +58,8 @@ bool is_shared_memory(const process::MapEntry& entry) {
 Result<> SmapsParser::take_line(std::string_view line) {
   ++lines_;
   const auto bad = [&] {
-    return fail(ErrorKind::kMalformed, fmt::format("line {} is no mapping and no field of one", lines_));
+    return fail(ErrorKind::kMalformed,
+                fmt::format("line {} is neither a mapping nor a field of one", lines_));
   };
   if (line.empty()) return bad();
   if (line[0] >= 'A' && line[0] <= 'Z') {  // addresses have small letters

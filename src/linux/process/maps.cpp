@@ -67,7 +67,7 @@ Result<std::vector<MapEntry>> parse_maps(std::string_view text) {
   while (next_line(text, line)) {
     MapEntry entry;
     if (!parse_line(line, entry))
-      return fail(ErrorKind::kMalformed, fmt::format("line {} is no mapping", entries.size() + 1));
+      return fail(ErrorKind::kMalformed, fmt::format("line {} is not a mapping", entries.size() + 1));
     entries.push_back(std::move(entry));
   }
   return entries;

@@ -78,7 +78,7 @@ TEST(Maps, BadLineIsNamedByItsNumber) {
   const auto entries = parse_maps("1000-2000 r-xp 00000000 08:01 7 /a\n2000-1000 r-xp 00000000 08:01 7 /a\n");
   ASSERT_FALSE(entries);
   EXPECT_EQ(entries.error().kind, ErrorKind::kMalformed);
-  EXPECT_EQ(entries.error().message, "line 2 is no mapping");
+  EXPECT_EQ(entries.error().message, "line 2 is not a mapping");
 }
 
 TEST(Maps, EveryPrefixOfALineIsReadOrRefused) {

@@ -480,7 +480,7 @@ Result<MinWidth> min_width_from(std::string_view text) {
   const auto [stop, error] = std::from_chars(digits.data(), end, result.value);
   if (error != std::errc{} || stop != end || !std::isfinite(result.value) || result.value < 0 ||
       (result.percent && result.value > 100)) {
-    return fail(ErrorKind::kUsage, "\"" + clean_text(text) + "\" is no width",
+    return fail(ErrorKind::kUsage, "\"" + clean_text(text) + "\" is not a width",
                 "--min-width 0.5 (pixels) or 0.1%");
   }
   return result;

@@ -89,7 +89,7 @@ Result<Location> parse_location(std::string_view text) {
   const bool tls = text.starts_with(kTls);
   if (!tls && !text.starts_with(kPlain))
     return fail(ErrorKind::kUsage,
-                fmt::format("'{}' is no address of ClickHouse", metrics::without_secrets(text)),
+                fmt::format("'{}' is not an address of ClickHouse", metrics::without_secrets(text)),
                 std::string(kForm));
   auto url = metrics::parse_http_url(
       fmt::format("{}{}", tls ? "https://" : "http://", text.substr(tls ? kTls.size() : kPlain.size())));

@@ -281,7 +281,7 @@ class Checker {
     const std::size_t colon = pair.find(':');
     if (stopped_) {
       row.verdict = ConfVerdict::kWithout;
-      row.text = "not read: jemalloc stops at the pair before that is no name:value";
+      row.text = "not read: jemalloc stops at the pair before, which is not name:value";
     } else if (pair.find(' ') != std::string_view::npos) {
       row.verdict = ConfVerdict::kWrong;
       row.text = "it contains a blank; only commas separate pairs";
@@ -448,7 +448,7 @@ Result<std::string> malloc_conf_for(std::string_view purpose, const MallocConfTa
   if (purpose == "peak")
     return fmt::format("prof:true,prof_active:true,lg_prof_sample:19,lg_prof_interval:{},prof_prefix:jeprof",
                        interval - 3);
-  return fail(ErrorKind::kUsage, fmt::format("--for: '{}' is no purpose", purpose),
+  return fail(ErrorKind::kUsage, fmt::format("--for: '{}' is not a purpose", purpose),
               "leak, production or peak");
 }
 

@@ -24,7 +24,7 @@ constexpr std::size_t kMostAtOnce = std::size_t{4} << 20;
 Result<LogWatch> LogWatch::open(std::string_view text) {
   const std::size_t colon = text.find(':');
   if (colon == text.npos || colon == 0 || colon + 1 == text.size())
-    return fail(ErrorKind::kUsage, fmt::format("'{}' is no FILE:REGEX", analysis::printable(text)),
+    return fail(ErrorKind::kUsage, fmt::format("'{}' is not a FILE:REGEX", analysis::printable(text)),
                 "'/var/log/app.log:ERROR.*timeout'");
   try {
     LogWatch watch(
@@ -35,7 +35,7 @@ Result<LogWatch> LogWatch::open(std::string_view text) {
     return watch;
   } catch (const std::regex_error&) {
     return fail(ErrorKind::kUsage,
-                fmt::format("'{}' is no regular expression", analysis::printable(text.substr(colon + 1))),
+                fmt::format("'{}' is not a regular expression", analysis::printable(text.substr(colon + 1))),
                 "'ERROR.*timeout'");
   }
 }

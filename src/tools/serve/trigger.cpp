@@ -17,7 +17,7 @@ namespace {
 constexpr std::uint64_t kCpuOver = kSecondNs, kSlopeOver = 10 * kSecondNs, kRearmAfter = 10 * kSecondNs;
 
 tl::unexpected<Error> wrong_trigger(std::string_view text) {
-  return fail(ErrorKind::kUsage, fmt::format("'{}' is no condition", analysis::printable(text)),
+  return fail(ErrorKind::kUsage, fmt::format("'{}' is not a condition", analysis::printable(text)),
               "'cpu > 50%', 'rss > 4g', 'rss > +100m/min', 'p99 futex > 50ms' or 'oom'");
 }
 

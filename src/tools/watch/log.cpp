@@ -42,7 +42,7 @@ Result<> Log::begin_file() {
   if (!fd_) return system_error(path_, errno);
   struct stat status {};
   if (::fstat(fd_.get(), &status) != 0) return system_error(path_, errno);
-  if (!S_ISREG(status.st_mode)) return fail(ErrorKind::kSystem, path_ + ": is no file");
+  if (!S_ISREG(status.st_mode)) return fail(ErrorKind::kSystem, path_ + ": is not a file");
   if (status.st_nlink > 1)
     return fail(ErrorKind::kSystem,
                 path_ + ": has another name as well (a hard link), and is not written to");

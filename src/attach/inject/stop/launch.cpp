@@ -86,8 +86,8 @@ Result<ProcessAddress> run_to_entry(int pid) {
   if (!arch::get_registers(pid, registers))
     return system_error(fmt::format("process {}: its registers", pid), errno);
   if (arch::pc(registers) != entry->value + arch::kStopsBehindBreakpoint)
-    return fail(ErrorKind::kSystem, fmt::format("process {}: it stopped at 0x{:x}, and not at its entry", pid,
-                                                arch::pc(registers)));
+    return fail(ErrorKind::kSystem,
+                fmt::format("process {}: it stopped at 0x{:x}, not at its entry", pid, arch::pc(registers)));
   arch::set_pc(registers, entry->value);
   if (!arch::set_registers(pid, registers))
     return system_error(fmt::format("process {}: its registers", pid), errno);

@@ -77,7 +77,7 @@ std::optional<std::uint64_t> main_of(const elf::ElfFile& file) {
 Result<> check_private_copy(int file) {
   struct stat status {};
   if (::fstat(file, &status) != 0) return system_error("the program's file", errno);
-  if (!S_ISREG(status.st_mode)) return fail(ErrorKind::kUnsupported, "the program is no file");
+  if (!S_ISREG(status.st_mode)) return fail(ErrorKind::kUnsupported, "the program is not a file");
   if ((status.st_mode & (S_ISUID | S_ISGID)) != 0 || ::fgetxattr(file, "security.capability", nullptr, 0) > 0)
     return fail(ErrorKind::kUnsupported,
                 "the program has rights of its own (set-uid, set-gid or capabilities)");

@@ -134,7 +134,7 @@ ProbeOperand operand(std::string_view text) {
   if (rest.starts_with('$')) {
     rest.remove_prefix(1);
     const auto number = take_number(rest);
-    if (!number || !rest.empty()) return unread("its constant is no number");
+    if (!number || !rest.empty()) return unread("its constant is not a number");
     value.kind = PROBE_VALUE_CONSTANT;
     value.offset = *number;
     return made;

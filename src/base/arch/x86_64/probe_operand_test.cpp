@@ -35,8 +35,8 @@ TEST(ProbeOperand, IsAConstant) {
   EXPECT_EQ(told("8@$0"), "constant 8");
   EXPECT_EQ(told("8@$0x10"), "constant 8 offset 16");
   EXPECT_EQ(told("8@$18446744073709551615"), "constant 8 offset -1");
-  EXPECT_EQ(told("8@$18446744073709551616"), "its constant is no number");
-  EXPECT_EQ(told("8@$name"), "its constant is no number");
+  EXPECT_EQ(told("8@$18446744073709551616"), "its constant is not a number");
+  EXPECT_EQ(told("8@$name"), "its constant is not a number");
 }
 
 TEST(ProbeOperand, IsARegisterOfAnyWidth) {

@@ -108,7 +108,7 @@ class PerfSource final : public Source, private Sampler {
     if (waits_) notes = waits_->notes();
     notes.insert(notes.end(), cpus_.notes().begin(), cpus_.notes().end());
     if (any_hidden_)
-      notes.push_back(why_not_sampled() + ": their CPU time is known, and not where they spent it");
+      notes.push_back(why_not_sampled() + ": their CPU time is known, but not where they spent it");
     if (!refused_.empty())
       notes.push_back(
           fmt::format("this user may not sample {} of the processes: their CPU time is not in the samples",

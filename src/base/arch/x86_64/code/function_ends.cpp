@@ -23,7 +23,7 @@ class EndsReading {
         ZydisDecoderContext context;
         if (ZYAN_FAILED(ZydisDecoderDecodeInstruction(&decoder_, &context, part.code.data() + at,
                                                       part.code.size() - at, &instruction)))
-          return nothing(fmt::format("what lies at 0x{:x} is no instruction", part.start + at));
+          return nothing(fmt::format("what lies at 0x{:x} is not an instruction", part.start + at));
         begins_.insert(part.start + at);
         read(instruction, part.start + at);
         if (!found_.problem.empty()) return nothing(found_.problem);
