@@ -151,7 +151,8 @@ Result<model::Profile> completed(Result<model::Profile> recording, const NameOpt
   symbolize::name_unnamed_frames(*recording, options);
   if (!names.long_names) shorten_nameless_functions(*recording);
   drop_interrupt_wakers(*recording);
-  if (const Result<> chosen = model::choose_events(*recording, names.event); !chosen)
+  if (names.event.all) return recording;
+  if (const Result<> chosen = model::choose_events(*recording, names.event.name); !chosen)
     return tl::unexpected(chosen.error());
   return recording;
 }

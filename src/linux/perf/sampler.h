@@ -59,7 +59,6 @@ class PerfSampler {
   std::uint64_t lost() const { return rings_.lost(); }
   std::uint64_t malformed() const { return rings_.malformed(); }
   std::size_t ring_memory_bytes() const { return rings_.memory_bytes(); }
-  std::size_t event_count() const { return events_.size(); }
 
  private:
   PerfSampler(RingSet rings, const perf_event_attr& attributes, bool sees_kernel)

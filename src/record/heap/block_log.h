@@ -67,9 +67,6 @@ class BlockLog {
   std::size_t size() const { return rows_.size(); }
   std::uint64_t lost() const { return lost_; }
   std::vector<BlockLife> take() { return std::exchange(rows_, {}); }
-  std::uint64_t memory_bytes() const {
-    return rows_.capacity() * sizeof(BlockLife) + starts_.capacity() * 8 + late_.size() * 48;
-  }
 
  private:
   std::uint64_t max_rows_;

@@ -294,10 +294,4 @@ Counters Collector::counters() const {
   return counters;
 }
 
-std::uint64_t Collector::memory_bytes() const {
-  return sizeof(*this) + live_.memory_bytes() + sites_.memory_bytes() + stacks_.memory_bytes() +
-         rings_.memory_bytes() + sites_found_.capacity() * sizeof(SiteFound) +
-         (log_ ? log_->memory_bytes() : 0);
-}
-
 }  // namespace fathom::sources::heap

@@ -172,7 +172,6 @@ class Collector {
   Summary summary() const;
   // With each_block: what has ended since the last call, to be put into the profile before the next slice.
   BlockBatch take_blocks();
-  std::size_t blocks_waiting() const { return log_ ? log_->size() : 0; }
   // Visits every live block (BlockLife); its sites have been delivered.
   template <class Visit>
   void for_each_live_life(const Visit& visit) const {
@@ -190,7 +189,6 @@ class Collector {
   Sum live() const { return sites_.live(); }
   std::uint64_t live_blocks_followed() const { return live_.size(); }
   std::uint8_t end_of(std::uint32_t stack) const { return stacks_.end_of(stack); }
-  std::uint64_t memory_bytes() const;
   // Visits the blocks that are followed now: (block, LiveBlock).
   template <class Visit>
   void for_each_live(const Visit& visit) const {

@@ -264,11 +264,4 @@ std::uint64_t RingReader::waited() const {
   return sum;
 }
 
-std::uint64_t RingReader::memory_bytes() const {
-  std::uint64_t bytes = rings_.capacity() * sizeof(Ring) + order_.capacity() * sizeof(Head) +
-                        in_use_.capacity() * sizeof(std::uint32_t);
-  for (const Ring& ring : rings_) bytes += ring.copy.capacity();
-  return bytes;
-}
-
 }  // namespace fathom::sources::heap

@@ -130,7 +130,6 @@ class RingReader {
   // As the tracer counts them, of all rings: records that found no room, ticks that threads waited for it.
   std::uint64_t lost() const;
   std::uint64_t waited() const;
-  std::uint64_t memory_bytes() const;
 
  private:
   static constexpr std::uint64_t kEventsBetweenLooks = 4096;

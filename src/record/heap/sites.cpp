@@ -136,11 +136,4 @@ void Sites::next_slice(std::uint64_t ticks) {
   slice_peak_ = {live_, ticks};
 }
 
-std::uint64_t Sites::memory_bytes() const {
-  return keys_.capacity() * sizeof(SiteKey) + rows_.size() * sizeof(Row) +
-         totals_.capacity() * sizeof(Totals) + counts_.size() * sizeof(std::uint32_t) +
-         estimates_.capacity() * sizeof(float) + variances_.capacity() * sizeof(SiteVariances) +
-         changed_.capacity() * 4 + (ids_.size() + carries_.size()) * 48;
-}
-
 }  // namespace fathom::sources::heap

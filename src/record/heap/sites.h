@@ -165,7 +165,6 @@ class Sites {
   void for_each_bucket(std::uint32_t site, Histogram kind, const Visit& visit) const {
     for (const auto& [bucket, sum] : histogram(site, kind)) visit(bucket, sum);
   }
-  std::uint64_t memory_bytes() const;
 
  private:
   // The first 64 bytes are what every event changes.

@@ -55,9 +55,4 @@ void StackTable::forget_oldest_page() {
   --pages_used_;
 }
 
-std::uint64_t StackTable::memory_bytes() const {
-  return pages_used_ * sizeof(Page) + pages_.capacity() * sizeof(void*) + stacks_.size() * 48 +
-         stacks_.bucket_count() * sizeof(void*) + ends_.capacity();
-}
-
 }  // namespace fathom::sources::heap

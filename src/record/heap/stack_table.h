@@ -48,7 +48,6 @@ class StackTable {
   std::uint32_t stacks() const { return static_cast<std::uint32_t>(ends_.size() - 1); }
   std::uint8_t end_of(std::uint32_t stack) const { return ends_[stack]; }
   std::uint64_t refused() const { return refused_; }
-  std::uint64_t memory_bytes() const;
 
  private:
   static constexpr std::uint32_t kPage = 4096;    // numbers

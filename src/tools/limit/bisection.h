@@ -21,7 +21,6 @@ class Bisection {
   // The smallest limit that worked each time; nullopt: not even the largest did.
   std::optional<std::uint64_t> smallest() const { return failed_ ? std::nullopt : std::optional(works_); }
   std::uint64_t largest_failure() const { return fails_; }  // 0: none was tried
-  bool repeating() const { return repeated_ > 0 || narrow(); }
 
  private:
   bool narrow() const;

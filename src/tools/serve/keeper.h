@@ -42,9 +42,6 @@ class Keeper final : public session::Companion {
   void step(const Lent& lent, std::uint64_t now_ns) override;
   Save before_save(const Lent& lent, bool last) override;
 
-  // The next window ends now, and its successor begins. In the recording's thread.
-  void end_window() { end_now_ = true; }
-
  private:
   // Times of a thread, which the recording sums up from its beginning.
   struct Times {

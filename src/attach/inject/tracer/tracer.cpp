@@ -266,12 +266,6 @@ std::span<const tracer_own_mapping> Tracer::own_mappings() const {
 std::span<std::byte> Tracer::memory() {
   return {static_cast<std::byte*>(state_->local.data()), state_->local.size()};
 }
-ProcessAddress Tracer::image_start() const {
-  return state_->places.image;
-}
-std::uint64_t Tracer::image_bytes() const {
-  return state_->header.text_bytes;
-}
 bool Tracer::is_undone(const PlannedHook& hook) const {
   const RemoteMemory& memory = state_->target.memory;
   if (hook.kind == TRACER_HOOK_SLOT) {

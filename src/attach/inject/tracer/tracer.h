@@ -75,8 +75,6 @@ class Tracer {
   // it: the profiler stores orders there, and never uses a value read from it as a bound or an address.
   tracer_shared& shared();
   std::span<std::byte> memory();
-  ProcessAddress image_start() const;  // where the image is in the target: stacks may begin in it
-  std::uint64_t image_bytes() const;
 
   // Plans every hook and changes nothing. In the order of `hooks`.
   std::vector<PlannedHook> plan(std::vector<Hook> hooks) const;

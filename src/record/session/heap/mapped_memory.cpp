@@ -91,7 +91,6 @@ void MappedMemory::take(const EventSink::MemoryCall& event, std::span<const trac
   std::optional<std::uint32_t> allocator = allocator_of(event.stack.stack);
   if (!allocator && may_be_unseen(event.stack.stack)) allocator = kOtherAllocator;
   if (allocator) {
-    if (call.anonymous) allocators_bytes_ += call.length;
     // What it gives back may be the program's: it was taken then, and the book knows.
     call.anonymous = false;
     if (call.number == 12) return;  // brk belongs to one of the two as a whole

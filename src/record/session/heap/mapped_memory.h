@@ -39,8 +39,6 @@ class MappedMemory {
   void for_each_piece(const Visit& visit) const {
     collector_.book().for_each_piece(visit);
   }
-  // Address space that allocators took for themselves, less what they gave back by calls that we saw.
-  std::uint64_t allocators_bytes() const { return allocators_bytes_; }
 
  private:
   void add(const sources::heap::Slice& slice);
@@ -66,7 +64,6 @@ class MappedMemory {
   std::set<model::ModuleId> libc_, unseen_;  // that hold libc; an allocator that is not traced
   std::unordered_map<std::uint32_t, std::uint32_t> numbers_;  // of profile stacks, counted from 1
   std::unordered_map<std::uint32_t, model::ThreadId> threads_;
-  std::uint64_t allocators_bytes_ = 0;
   std::uint32_t slices_ = 0;
 };
 

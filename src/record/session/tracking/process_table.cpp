@@ -484,12 +484,6 @@ void ProcessTable::book_cpu(std::int32_t tid, std::uint64_t cpu_ns) {
   thread->second.booked_cpu_ns = cpu_ns;
 }
 
-std::optional<ThreadId> ProcessTable::known_thread_row(std::int32_t tid) const {
-  const auto thread = threads_.find(tid);
-  if (thread == threads_.end() || !thread->second.row) return std::nullopt;
-  return thread->second.row->id;
-}
-
 std::optional<std::int32_t> ProcessTable::pid_of(std::int32_t tid) const {
   const auto thread = threads_.find(tid);
   if (thread == threads_.end()) return std::nullopt;

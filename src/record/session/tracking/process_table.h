@@ -79,8 +79,6 @@ class ProcessTable {
   model::ThreadId thread_row(std::int32_t pid, std::int32_t tid);
   // A row for a thread of a process that is not recorded, such as one that wakes ours.
   model::ThreadId foreign_thread_row(std::int32_t pid, std::int32_t tid);
-  // nullopt if the thread never had a sample.
-  std::optional<model::ThreadId> known_thread_row(std::int32_t tid) const;
   // Books on the thread's row what has come to its sums since the last time. `times` and `cpu_ns` are those
   // of its whole life inside the recording. What was added, of the waits that were not walked.
   struct Unwalked {
