@@ -91,7 +91,7 @@ Result<> choose(const Words& words, Query& query) {
     if (query.type.empty())
       if (auto chosen = choose_type(words, query); !chosen) return chosen;
     if (!is_type(query.type) || !query.selector.ends_with('}'))
-      return fail(ErrorKind::kUsage, fmt::format("'{}' is no query of Pyroscope", words.query),
+      return fail(ErrorKind::kUsage, fmt::format("'{}' is not a query of Pyroscope", words.query),
                   "query=process_cpu:cpu:nanoseconds:cpu:nanoseconds{service_name=\"NAME\"}");
     return {};
   }
