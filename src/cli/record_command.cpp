@@ -23,10 +23,13 @@
 #include "base/files.h"
 #include "base/output_file.h"
 #include "base/shell_word.h"
+#include "binary/symbolize/debug_files.h"
+#include "binary/symbolize/symbol_cache.h"
 #include "cli/command.h"
 #include "cli/cost_estimate.h"
 #include "cli/drawn_output.h"
 #include "cli/load_companion.h"
+#include "cli/look_companion.h"
 #include "cli/mark_file.h"
 #include "cli/notices.h"
 #include "cli/output.h"
@@ -308,6 +311,15 @@ void open_page(const std::string& recording) {
   say("fathom: cannot open the page: {}\n", std::strerror(errno));
 }
 
+symbolize::Options symbols_of_look(const session::RecordOptions& options) {
+  symbolize::Options symbols;
+  symbols.symbol_directory = options.symbol_directory;
+  symbols.cache_directory = symbolize::default_cache_directory();
+  symbols.reader.program = "/proc/self/exe";
+  symbols.debuginfod_caches = symbolize::debuginfod_caches();
+  return symbols;
+}
+
 Result<int> run_record(RecordArguments& arguments) {
   session::RecordOptions& options = arguments.options;
   if (arguments.continuous) return record_without_end(arguments);
@@ -391,6 +403,9 @@ Result<int> run_record(RecordArguments& arguments) {
   std::optional<LoadCompanion> load;
   if (!arguments.around.empty())
     options.companions.push_back(&load.emplace(arguments.around, options.redact, arguments.quiet));
+  std::optional<LookCompanion> look;
+  if (options.off_cpu && !arguments.groups.machine)
+    options.companions.push_back(&look.emplace(symbols_of_look(options), options.duration_s));
   recorder.open();
   options.companions.push_back(&recorder);  // last, as it takes rows out
   options.companions_walk = flight.flight;

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <limits>
 #include <map>
+#include <set>
 #include <tuple>
 
 #include "analysis/core/known_waker.h"
@@ -252,18 +253,24 @@ void Waits::keep_crowds() {
     const model::WaitObject& object = profile_.objects[wait(row).object.value];
     return std::tuple(*row.idle, object.pid, object.address & ~std::uint64_t{7});
   };
-  std::map<std::tuple<std::uint8_t, std::int32_t, std::uint64_t>, std::map<std::uint32_t, double>> parked;
+  using Place = std::tuple<std::uint8_t, std::int32_t, std::uint64_t>;
+  std::map<Place, std::map<std::uint32_t, double>> parked;
+  // Threads that nothing woke may be stuck as well as idle: what shows a pool is that one of them got work, or looked for some.
+  std::set<Place> woken;
   for (const SelectedWait& row : rows_)
-    if (asks(row) && wait(row).object.value != 0)
+    if (asks(row) && wait(row).object.value != 0) {
       parked[place(row)][wait(row).thread.value] +=
           static_cast<double>(weighted_ns(wait(row).waited_ns, weight(row)));
+      if (!wait(row).unfinished) woken.insert(place(row));
+    }
   const double least = kNearlyAll * profile_.duration_s() * 1e9;
   for (auto& [key, threads] : parked)
     std::erase_if(threads, [&](const auto& thread) { return least <= 0 || thread.second < least; });
   for (SelectedWait& row : rows_) {
     if (!asks(row)) continue;
     const auto found = parked.find(place(row));
-    const bool is_crowd = found != parked.end() && found->second.size() >= idle_.crowd(*row.idle) &&
+    const bool is_crowd = found != parked.end() && woken.contains(found->first) &&
+                          found->second.size() >= idle_.crowd(*row.idle) &&
                           found->second.contains(wait(row).thread.value);
     if (!is_crowd) row.idle.reset();
   }

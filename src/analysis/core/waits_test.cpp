@@ -233,7 +233,8 @@ TEST(WaitProperties, OffCpuIsTheSumOfAllWaitsTimesTheirWeights) {
 }
 
 // Of a recording of 10 s: as many threads as there are numbers wait at one condition variable for so long.
-std::size_t idle_of_crowd(const std::vector<double>& waited_s, std::uint64_t step = 4) {
+std::size_t idle_of_crowd(const std::vector<double>& waited_s, std::uint64_t step = 4,
+                          bool unfinished = false) {
   HandMade hand;
   const auto process = hand.process(10, "app");
   const auto app = hand.module("app"), libc = hand.module("libc.so.6");
@@ -241,7 +242,7 @@ std::size_t idle_of_crowd(const std::vector<double>& waited_s, std::uint64_t ste
   for (std::size_t i = 0; i < waited_s.size(); ++i) {
     const auto futex = hand.object(model::ObjectKind::kFutex, "", 0x1000 + step * (i % 2));
     const auto thread = hand.thread(process, static_cast<std::int32_t>(11 + i), "w" + std::to_string(i));
-    hand.wait(thread, parked, "futex", 0, 1000 * waited_s[i], 0, futex);
+    hand.wait(thread, parked, "futex", 0, 1000 * waited_s[i], 0, futex).unfinished = unfinished;
   }
   const Waits waits(hand.profile, {});
   return static_cast<std::size_t>(
@@ -262,6 +263,11 @@ TEST(Waits, OfFewThreadsOrOfThreadsThatGetWorkAreNoIdlePool) {
   std::vector<double> mixed(10, 10);
   mixed[3] = 4;
   EXPECT_EQ(idle_of_crowd(mixed), 9u) << "the one that worked is not idle";
+}
+
+// Threads whose notifier has died look like this, too.
+TEST(Waits, OfManyThreadsThatNothingWokeAreNotProvedToBeIdle) {
+  EXPECT_EQ(idle_of_crowd(std::vector<double>(12, 10), 4, true), 0u);
 }
 
 TEST(WaitProperties, FoldingIdleWaitsChangesNoTotal) {

@@ -57,7 +57,7 @@ ProblemKind kind_of(const ProblemClass& problem, double able) {
   for (const Candidate& each :
        {Candidate{problem.memory, ProblemKind::kMemory}, Candidate{problem.disk, ProblemKind::kDisk},
         Candidate{problem.locks, ProblemKind::kLocks}, Candidate{problem.peers, ProblemKind::kPeers},
-        Candidate{problem.slept, ProblemKind::kSleep}})
+        Candidate{problem.slept, ProblemKind::kSleep}, Candidate{problem.unended, ProblemKind::kUnended}})
     if (each.share >= from.waited && each.share > most.share) most = each;
   // Not of one that waits for something else most of the time.
   if (most.share < 0.5 && problem.queued >= from.queued && able >= from.waited)
@@ -97,6 +97,7 @@ std::vector<FurtherKind> further_kinds(const ProblemClass& problem, double able)
   else
     add(kLocks, problem.locks);
   add(kSleep, problem.slept);
+  add(kUnended, problem.unended);
   if (!starves && problem.queued >= from.queued && able >= from.waited)
     kinds.push_back({kRunQueue, problem.queued, Of::kAble});
   std::ranges::stable_sort(kinds, std::greater(), &FurtherKind::share);
@@ -127,8 +128,10 @@ double ProblemClass::share_of(ProblemKind which) const {
       return by_contention() ? contended : locks;
     case ProblemKind::kSleep:
       return slept;
+    case ProblemKind::kUnended:
+      return unended;
     case ProblemKind::kMixed:
-      return std::max({ran, memory, disk, peers, locks, slept});
+      return std::max({ran, memory, disk, peers, locks, slept, unended});
     case ProblemKind::kUnknown:
     case ProblemKind::kIdle:
       break;
@@ -200,6 +203,7 @@ static ProblemClass classify_by_time(const Report& report) {
   problem.peers = wall.peers_ns / busy_ns;
   problem.locks = wall.locks_ns / busy_ns;
   problem.slept = wall.slept_ns / busy_ns;
+  problem.unended = wall.unended_ns / busy_ns;
   problem.starved = wall.queued_ns / busy_ns;
   problem.pages = share_of_pages(report.tree);
   problem.memory = std::max(wall.memory_ns / busy_ns, problem.ran * problem.pages);
@@ -217,6 +221,10 @@ ProblemClass classify(const Report& report) {
   ProblemClass problem = classify_by_time(report);
   problem.pressure = find_pressure(*report.profile, report.selection);
   problem.memory_problem = find_memory_problem(report);
+  // A holder that waits itself is a fact about a lock; the others say that threads are stuck.
+  if (!report.stuck.verdicts.empty() &&
+      report.stuck.verdicts.front().finding <= stacks::Finding::kLikelyDeadlock)
+    problem.stuck = report.stuck.verdicts.front().finding;
   return problem;
 }
 

@@ -4,8 +4,10 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
+#include "analysis/stacks/look.h"
 #include "analysis/summary/memory_problem.h"
 #include "analysis/summary/pressure.h"
 #include "analysis/summary/report.h"
@@ -25,6 +27,7 @@ enum class ProblemKind : std::uint8_t {
   kRunQueue,
   kCpuAndRunQueue,
   kSleep,
+  kUnended,  // for other threads, which never came: stuck, or idle in a way that no rule knows
 };
 
 // Parts of the busy time from which a kind is named; the largest of those that reach their threshold is.
@@ -64,7 +67,7 @@ struct ProblemClass {
   double busy = 0;    // of the length of the recording: the rest, no thread had work. Without waits: CPUs
                       // used
   // Parts of the busy time: at least one thread ran; none ran and one could have; none of both, and they waited for this.
-  double ran = 0, disk = 0, peers = 0, locks = 0, slept = 0;
+  double ran = 0, disk = 0, peers = 0, locks = 0, slept = 0, unended = 0;
   // The time spent waiting for pages, or the CPU time of page faults, whichever is more.
   double memory = 0;
   double queued = 0;     // of the time that threads could run: without a CPU
@@ -82,6 +85,8 @@ struct ProblemClass {
   // Run queue: it is mostly the quota that takes the CPUs away, or the quota alone would be enough.
   bool by_quota() const { return throttled > 0.5 * queued; }
   bool by_quota_too() const { return !by_quota() && throttled >= kProblemThresholds.queued; }
+  // What a look at the end found, if threads do not go on at all. Printed before the kind, which is about time.
+  std::optional<stacks::Finding> stuck = {};
   PressureView pressure = {};
   MemoryProblem memory_problem = {};  // printed next to the kind, which is about time
 };

@@ -1,4 +1,5 @@
 #include "analysis/summary/report.h"
+#include "analysis/stacks/kept_look.h"
 
 #include <fmt/format.h>
 
@@ -134,6 +135,15 @@ std::int64_t total_without_choice(const model::Profile& profile, const Selection
   return build_call_tree(profile, {.selection = all, .thread_roots = false}).total;
 }
 
+// The look is one of all threads, at the end.
+static stacks::Look find_stuck(const model::Profile& profile, const Selection& selection) {
+  const auto fact = profile.meta.facts.find(stacks::kLookFact);
+  if (fact == profile.meta.facts.end() || selection.stacks || selection.thread || selection.pid ||
+      selection.to_ns)
+    return {};
+  return stacks::look_of_fact(fact->second);
+}
+
 Result<Report> make_report(const model::Profile& profile, const ReportOptions& options) {
   Report report;
   report.profile = &profile;
@@ -191,6 +201,7 @@ Result<Report> make_report(const model::Profile& profile, const ReportOptions& o
   report.hot_path = find_hot_path(profile, options.selection, report.tree);
   if (options.selection.metric == model::Metric::kCpu)
     report.allocator_cpu = allocator_cpu(profile, options.selection);
+  report.stuck = find_stuck(profile, options.selection);
   report.resident = find_resident(profile, options.selection);
   report.memory = make_rss_breakdown(profile, options.selection);
   return report;

@@ -15,6 +15,7 @@
 #include "analysis/heap/allocator_cpu.h"
 #include "analysis/heap/heap_groups.h"
 #include "analysis/memory/rss_breakdown.h"
+#include "analysis/stacks/look.h"
 #include "analysis/summary/call_rows.h"
 #include "analysis/summary/heap_report.h"
 #include "analysis/summary/hot_spot.h"
@@ -162,6 +163,8 @@ struct Report {
   // Of CPU samples: what allocating and freeing took, whether the heap was recorded or not.
   std::optional<AllocatorCpu> allocator_cpu;
   std::optional<ResidentMemory> resident;
+  // What a look at all threads near the end found to be stuck; no verdicts: nothing, or there was none.
+  stacks::Look stuck;
   std::optional<RssBreakdown> memory;  // what memory was made of at the end of the selection
 };
 

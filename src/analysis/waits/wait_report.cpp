@@ -40,6 +40,8 @@ class Collector {
     report.locks = find_contention(waits_, sites_);
     report.files = find_files(waits_, selection_, sites_);
     report.chains = find_chains(waits_, sites_);
+    report.unended = find_unended_waits(waits_, sites_);
+    report.tasks = find_async_tasks(waits_, selection_, sites_);
     report.wall = find_wall_time(waits_, selection_, reasons_, sites_);
     report.throttled_ns = std::min(report.throttled_ns, queued_of(report.threads));
     report.open_ns = find_open_waits(waits_, selection_);

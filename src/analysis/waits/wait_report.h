@@ -7,7 +7,9 @@
 #include <vector>
 
 #include "analysis/core/waits.h"
+#include "analysis/waits/async_tasks.h"
 #include "analysis/waits/contention.h"
+#include "analysis/waits/unended_waits.h"
 #include "analysis/waits/wait_chains.h"
 #include "analysis/waits/wait_files.h"
 #include "analysis/waits/wall_time.h"
@@ -71,6 +73,8 @@ struct WaitReport {
   Contention locks;
   std::vector<FileRow> files;
   std::vector<ChainRow> chains;
+  std::vector<UnendedRow> unended;
+  std::vector<AsyncTaskRow> tasks;  // of tokio; empty: there are none
   WallTime wall;
   // Of the time that threads could run and had no CPU: the quota of their control group was used up. The rest was the run queue.
   double throttled_ns = 0;

@@ -212,7 +212,7 @@ class Sweep {
     advance(to_ns);
     settle_unended();
     time_.length_ns = time_.ran_ns + time_.queued_ns + time_.disk_ns + time_.memory_ns + time_.locks_ns +
-                      time_.peers_ns + time_.slept_ns + time_.other_ns + time_.idle_ns;
+                      time_.peers_ns + time_.slept_ns + time_.unended_ns + time_.other_ns + time_.idle_ns;
     return time_;
   }
 
@@ -280,6 +280,8 @@ class Sweep {
     const double silence = std::exchange(open_ns_, 0);
     if (silence == 0) return;
     const bool waits_for_work = count(Pause::kIdle) > 0;
+    // A thread that sleeps now and then, next to many that nothing wakes, is not what the program does.
+    const bool waits_for_ever = !waits_for_work && count(Pause::kStuck) > count(Pause::kTimer) + 1;
     switch (pause) {
       case Pause::kQueue:
         time_.queued_ns += silence;
@@ -300,13 +302,13 @@ class Sweep {
         time_.idle_ns += silence;
         break;
       case Pause::kTimer:
-        (waits_for_work ? time_.idle_ns : time_.slept_ns) += silence;
+        (waits_for_work ? time_.idle_ns : waits_for_ever ? time_.unended_ns : time_.slept_ns) += silence;
         break;
       case Pause::kStuck:
-        time_.locks_ns += silence;
+        time_.unended_ns += silence;
         break;
       default:
-        (waits_for_work ? time_.idle_ns : time_.other_ns) += silence;
+        (waits_for_work ? time_.idle_ns : waits_for_ever ? time_.unended_ns : time_.other_ns) += silence;
         break;
     }
   }

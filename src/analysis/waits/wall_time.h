@@ -18,9 +18,11 @@ struct WallTime {
   // without such a thread the cause that ended the silence counts.
   double disk_ns = 0;
   double memory_ns = 0;  // pages from the swap, or the kernel had to free some first
-  double locks_ns = 0;   // a lock, or another thread that never came
+  double locks_ns = 0;   // a lock
   double peers_ns = 0;   // sockets, pipes, polls, events
   double slept_ns = 0;   // a timer
+  // Other threads, which never came: most threads that wait do so for one of these, and no rule knows them to be idle.
+  double unended_ns = 0;
   double other_ns = 0;
   double idle_ns = 0;  // no thread had work: only its arrival ended the silence
   double busy_ns() const { return length_ns - idle_ns; }

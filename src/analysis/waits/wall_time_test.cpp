@@ -17,7 +17,7 @@ WallTime wall_of(const model::Profile& profile, const Selection& selection = {})
 
 double sum_of(const WallTime& wall) {
   return wall.ran_ns + wall.queued_ns + wall.disk_ns + wall.memory_ns + wall.locks_ns + wall.peers_ns +
-         wall.slept_ns + wall.other_ns + wall.idle_ns;
+         wall.slept_ns + wall.unended_ns + wall.other_ns + wall.idle_ns;
 }
 
 // A program of several threads; the recording is 10 s long.
@@ -150,11 +150,23 @@ TEST(WallTime, IsIdleWhereATimerEndsTheSilenceOfWorkersWithoutWork) {
   EXPECT_NEAR(wall_of(program.hand.profile).idle_ns, 10 * kSecond, kNear);
 }
 
-TEST(WallTime, IsALockThatIsNeverReleased) {
+TEST(WallTime, IsAWaitForThreadsThatNeverCome) {
   Program program;
   for (int i = 0; i < 3; ++i)
     program.waits(program.thread("request", 0), "pthread_cond_wait", "futex", 0, 10).unfinished = true;
-  EXPECT_NEAR(wall_of(program.hand.profile).locks_ns, 10 * kSecond, kNear);
+  EXPECT_NEAR(wall_of(program.hand.profile).unended_ns, 10 * kSecond, kNear);
+}
+
+// The main thread sleeps in a loop, and three others wait for one that is gone.
+TEST(WallTime, IsNoSleepOfOneThreadNextToManyThatNothingWakes) {
+  Program program;
+  const auto main = program.thread("app", 0);
+  for (int i = 0; i < 10; ++i) program.waits(main, "sleep", "clock_nanosleep", i, i + 1);
+  program.waits(program.thread("request", 0), "pthread_cond_wait", "futex", 0, 10).unfinished = true;
+  EXPECT_NEAR(wall_of(program.hand.profile).slept_ns, 10 * kSecond, 2 * kNear) << "one of them says little";
+  for (int i = 0; i < 2; ++i)
+    program.waits(program.thread("request", 0), "pthread_cond_wait", "futex", 0, 10).unfinished = true;
+  EXPECT_NEAR(wall_of(program.hand.profile).unended_ns, 10 * kSecond, 2 * kNear);
 }
 
 TEST(WallTime, OfWaitsThatStandForOthersFollowsTheExactSums) {

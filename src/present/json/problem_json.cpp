@@ -2,6 +2,10 @@
 
 #include <string_view>
 
+#include "analysis/core/words.h"
+#include "present/sentences/stacks_sentences.h"
+#include "present/sentences/stuck_sentences.h"
+
 namespace fathom::present {
 namespace {
 
@@ -35,6 +39,8 @@ std::string_view id_of(ProblemKind kind) {
       return "cpu-and-run-queue";
     case ProblemKind::kSleep:
       return "sleep";
+    case ProblemKind::kUnended:
+      return "unended";
   }
   return "unknown";
 }
@@ -67,6 +73,7 @@ nlohmann::ordered_json problem_json(const analysis::ProblemClass& problem) {
   json["peers_percent"] = part(problem.peers);
   json["locks_percent"] = part(problem.locks);
   json["slept_percent"] = part(problem.slept);
+  json["unended_percent"] = part(problem.unended);
   json["queued_percent"] = part(problem.queued);
   json["throttled_percent"] = part(problem.throttled);
   json["contended_percent"] = part(problem.contended);
@@ -78,6 +85,22 @@ nlohmann::ordered_json problem_json(const analysis::ProblemClass& problem) {
   const auto& touch = problem.memory_problem.first_touch;
   json["memory_touched_by"] = touch ? Json(touch->site) : Json();
   return json;
+}
+
+nlohmann::ordered_json stuck_json(const analysis::Report& report) {
+  Json rows = Json::array();
+  const std::vector<StuckSentence> sentences = stuck_sentences(report);
+  for (std::size_t i = 0; i < sentences.size(); ++i) {
+    const stacks::Verdict& verdict = report.stuck.verdicts[i];
+    Json tids = Json::array(), lines = Json::array();
+    for (const std::size_t row : verdict.threads) tids.push_back(report.stuck.threads[row].tid);
+    for (const std::string& line : sentences[i].lines) lines.push_back(analysis::valid_utf8(line));
+    rows.push_back({{"finding", to_string(verdict.finding)},
+                    {"text", analysis::valid_utf8(sentences[i].text)},
+                    {"lines", std::move(lines)},
+                    {"threads", std::move(tids)}});
+  }
+  return rows;
 }
 
 }  // namespace fathom::present

@@ -8,5 +8,7 @@
 namespace fathom::present {
 
 nlohmann::ordered_json problem_json(const analysis::ProblemClass& problem);
+// What a look at the end found not to go on, a row per verdict.
+nlohmann::ordered_json stuck_json(const analysis::Report& report);
 
 }  // namespace fathom::present

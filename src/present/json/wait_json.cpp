@@ -164,6 +164,24 @@ Json overview_json(const WaitReport& waits, std::size_t top) {
         sum_json(row.sum));
   });
   json["chains"] = rows_json(waits.chains, top, chain_json);
+  json["unended"] = rows_json(waits.unended, top, [](const UnendedRow& row) {
+    return Json{{"site", row.site},
+                {"kind", to_string(row.kind)},
+                {"threads", row.threads},
+                {"min_s", in_seconds(static_cast<double>(row.shortest_ns))},
+                {"max_s", in_seconds(static_cast<double>(row.longest_ns))},
+                {"wakers", row.wakers},
+                {"gone_waker", row.is_waker_gone ? Json(row.waker) : Json()},
+                {"gone_waker_tid", row.is_waker_gone ? Json(row.waker_tid) : Json()}};
+  });
+  json["async_tasks"] = rows_json(waits.tasks, top, [](const AsyncTaskRow& row) {
+    return joined({{"task", row.task},
+                   {"ran_s", in_seconds(row.ran_ns)},
+                   {"longest_s", in_seconds(static_cast<double>(row.longest_ns))},
+                   {"site", row.site.empty() ? Json() : Json(row.site)},
+                   {"cause", row.site.empty() ? Json() : Json(to_string(row.cause))}},
+                  sum_json(row.blocked));
+  });
   return json;
 }
 

@@ -52,6 +52,8 @@ static std::string time_words(const ProblemClass& problem) {
       return fmt::format("CPU-bound, and {}", lack_of_cpus(problem));
     case ProblemKind::kSleep:
       return "sleeps";
+    case ProblemKind::kUnended:
+      return "stuck or idle";
     case ProblemKind::kUnknown:
     case ProblemKind::kMixed:
       break;
@@ -59,8 +61,43 @@ static std::string time_words(const ProblemClass& problem) {
   return "";
 }
 
+static std::string_view stuck_words(const ProblemClass& problem) {
+  if (!problem.stuck) return "";
+  switch (*problem.stuck) {
+    case stacks::Finding::kDeadlock:
+      return "deadlock";
+    case stacks::Finding::kHolderExited:
+      return "stuck at a lock whose holder has exited";
+    case stacks::Finding::kPoolExhausted:
+      return "pool exhausted";
+    case stacks::Finding::kLikelyDeadlock:
+      return "likely deadlock";
+    default:
+      return "";
+  }
+}
+
+// Of a program that is stuck, that its threads wait is no news; that others of them work is.
+static bool is_time_news(const ProblemClass& problem) {
+  switch (problem.kind) {
+    case ProblemKind::kIdle:
+    case ProblemKind::kSleep:
+    case ProblemKind::kLocks:
+    case ProblemKind::kPeers:
+    case ProblemKind::kUnended:
+      return !problem.stuck;
+    default:
+      return true;
+  }
+}
+
 std::string short_words(const ProblemClass& problem) {
-  const std::string time = time_words(problem);
+  const std::string_view stuck = stuck_words(problem);
+  std::string time(stuck);
+  if (is_time_news(problem)) {
+    const std::string kind = time_words(problem);
+    time += (stuck.empty() || kind.empty() ? "" : ", ") + kind;
+  }
   const std::string_view memory = memory_words(problem);
   return fmt::format("{}{}{}", time, time.empty() || memory.empty() ? "" : ", ", memory);
 }
@@ -166,6 +203,8 @@ static std::string sentence_of_class(const ProblemClass& problem) {
                                 rounded_percent(problem.yielded / problem.queued)));
     case ProblemKind::kSleep:
       return silent("sleeping", "until a timer expired");
+    case ProblemKind::kUnended:
+      return silent("stuck or idle", "and threads waited for others that never woke them");
   }
   return "";
 }
@@ -198,6 +237,8 @@ static std::string_view words_of(ProblemKind further, bool by_quota) {
       return "lock-bound";
     case ProblemKind::kSleep:
       return "sleeping";
+    case ProblemKind::kUnended:
+      return "stuck or idle";
     default:
       return by_quota ? "limited by its CPU quota" : "short of CPUs";
   }
@@ -238,6 +279,9 @@ std::string sentence_of(const ProblemClass& problem) {
   const std::string text = sentence_of_class(problem),
                     rest =
                         further_text(problem) + memory_text(problem.memory_problem) + pressure_text(problem);
+  if (const std::string_view stuck = stuck_words(problem); !stuck.empty())
+    return fmt::format("{}, seen in a look at all threads near the end{}", stuck,
+                       text.empty() ? rest : "; by time " + text + rest);
   if (!text.empty() || rest.empty()) return text + rest;
   return "unknown" + rest;  // waits were not recorded, and it neither idled nor filled a CPU
 }
@@ -264,6 +308,7 @@ std::vector<std::string> next_commands(const Report& report, const ProblemClass&
       break;
     case ProblemKind::kIdle:
     case ProblemKind::kSleep:
+    case ProblemKind::kUnended:
     case ProblemKind::kRunQueue:
       if (report.waits) commands.push_back(tables + " --waits");
       break;

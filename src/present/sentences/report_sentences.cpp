@@ -15,6 +15,7 @@
 #include "model/still_recorded.h"
 #include "present/sentences/heap_sentences.h"
 #include "present/sentences/memory_sentences.h"
+#include "present/sentences/stuck_sentences.h"
 #include "present/sentences/wait_sentences.h"
 
 namespace fathom::present {
@@ -204,6 +205,8 @@ std::vector<std::string> sentences_of(const Report& report) {
   if (tree.filtered != 0) {
     add(fmt::format("The selection leaves out {}.", counted(tree.filtered, "sample")));
   }
+  for (StuckSentence& sentence : stuck_sentences(report)) add(std::move(sentence.text));
+  add(unended_sentence(report));
   add(sentence_of_activity(report.activity));
   add(sentence_of_events(report.profile->meta));
   if (report.waits) {

@@ -6,6 +6,7 @@
 #include <map>
 #include <set>
 
+#include "analysis/core/prose_name.h"
 #include "analysis/core/words.h"
 
 namespace fathom::present {
@@ -93,6 +94,21 @@ std::string sentence_of_split(const WaitReport& report) {
 
 }  // namespace
 
+std::string async_task_sentence(const WaitReport& report) {
+  // Other tasks of the worker are late by so much.
+  constexpr std::uint64_t kLong_ns = 10'000'000;
+  const auto most = std::ranges::find_if(
+      report.tasks, [](const AsyncTaskRow& row) { return row.blocked.max_ns() >= kLong_ns; });
+  if (most == report.tasks.end()) return "";
+  const double total_ns = static_cast<double>(most->blocked.total_ns());
+  return fmt::format(
+      "Async task {} blocks a worker thread of its executor: {} of up to {} in {} ({}), {} in all.",
+      printable(spoken_name(most->task)),
+      most->blocked.walked() == 1 ? "a wait" : fmt::format("{:.0f} waits", most->blocked.waits()),
+      seconds(static_cast<double>(most->blocked.max_ns()) * 1e-9), printable(spoken_name(most->site)),
+      describe(most->cause), seconds(total_ns * 1e-9));
+}
+
 std::vector<std::string> sentences_of(const WaitReport& report) {
   std::vector<std::string> sentences;
   if (std::string split = sentence_of_split(report); !split.empty()) sentences.push_back(std::move(split));
@@ -110,6 +126,8 @@ std::vector<std::string> sentences_of(const WaitReport& report) {
         fmt::format("{} of the wall time of {} {}.", percent(row.share), who, blocked_in(row)));
     ++shown;
   }
+  if (std::string blocking = async_task_sentence(report); !blocking.empty())
+    sentences.push_back(std::move(blocking));
   if (!report.chains.empty())
     sentences.push_back("The longest chain of waits: " + in_words(report.chains.front()) + ".");
   return sentences;

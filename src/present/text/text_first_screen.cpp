@@ -12,6 +12,8 @@
 #include "present/sentences/limit_sentences.h"
 #include "present/sentences/problem_sentences.h"
 #include "present/sentences/quality_sentences.h"
+#include "present/sentences/stuck_sentences.h"
+#include "present/sentences/wait_sentences.h"
 #include "present/sentences/waiting_sentence.h"
 #include "present/text/terminal_style.h"
 #include "present/text/text_heap.h"
@@ -46,7 +48,17 @@ std::string without_the_last(std::string parts, std::size_t width) {
 bool is_waiting(analysis::ProblemKind kind) {
   using analysis::ProblemKind;
   return kind == ProblemKind::kIdle || kind == ProblemKind::kLocks || kind == ProblemKind::kDisk ||
-         kind == ProblemKind::kPeers || kind == ProblemKind::kSleep;
+         kind == ProblemKind::kPeers || kind == ProblemKind::kSleep || kind == ProblemKind::kUnended;
+}
+
+// What does not go on comes first, each with the threads that it is about.
+std::string stuck_text(const analysis::Report& report, const TextOptions& options) {
+  std::string out;
+  for (const StuckSentence& sentence : stuck_sentences(report)) {
+    out += paragraph(sentence.text, options);
+    for (const std::string& line : sentence.lines) out += fill("  ", line, options.width, 4);
+  }
+  return out;
 }
 
 std::string where_text(const HotFrame& frame) {
@@ -185,6 +197,8 @@ struct CpuWorth {
 }  // namespace
 
 std::string first_sentence(const analysis::Report& report) {
+  if (const auto stuck = stuck_sentences(report); !stuck.empty()) return stuck.front().text;
+  if (std::string unended = unended_sentence(report); !unended.empty()) return unended;
   if (found_leak(report)) return sentence_of_heap(report);
   if (is_waiting(analysis::classify(report).kind)) return sentence_of_waiting(report);
   const CpuWorth worth(report);
@@ -196,7 +210,8 @@ std::string first_screen_text(const analysis::Report& report, const TextOptions&
   out += paragraph(sentence_of_selection(report.selection, report.tree, report.whole), options);
   // Of a program that waits, the little that it computes is no answer.
   const bool mostly_waits = is_waiting(analysis::classify(report).kind);
-  std::string sentences = mostly_waits ? paragraph(sentence_of_waiting(report), options) : "";
+  std::string sentences = stuck_text(report, options) + paragraph(unended_sentence(report), options);
+  if (mostly_waits) sentences += paragraph(sentence_of_waiting(report), options);
   // Nor is it where a leak was found.
   const bool leaks = found_leak(report);
   if (leaks) sentences = heap_text(report, options) + sentences;
@@ -216,7 +231,8 @@ std::string first_screen_text(const analysis::Report& report, const TextOptions&
   }
   std::string rest;
   for (const std::string& sentence :
-       {mostly_waits ? "" : sentence_of_waiting(report), sentence_of_resident(report)})
+       {mostly_waits ? "" : sentence_of_waiting(report),
+        report.waits ? async_task_sentence(*report.waits) : "", sentence_of_resident(report)})
     rest += paragraph(sentence, options);
   if (!leaks) rest += heap_text(report, options);
   rest += paragraph(limits_line(*report.profile), options);

@@ -7,9 +7,11 @@
 #include <set>
 
 #include "analysis/core/call_tree.h"
+#include "analysis/core/prose_name.h"
 #include "analysis/core/shown_calls.h"
 #include "analysis/core/words.h"
 #include "analysis/stacks/groups.h"
+#include "analysis/waits/async_tasks.h"
 #include "present/sentences/stacks_sentences.h"
 #include "present/text/terminal_style.h"
 #include "present/text/text_table.h"
@@ -41,8 +43,13 @@ std::string head(const Look& look) {
 
 std::string frames_of(const model::Profile& profile, model::StackId stack, const StacksTextOptions& options) {
   std::vector<std::string> lines;
+  std::size_t of_executor = 0;
   const analysis::ShownCalls all(profile, nullptr);
   all.visit(stack, 0, [&](model::FrameId id, std::uint32_t line) {
+    // How the executor came to a task is the same for all of them.
+    of_executor +=
+        of_executor != 0 || analysis::polls_a_task(analysis::frame_name(profile, id, line)) ? 1 : 0;
+    if (of_executor != 0 && !options.all) return true;
     const model::Frame& frame = profile.frames[id.value];
     const model::Module& module = profile.modules[frame.module.value];
     const bool kernel = module.kind == model::ModuleKind::kKernel;
@@ -71,6 +78,8 @@ std::string frames_of(const model::Profile& profile, model::StackId stack, const
   std::string text;
   const std::size_t shown = options.all ? lines.size() : std::min(lines.size(), kMostFrames);
   for (std::size_t i = 0; i < shown; ++i) text += lines[i];
+  if (of_executor != 0 && !options.all && shown == lines.size())
+    text += fmt::format("    ... {} of the executor (--all shows all)\n", counted(of_executor, "frame"));
   if (shown < lines.size())
     text += fmt::format("    ... {} more (--all shows all)\n", counted(lines.size() - shown, "frame"));
   return text;
@@ -113,8 +122,8 @@ std::string registers_of(const ThreadLook& thread, const StacksTextOptions& opti
   return text;
 }
 
-std::string group_text(const model::Profile& profile, const Look& look, const Group& group,
-                       const StacksTextOptions& options) {
+std::string group_text(const model::Profile& profile, const analysis::PolledTasks& tasks, const Look& look,
+                       const Group& group, const StacksTextOptions& options) {
   const ThreadLook& first = look.threads[group.threads.front()];
   const std::string title = group.threads.size() == 1 ? names_of(look, group, options.all)
                                                       : fmt::format("{} threads: {}", group.threads.size(),
@@ -149,6 +158,11 @@ std::string group_text(const model::Profile& profile, const Look& look, const Gr
       text +=
           fmt::format("  ... {} more (--all shows all)\n", counted(group.threads.size() - shown, "thread"));
   }
+  if (const std::uint32_t task = tasks.task(first.stack); task != 0)
+    text += fill("  ",
+                 fmt::format("inside of a poll of async task {}: other tasks of this worker wait",
+                             printable(analysis::spoken_name(profile.strings[profile.functions[task].name]))),
+                 options.width, 4);
   return text + frames_of(profile, first.stack, options) + registers_of(first, options);
 }
 
@@ -181,12 +195,13 @@ std::string stacks_text(const model::Profile& profile, const std::vector<Look>& 
   }
   if (looks.size() > 1) text += "\n" + fill("", changes_sentence(looks.front(), look), options.width, 0);
   const std::vector<Group> groups = group_threads(look);
+  const analysis::PolledTasks tasks(profile);
   std::vector<const Group*> idle;
   for (const Group& group : groups) {
     if (group.idle && !options.all)
       idle.push_back(&group);
     else
-      text += group_text(profile, look, group, options);
+      text += group_text(profile, tasks, look, group, options);
   }
   if (!idle.empty()) text += idle_text(look, idle, options);
   std::set<std::string> notes;

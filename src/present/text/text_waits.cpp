@@ -89,6 +89,7 @@ class WaitText {
       write(table);
     }
     reasons();
+    tasks();
     threads();
     chains();
     return std::move(out_);
@@ -247,6 +248,31 @@ class WaitText {
                  printable(row.reason), printable(row.site), evidence});
     }
     write(table);
+  }
+
+  void tasks() {
+    if (waits_.tasks.empty()) return;
+    heading("Async tasks that worker threads polled" + cut_off(waits_.tasks.size()));
+    TextTable table({{"ran", Align::kRight},
+                     {"blocked", Align::kRight},
+                     {"waits", Align::kRight},
+                     {"longest wait", Align::kRight},
+                     {"held a worker", Align::kRight},
+                     {"task", Align::kLeft, true},
+                     {"blocked in", Align::kLeft, true}});
+    for (std::size_t i = 0; i < shown(waits_.tasks.size()); ++i) {
+      const analysis::AsyncTaskRow& row = waits_.tasks[i];
+      const bool blocked = row.blocked.walked() != 0;
+      table.add({time_of(row.ran_ns), blocked ? total_of(row.blocked) : "",
+                 blocked ? count_of(row.blocked) : "", blocked ? time_of(row.blocked.max_ns()) : "",
+                 "≤ " + time_of(row.longest_ns), analysis::prose_name(row.task),
+                 blocked ? analysis::prose_name(row.site) : ""});
+    }
+    write(table);
+    out_ += fill(
+        "  ",
+        "A wait is inside of one poll. Polls of one task that follow each other directly count as one in \"held a worker\", so that is an upper bound. Tasks that were ready and not polled are not seen.",
+        options_.width, 2);
   }
 
   void threads() {

@@ -25,8 +25,6 @@ namespace fathom::stacks {
 namespace {
 
 constexpr std::size_t kMaxStacks = 1'000'000;
-// A file with much debug information is read once, and its names are kept on disk.
-constexpr std::chrono::seconds kNames(10);
 // A thread that runs has a sample after a millisecond; one that waits for a CPU after its turn.
 constexpr std::uint64_t kSampleNs = 60'000'000;
 constexpr int kSampleTries = 30;
@@ -66,12 +64,13 @@ void as_running(ThreadLook& thread) {
 
 }  // namespace
 
-LiveThreads::LiveThreads(symbolize::Options symbols)
+LiveThreads::LiveThreads(symbolize::Options symbols, std::chrono::seconds names)
     : symbols_(std::move(symbols)),
       modules_(builder_, symbols_, {}, true),
       processes_(profile_, modules_, no_walker_, false),
       stacks_(profile_, builder_, processes_, modules_, symbols_, kMaxStacks),
-      walker_(processes_) {}
+      walker_(processes_),
+      names_(names) {}
 
 bool LiveThreads::refresh(std::int32_t pid) {
   walker_.forget(pid);
@@ -209,7 +208,7 @@ void LiveThreads::sample_running(Look& look) {
 }
 
 void LiveThreads::take_names(Look& look) {
-  if (!symbols_.drain(kNames))
+  if (!symbols_.drain(names_))
     look.notes.emplace_back("some names are missing: reading them took too long; a second run has them");
   auto found = symbols_.poll();
   for (const auto& frame : found.frames) name_frame(builder_, frame.frame, frame.names);

@@ -5,6 +5,7 @@
 // from the first reading to a last one after all of them: what was read in between belongs to one moment.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -31,7 +32,9 @@ namespace fathom::stacks {
 
 class LiveThreads {
  public:
-  explicit LiveThreads(symbolize::Options symbols);
+  // `names`: how long a look waits for names; those that take longer are missing from it. A file with much debug
+  // information is read once, and its names are kept on disk.
+  explicit LiveThreads(symbolize::Options symbols, std::chrono::seconds names = std::chrono::seconds(10));
   LiveThreads(const LiveThreads&) = delete;
   LiveThreads& operator=(const LiveThreads&) = delete;
 
@@ -74,6 +77,7 @@ class LiveThreads {
   std::map<std::pair<std::int32_t, std::int32_t>, std::uint64_t> inodes_;  // of file locks, by thread
   std::vector<std::int32_t> targets_;
   std::size_t unreadable_ = 0;
+  std::chrono::seconds names_;
 };
 
 }  // namespace fathom::stacks
