@@ -28,7 +28,7 @@ declare -A packages=(
   [uml]="user-mode-linux"  # scripts/limit-version-2.sh
   [kernels]="qemu-system-x86 seabios cpio jq libcap2-bin procps gcc"  # scripts/kernels.sh
   [tidy]="clang-tidy clang-format"
-  [pictures]="redis-tools curl chromium imagemagick"  # scripts/readme-pictures.sh, page-pictures.sh
+  [pictures]="redis-tools curl chromium imagemagick"  # scripts/gallery.sh
 )
 
 say() { printf 'setup: %s\n' "$*" >&2; }
