@@ -252,7 +252,7 @@ class WaitText {
 
   void tasks() {
     if (waits_.tasks.empty()) return;
-    heading("Async tasks that worker threads polled" + cut_off(waits_.tasks.size()));
+    heading("Async tasks that worker threads polled" + rows_of_all(waits_.tasks.size(), options_));
     TextTable table({{"ran", Align::kRight},
                      {"blocked", Align::kRight},
                      {"waits", Align::kRight},
@@ -260,7 +260,7 @@ class WaitText {
                      {"held a worker", Align::kRight},
                      {"task", Align::kLeft, true},
                      {"blocked in", Align::kLeft, true}});
-    for (std::size_t i = 0; i < shown(waits_.tasks.size()); ++i) {
+    for (std::size_t i = 0; i < rows_shown(waits_.tasks.size(), options_); ++i) {
       const analysis::AsyncTaskRow& row = waits_.tasks[i];
       const bool blocked = row.blocked.walked() != 0;
       table.add({time_of(row.ran_ns), blocked ? total_of(row.blocked) : "",
