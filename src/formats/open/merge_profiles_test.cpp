@@ -79,7 +79,8 @@ TEST(MergeProfiles, EventsOfTheInputsAreLeftOutInWords) {
   model::Profile with_events = analysis::small_server();
   with_events.meta.facts[model::kEventsFact] = model::events_fact(
       {{.name = "page-faults", .count = 3, .value = 3, .samples = 3, .lost = 0, .unit = "page-faults"}});
-  EXPECT_THAT(merge({later(1), later(2)}).notes, Not(testing::Contains(HasSubstr("events of record -e"))));
+  EXPECT_THAT(merge({later(1), later(2)}).notes,
+              testing::Not(testing::Contains(HasSubstr("events of record -e"))));
   const Merged merged = merge({with_events, later(1)});
   EXPECT_THAT(merged.notes, testing::Contains(HasSubstr("events of record -e")));
   EXPECT_THAT(model::recorded_events(merged.profile.meta), IsEmpty());
