@@ -44,7 +44,7 @@ struct ServeArguments {
   std::string listen, token_file, push;
   double window_s = 60;
   std::uint32_t frequency_hz = 99;
-  std::string budget, keep = "7d", most = "10g";
+  std::string budget, keep = "7d", most = "10GiB";
   std::vector<std::string> triggers, logs;
   bool heap = false, quiet = false, experimental = false;
 };
@@ -328,10 +328,10 @@ Run add_serve(CLI::App& app) {
   app.add_option("--keep", arguments->keep, "remove windows that are older")
       ->capture_default_str()
       ->type_name("TIME");
-  app.add_option("--max-size", arguments->most, "remove the oldest windows beyond this size")
+  app.add_option("--max-size", arguments->most, "remove the oldest beyond this size")
       ->capture_default_str()
       ->type_name("SIZE");
-  app.add_option("--push", arguments->push, "also send windows there: clickhouse://HOST/DB, parquet:FOLDER")
+  app.add_option("--push", arguments->push, "also send to clickhouse://HOST/DB, parquet:FOLDER")
       ->type_name("URL");
   app.add_flag("--experimental", arguments->experimental,
                "allow --push otlp://HOST[:PORT], a protocol that is still changing (version 1.11.0)")
