@@ -237,6 +237,11 @@ std::vector<TimeSpan> gaps_of(const TimeSpan& whole, std::vector<TimeSpan> cover
     at = std::max(at, each.until_unix_ns);
   }
   add(whole.until_unix_ns);
+  // The clock of the wall moves a little from window to window. A window that touches its neighbour is whole.
+  if (!gaps.empty() && gaps.front().from_unix_ns < whole.from_unix_ns + kLeastGapNs)
+    gaps.front().from_unix_ns = whole.from_unix_ns;
+  if (!gaps.empty() && gaps.back().until_unix_ns + kLeastGapNs > whole.until_unix_ns)
+    gaps.back().until_unix_ns = whole.until_unix_ns;
   return gaps;
 }
 

@@ -68,7 +68,8 @@ struct TimeSpan {
 // The row that ends a window.
 SampleRow marker_of(const push::Labels& labels, const WindowRows& window);
 
-// What is left of `whole`, in order. `covered` in any order. Names of windows are rounded: what is shorter than 100 ms is no gap.
+// What is left of `whole`, in order. `covered` in any order. Less than 100 ms is no
+// gap, and no overlap with what comes before and after.
 std::vector<TimeSpan> gaps_of(const TimeSpan& whole, std::vector<TimeSpan> covered);
 // Of the recording.
 TimeSpan span_of(const model::Profile& profile);

@@ -176,6 +176,9 @@ TEST(ClickHouseRows, GapsAreWhatIsNotCovered) {
   EXPECT_EQ(gaps_of(whole, {{30 * kS, 70 * kS}, {10 * kS, 30 * kS - kS / 20}}), std::vector<TimeSpan>{});
   EXPECT_EQ(gaps_of(whole, {{40 * kS, 50 * kS}, {5 * kS, 20 * kS}, {12 * kS, 15 * kS}}),
             (std::vector<TimeSpan>{{20 * kS, 40 * kS}, {50 * kS, 70 * kS}}));
+  // Windows of a store touch each other, as well as the clock of the wall can say.
+  EXPECT_EQ(gaps_of(whole, {{0, 10 * kS + kS / 50}, {70 * kS - kS / 50, 99 * kS}}),
+            std::vector<TimeSpan>{whole});
 }
 
 TEST(ClickHouseRows, TwoHalvesHaveTheSumsOfTheWhole) {
