@@ -167,19 +167,16 @@ TEST(Otlp, WhatTheServerRejectsIsAnError) {
 }
 
 TEST(Otlp, GoesToThePathOfTheProtocolAsGzip) {
-  std::string head, body;
-  metrics::TestingHttpServer server([&](const std::string& request) {
-    const std::size_t end = request.find("\r\n\r\n");
-    head = request.substr(0, end + 2);
-    body = request.substr(end + 4);
-    return metrics::http_answer(200, "");
-  });
+  metrics::TestingHttpServer server([](const std::string&) { return metrics::http_answer(200, ""); });
   const auto to = otlp_destination("otlp://127.0.0.1:" + std::to_string(server.address().port) + "/base");
   ASSERT_TRUE(to) << to.error().message;
   model::Profile profile = model::random_profile(3);
   profile.meta.start_unix_ns = wall_clock_ns();
   const auto sent = (*to)->send(profile, {"shop", "", ""});
   ASSERT_TRUE(sent) << sent.error().message;
+  const std::string request = server.requests().back();
+  const std::size_t end = request.find("\r\n\r\n");
+  const std::string head = request.substr(0, end + 2), body = request.substr(end + 4);
   EXPECT_THAT(head, testing::StartsWith("POST /base/v1development/profiles HTTP/1.1\r\n"));
   EXPECT_THAT(head, HasSubstr("Content-Type: application/x-protobuf\r\n"));
   EXPECT_THAT(head, HasSubstr("Content-Encoding: gzip\r\n"));

@@ -247,6 +247,21 @@ TEST_P(ProfileServers, ARefusalIsNotSentAgain) {
   EXPECT_EQ(sent.error().kind, ErrorKind::kUsage);
 }
 
+// Hosted servers want a token. A user in the URL is another login.
+TEST_P(ProfileServers, ATokenComesFromTheEnvironment) {
+  metrics::TestingHttpServer server([](const std::string&) { return metrics::http_answer(200, "{}"); });
+  const std::string address = "127.0.0.1:" + std::to_string(server.address().port);
+  ::setenv("FATHOM_BEARER_TOKEN", "opensesame", 1);
+  for (const char* user : {"", "me:secret@"}) {
+    const auto to = destination(GetParam(), GetParam() + "://" + user + address);
+    ASSERT_TRUE((*to)->send(fresh(model::random_profile(3)), {"shop", "", ""}));
+    const std::string request = server.requests().back();
+    const bool has_token = request.find("Authorization: Bearer opensesame\r\n") != std::string::npos;
+    EXPECT_EQ(has_token, *user == '\0') << user;
+  }
+  ::unsetenv("FATHOM_BEARER_TOKEN");
+}
+
 INSTANTIATE_TEST_SUITE_P(Kinds, ProfileServers, testing::Values("pyroscope", "parca"));
 
 TEST(Pyroscope, AnOldRecordingIsRefusedBeforeItIsSent) {
