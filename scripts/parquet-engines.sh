@@ -27,9 +27,9 @@ samples = f"read_parquet('{ours}/*/*/*/*.samples.parquet', hive_partitioning = t
 def check(who, got):
     print(f"{who}: {got} samples" + ("" if got == want else f", and not {want}"))
     if got != want: sys.exit(1)
-check("duckdb " + duckdb.__version__, duckdb.sql(f"SELECT sum(value)::BIGINT FROM {samples} WHERE service = 's' AND metric = 'cpu'").fetchone()[0])
+check("duckdb " + duckdb.__version__, duckdb.sql(f"SELECT sum(value)::BIGINT FROM {samples} WHERE service = 's' AND metric = 'cpu'").fetchall()[0][0])
 stacks = f"read_parquet('{ours}/*/*/*/*.stacks.parquet')"
-check("duckdb, joined with stacks", duckdb.sql(f"SELECT sum(value)::BIGINT FROM {samples} JOIN (SELECT DISTINCT hash FROM {stacks}) ON stack = hash WHERE metric = 'cpu'").fetchone()[0])
+check("duckdb, joined with stacks", duckdb.sql(f"SELECT sum(value)::BIGINT FROM {samples} JOIN (SELECT DISTINCT hash FROM {stacks}) ON stack = hash WHERE metric = 'cpu'").fetchall()[0][0])
 files = sorted(glob.glob(ours + "/**/*.samples.parquet", recursive=True))
 table = pyarrow.dataset.dataset(files, partitioning="hive", partition_base_dir=ours).to_table()
 check("pyarrow " + pyarrow.__version__, sum(v for v, m in zip(table["value"].to_pylist(), table["metric"].to_pylist()) if m == "cpu"))
