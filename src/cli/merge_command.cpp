@@ -37,7 +37,8 @@ Result<std::vector<open::MergeInput>> open_inputs(const MergeArguments& argument
   std::vector<std::string> dumps;
   std::optional<model::Profile> only_dump;  // a pipe is read once
   for (const std::string& file : *files) {
-    Result<model::Profile> profile = open_with_names(file, {}, arguments.symbols, {});
+    Result<model::Profile> profile =
+        open_with_names(file, {}, arguments.symbols, {}, {}, false, nullptr, {.name = "", .all = true});
     if (!profile) return tl::unexpected(profile.error());
     if (!is_heap_dump(*profile)) {
       inputs.push_back({file, std::move(*profile)});

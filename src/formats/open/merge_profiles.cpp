@@ -7,6 +7,7 @@
 #include <limits>
 #include <optional>
 #include <set>
+#include <type_traits>
 #include <utility>
 
 #include "model/event_samples.h"
@@ -283,6 +284,29 @@ std::uint64_t unrecorded_between(const std::vector<MergeInput>& inputs) {
   return model::gaps_between(std::move(intervals)) + inside;
 }
 
+// The sums of each event of `record -e`. An event that was counted in two units has a row for each.
+std::string joined_events_fact(std::vector<model::RecordedEvent> all,
+                               const std::vector<model::RecordedEvent>& more) {
+  const auto add = [](auto& sum, auto part) {
+    if (__builtin_add_overflow(sum, part, &sum))
+      sum = std::numeric_limits<std::decay_t<decltype(sum)>>::max();
+  };
+  for (const model::RecordedEvent& event : more) {
+    const auto known = std::ranges::find_if(all, [&](const model::RecordedEvent& row) {
+      return row.name == event.name && row.unit == event.unit;
+    });
+    if (known == all.end()) {
+      all.push_back(event);
+      continue;
+    }
+    add(known->count, event.count);
+    add(known->value, event.value);
+    add(known->samples, event.samples);
+    add(known->lost, event.lost);
+  }
+  return model::events_fact(all);
+}
+
 }  // namespace
 
 Result<Merged> merge_profiles(std::vector<MergeInput> inputs) {
@@ -295,25 +319,24 @@ Result<Merged> merge_profiles(std::vector<MergeInput> inputs) {
   note_overlaps(inputs, merged.notes);
   const std::string target = target_of(inputs);
   const std::uint64_t unrecorded = unrecorded_between(inputs);
-  bool lives = false, events = false;
+  bool lives = false;
   std::string engine;
   for (MergeInput& input : inputs) {
     for (model::Heap& heap : input.profile.heap.heaps) {
       lives = lives || heap.each_block;
       heap.each_block = false;  // sums are kept, but not the lifetime of each block
     }
-    // Their samples were left out when it was opened.
-    events = input.profile.meta.facts.erase(model::kEventsFact) != 0 || events;
     if (engine.empty() || engine == "import") engine = input.profile.meta.engine;
+    const auto events = model::recorded_events(merged.profile.meta),
+               more = model::recorded_events(input.profile.meta);
     model::merge(merged.profile, input.profile);
+    if (!events.empty() && !more.empty())
+      merged.profile.meta.facts[model::kEventsFact] = joined_events_fact(events, more);
     input.profile = {};
   }
   if (lives)
     merged.notes.push_back(
         "The lives of single blocks are not in it: they are in the recordings that were merged.");
-  if (events)
-    merged.notes.push_back(
-        "The events of record -e are not in it: they are in the recordings that were merged.");
   sort_by_time(merged.profile);
   model::Meta& meta = merged.profile.meta;
   meta.target = target;

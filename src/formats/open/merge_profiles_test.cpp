@@ -74,16 +74,16 @@ TEST(MergeProfiles, TheOrderDoesNotMatter) {
   EXPECT_EQ(one.meta.end_ns, other.meta.end_ns);
 }
 
-// Their samples do not come here, so nothing may promise them.
-TEST(MergeProfiles, EventsOfTheInputsAreLeftOutInWords) {
-  model::Profile with_events = analysis::small_server();
-  with_events.meta.facts[model::kEventsFact] = model::events_fact(
-      {{.name = "page-faults", .count = 3, .value = 3, .samples = 3, .lost = 0, .unit = "page-faults"}});
-  EXPECT_THAT(merge({later(1), later(2)}).notes,
-              testing::Not(testing::Contains(HasSubstr("events of record -e"))));
-  const Merged merged = merge({with_events, later(1)});
-  EXPECT_THAT(merged.notes, testing::Contains(HasSubstr("events of record -e")));
-  EXPECT_THAT(model::recorded_events(merged.profile.meta), IsEmpty());
+// Samples of `record -e` have their own metric until a reader chooses an event.
+TEST(MergeProfiles, EventsAreAddedUp) {
+  model::Profile first = later(0), second = later(1);
+  first.meta.facts[model::kEventsFact] = model::events_fact({{"page-faults", 10, 10, 5, 1, "page-faults"}});
+  second.meta.facts[model::kEventsFact] = model::events_fact(
+      {{"block:issue", 3, 4096, 3, 0, "bytes"}, {"page-faults", 7, 7, 7, 0, "page-faults"}});
+  EXPECT_THAT(model::recorded_events(merge({first, second}).profile.meta),
+              ElementsAre(model::RecordedEvent{"page-faults", 17, 17, 12, 1, "page-faults"},
+                          model::RecordedEvent{"block:issue", 3, 4096, 3, 0, "bytes"}));
+  EXPECT_THAT(model::recorded_events(merge({later(1), first}).profile.meta), testing::SizeIs(1));
 }
 
 TEST(MergeProfiles, OneClockIsKept) {

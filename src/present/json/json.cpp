@@ -7,6 +7,7 @@
 #include "analysis/core/printable_json.h"
 #include "analysis/metrics/recorded_metrics.h"
 #include "model/counted_limit.h"
+#include "model/event_samples.h"
 #include "present/json/component_json.h"
 #include "present/json/heap_json.h"
 #include "present/json/memory_json.h"
@@ -397,7 +398,9 @@ std::string to_json(const Report& report, std::size_t top, const Sections& secti
   json["start_unix_ns"] = profile.meta.start_unix_ns;
   json["duration_s"] = profile.meta.end_ns > profile.meta.start_ns ? profile.duration_s() : 0.0;
   json["facts"] = profile.meta.facts;
-  json["metric"] = model::to_string(tree.metric);
+  const bool of_event =
+      tree.metric == model::Metric::kCpu && model::names_event(profile.meta, profile.meta.event);
+  json["metric"] = of_event ? profile.meta.event : std::string(model::to_string(tree.metric));
   json["unit"] = tree.unit;
   json["selection"] = selection_json(report.selection);
   json["samples"] = tree.samples;
