@@ -27,13 +27,12 @@ struct Draft {
 
 std::vector<UnendedRow> find_unended_waits(const Waits& waits, WaitSites& sites) {
   const model::Profile& profile = waits.profile();
-  const double least_ns = std::max(kLeast_ns, kLeastOfRecording * profile.duration_s() * 1e9);
   using Place = std::pair<std::string, FutexKind>;
   std::map<Place, Draft> drafts;
   std::map<std::uint32_t, Place> places;  // of the threads
   for (const SelectedWait& row : waits.rows()) {
     const model::Wait& wait = waits.wait(row);
-    if (!wait.unfinished || row.cause != Cause::kFutex || static_cast<double>(row.waited_ns) < least_ns)
+    if (!wait.unfinished || row.cause != Cause::kFutex || static_cast<double>(row.waited_ns) < kLeast_ns)
       continue;
     const bool by_statistics = row.idle && waits.idle().crowd(*row.idle) != 0;
     const FutexKind kind = sites.futex_kind(wait.stack);
@@ -78,7 +77,9 @@ std::vector<UnendedRow> find_unended_waits(const Waits& waits, WaitSites& sites)
       const std::uint64_t end_ns = profile.threads[last].end_ns;
       row.waker_ended_ns = end_ns - std::min(end_ns, profile.meta.start_ns);
     }
-    if (!draft.only_by_statistics || row.is_waker_gone) rows.push_back(std::move(row));
+    const bool is_long =
+        static_cast<double>(row.longest_ns) >= kLeastOfRecording * profile.duration_s() * 1e9;
+    if (row.is_waker_gone || (is_long && !draft.only_by_statistics)) rows.push_back(std::move(row));
   }
   std::ranges::stable_sort(rows, [](const UnendedRow& a, const UnendedRow& b) {
     return std::tuple(a.is_waker_gone, a.threads, a.longest_ns) >

@@ -25,7 +25,8 @@ struct UnendedRow {
   std::uint64_t waker_ended_ns = 0;  // from the start of the recording
 };
 
-// Waits at a futex that were in progress at the end and have taken at least a second and half of the recording. Those for locks, which
+// Waits at a futex that were in progress at the end and have taken at least a second, and half of the recording if their wakers
+// are not gone. Those for locks, which
 // have holders, are not among them, nor joins, which is how programs wait for their own end. Idle ones count only if they are known by
 // statistics and their wakers are gone. Most threads first.
 std::vector<UnendedRow> find_unended_waits(const Waits& waits, WaitSites& sites);
