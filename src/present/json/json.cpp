@@ -6,6 +6,7 @@
 
 #include "analysis/core/printable_json.h"
 #include "analysis/metrics/recorded_metrics.h"
+#include "analysis/stacks/kept_look.h"
 #include "model/counted_limit.h"
 #include "model/event_samples.h"
 #include "present/json/component_json.h"
@@ -398,6 +399,7 @@ std::string to_json(const Report& report, std::size_t top, const Sections& secti
   json["start_unix_ns"] = profile.meta.start_unix_ns;
   json["duration_s"] = profile.meta.end_ns > profile.meta.start_ns ? profile.duration_s() : 0.0;
   json["facts"] = profile.meta.facts;
+  json["facts"].erase(stacks::kLookFact);  // "stuck" has it in words
   const bool of_event =
       tree.metric == model::Metric::kCpu && model::names_event(profile.meta, profile.meta.event);
   json["metric"] = of_event ? profile.meta.event : std::string(model::to_string(tree.metric));
@@ -422,6 +424,7 @@ std::string to_json(const Report& report, std::size_t top, const Sections& secti
     json["allocator_cpu"] = allocator_cpu_json(*report.allocator_cpu, top);
   json["summary"] = sentences_of(report);
   json["problem"] = problem_json(classify(report));
+  json["stuck"] = stuck_json(report);
   json["limits"] = limits_json(*report.profile);
   json["quality"] = quality_json(report);
   if (sections.has(Section::kFunctions)) add_functions(json, report, top);
