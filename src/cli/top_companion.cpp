@@ -19,8 +19,9 @@ void TopCompanion::step(const Lent& lent, std::uint64_t now_ns) {
   lent.readings.take_names();
   (void)lent.readings.names_are_known();  // somebody looks on: finding names is not left to idle CPUs
   collect(lent.profile, lent.readings.open_waits(now_ns));
-  screen_.take(table(lent, now_ns));
-  from_ns_ = now_ns;
+  const std::uint64_t end_ns = std::max(now_ns, latest_ns_);
+  screen_.take(table(lent, end_ns));
+  from_ns_ = end_ns;
   cpu_.clear();
   waits_.clear();
   cpu_ns_ = waited_ns_ = 0;
@@ -51,6 +52,9 @@ void TopCompanion::collect(model::Profile& profile, const std::vector<model::Wai
   samples_seen_ = profile.samples.size();
   waits_seen_ = profile.waits.size();
   waits.insert(waits.end(), open.begin(), open.end());
+  // On a busy machine rows may be later than the step that takes them.
+  for (const model::Wait& wait : waits)
+    latest_ns_ = std::max(latest_ns_, wait.start_ns + wait.waited_ns + wait.queued_ns);
   for (model::Wait& wait : waits) cut_to_interval(wait);
   std::erase_if(waits, [](const model::Wait& wait) { return wait.waited_ns + wait.queued_ns == 0; });
   samples.swap(profile.samples);
@@ -77,12 +81,12 @@ double TopCompanion::add(const model::Profile& profile, model::Metric metric, do
   return unit_ns * static_cast<double>(tree.total);
 }
 
-TopTable TopCompanion::table(const Lent& lent, std::uint64_t now_ns) const {
+TopTable TopCompanion::table(const Lent& lent, std::uint64_t end_ns) const {
   const model::Profile& profile = lent.profile;
-  const auto length_ns = static_cast<double>(std::max<std::uint64_t>(now_ns - from_ns_, 1));
+  const auto length_ns = static_cast<double>(std::max<std::uint64_t>(end_ns - from_ns_, 1));
   TopTable table;
   table.target = profile.meta.target;
-  table.at_s = static_cast<double>(now_ns - began_ns_) * 1e-9;
+  table.at_s = static_cast<double>(end_ns - began_ns_) * 1e-9;
   table.interval_s = length_ns * 1e-9;
   table.cpus = cpu_ns_ / length_ns;
   table.waiting = waited_ns_ / length_ns;

@@ -52,5 +52,18 @@ TEST_F(TopCompanionTest, AnIntervalHasItsPartOfAWait) {
   EXPECT_NE(screen_.plain(10).find("0.5 of 1 threads waiting"), std::string::npos) << screen_.plain(10);
 }
 
+// One thread would wait in more than one place at a time.
+TEST_F(TopCompanionTest, AnIntervalLastsUntilItsLatestRow) {
+  const model::ThreadId thread = lent_.processes().thread_row(9, 9);
+  companion_.step(lent(), 100 * kS);
+  model::Wait wait;
+  wait.thread = thread;
+  wait.start_ns = 100 * kS;
+  wait.waited_ns = kS + kS / 4;
+  profile_.waits.push_back(wait);
+  companion_.step(lent(), 101 * kS);
+  EXPECT_NE(screen_.plain(10).find("1.0 of 1 threads waiting"), std::string::npos) << screen_.plain(10);
+}
+
 }  // namespace
 }  // namespace fathom::cli
