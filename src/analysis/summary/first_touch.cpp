@@ -3,7 +3,11 @@
 #include <algorithm>
 #include <cstddef>
 #include <map>
+#include <string>
+#include <utility>
 
+#include "analysis/core/call_tree.h"
+#include "analysis/core/functions.h"
 #include "analysis/waits/wait_site.h"
 
 namespace fathom::analysis {
@@ -11,6 +15,21 @@ namespace {
 
 constexpr std::size_t kEnough = 8;  // faults on record: each of them stands for many
 constexpr double kMost = 0.5;       // of the pages
+
+// A function of a stripped program has no name; the one that it calls may have: sqlite3_step says more than an address.
+std::string named_site(const model::Profile& profile, model::StackId stack, const std::string& site) {
+  if (!is_unnamed(site)) return site;
+  std::string callee;
+  for (; stack.value != 0; stack = profile.stacks[stack.value].parent) {
+    const model::Frame& frame = profile.frames[profile.stacks[stack.value].frame.value];
+    if (profile.modules[frame.module.value].kind == model::ModuleKind::kKernel) continue;
+    const std::uint32_t outermost = frame.line_count == 0 ? 0 : frame.line_count - 1;
+    std::string name = frame_name(profile, profile.stacks[stack.value].frame, outermost);
+    if (name == site) return callee.empty() ? site : callee;
+    if (!is_unnamed(name)) callee = std::move(name);
+  }
+  return site;
+}
 
 }  // namespace
 
@@ -33,7 +52,8 @@ std::optional<FirstTouch> find_first_touch(const model::Profile& profile, const 
       continue;
     ++count;
     all += fault.weight;
-    if (fault.stack.value != 0) pages[sites.of(fault.stack)] += fault.weight;
+    if (fault.stack.value != 0)
+      pages[named_site(profile, fault.stack, sites.of(fault.stack))] += fault.weight;
   }
   const auto most = std::max_element(pages.begin(), pages.end(),
                                      [](const auto& a, const auto& b) { return a.second < b.second; });

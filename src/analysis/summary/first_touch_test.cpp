@@ -53,6 +53,18 @@ TEST(FirstTouch, IsTheOwnFunctionThatTouchesMostNewPages) {
   EXPECT_EQ(faulting.found(), "grow_arena 75");
 }
 
+// The shell of a stripped sqlite3: "an unnamed function of sqlite3 touches 100 % of the new pages first" helps nobody.
+TEST(FirstTouch, OfCodeWithoutNamesIsWhatItCalls) {
+  Faulting faulting;
+  const auto shell = faulting.unnamed(faulting.app, 0x2080);
+  const auto library = faulting.module("libsqlite3.so");
+  const auto touched = faulting.stack(
+      {shell, faulting.frame(library, {"sqlite3_step"}), faulting.frame(faulting.libc, {"memset"})});
+  faulting.touches("unused", 6, 30);
+  for (model::Fault& fault : faulting.profile.faults) fault.stack = touched;
+  EXPECT_EQ(faulting.found(), "sqlite3_step 100");
+}
+
 TEST(FirstTouch, IsUnknownWithoutAMajorityOrWithFewFaults) {
   Faulting none, few, split;
   EXPECT_EQ(none.found(), "");
