@@ -93,7 +93,7 @@ TEST(ProblemClass, NamesEachKindThatReachesItsThreshold) {
 
 // On a busy machine a program does everything later, and what it does takes the same part of its CPU time.
 TEST(ProblemClass, OfAProgramShortOfCpusNamesThePageFaultsThatTakeItsCpuTime) {
-  const Life life{.ran_s = 3, .queued_s = 7};
+  const Life life{.ran_s = 2, .queued_s = 8};
   EXPECT_THAT(judge(life, {"asm_exc_page_fault"}).sentence,
               HasSubstr("also memory-bound (100 % of the CPU time)"));
   EXPECT_EQ(judge(life).sentence.find("memory-bound"), std::string::npos);
