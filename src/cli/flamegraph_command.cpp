@@ -11,9 +11,11 @@
 #include <string>
 #include <vector>
 
+#include "analysis/core/prose_name.h"
 #include "analysis/core/source_facts.h"
 #include "analysis/core/words.h"
 #include "analysis/summary/report.h"
+#include "analysis/waits/node_wakers.h"
 #include "cli/command.h"
 #include "cli/newest_recording.h"
 #include "cli/option_groups.h"
@@ -148,6 +150,16 @@ std::string idle_in_words(const analysis::CallTree& tree) {
                      analysis::counted(tree.idle_threads, "thread"));
 }
 
+// "woken by worker in Log::release (72 % of the waiting)"; "" without a waker.
+std::string waker_in_words(const std::optional<analysis::NodeWaker>& waker) {
+  if (!waker) return "";
+  std::string text = "woken by " + analysis::printable(waker->thread);
+  if (!waker->site.empty()) text += " in " + analysis::printable(analysis::spoken_name(waker->site));
+  constexpr double kNearlyAll = 0.995;
+  if (waker->share > kNearlyAll) return text;
+  return text + fmt::format(" ({} of the waiting)", analysis::percent(waker->share));
+}
+
 struct Drawn {
   std::string svg;
   bool empty = false;
@@ -181,6 +193,8 @@ Drawn draw(const model::Profile& profile, const analysis::TreeOptions& options,
   if (const std::string idle = idle_in_words(tree); !idle.empty())
     picture.notes.push_back(idle + ". --show-idle draws it.");
   if (options.reverse) tree = analysis::build_call_tree(profile, options);
+  for (const auto& waker : analysis::wakers_of_nodes(profile, tree, options))
+    picture.wakers.push_back(waker_in_words(waker));
   const analysis::SourceFacts sources = sources_of(profile);
   picture.place_of = [&sources](std::string_view module, std::string_view name) {
     return present::place_text(sources.place_of(module, name), name);

@@ -92,7 +92,7 @@ class FlameGraphInBrowser : public testing::Test {
   void wait_for(const std::string& expression) {
     const Json done =
         ask("new Promise((done) => { const from = Date.now(); const look = () => (" + expression +
-            ") ? done(true) : Date.now() - from > 5000 ? done(false) : setTimeout(look, 10); look(); })");
+            ") ? done(true) : Date.now() - from > 25000 ? done(false) : setTimeout(look, 10); look(); })");
     EXPECT_EQ(done, true) << expression << " did not come true; fragment " << fragment();
   }
   void press(const std::string& key, bool control = false) {
@@ -164,14 +164,44 @@ TEST_F(FlameGraphInBrowser, AComparisonSaysBothSidesAndWhatIsGone) {
     EXPECT_TRUE(browser_->point_at(x, y).has_value());
     return text(".details");
   };
-  EXPECT_EQ(details_of("Trie::copy"), "base 10.0 %, new 0.0 %: gone — Function: Trie::copy [server-1]");
-  EXPECT_EQ(details_of("…rehash"), "base 0.0 %, new 10.0 %: new — Function: Trie::rehash [server-1]");
+  EXPECT_EQ(details_of("− …copy"), "base 10.0 %, new 0.0 %: gone — Function: Trie::copy [server-1]");
+  EXPECT_EQ(details_of("+ …rehash"), "base 0.0 %, new 10.0 %: new — Function: Trie::rehash [server-1]");
   EXPECT_THAT(details_of("Trie::root"),
               StartsWith("base 10.0 %, new 40.0 %: +300.0 % — Function: Trie::root"));
+  // The labels of the file and those of the script are the same here, too.
+  present::FlameGraphOptions fixed;
+  fixed.width = 1200;
+  const std::string svg =
+      present::diff_flame_graph_svg(analysis::compare_sides(base, fresh), present::DiffWidth::kBoth, fixed);
+  const std::string labels =
+      "JSON.stringify([...document.querySelectorAll('.f text')].map((t) => t.textContent).sort())";
+  ASSERT_TRUE(browser_->run_scripts(false).has_value());
+  show(svg);
+  const Json drawn = ask(labels);
+  ASSERT_TRUE(browser_->run_scripts(true).has_value());
+  show(svg);
+  EXPECT_EQ(ask(labels), drawn);
   search("Trie");
   wait_for("document.querySelector('.found').textContent.includes('Matched: ')");
   click("Trie::root");
   wait_for("location.hash.includes('z=')");
+}
+
+TEST_F(FlameGraphInBrowser, PointingAtAWaitSaysWhoWokeIt) {
+  const analysis::CallTree tree = present::tree_of({{"t;main;get", 40}, {"t;main;idle", 60}});
+  FlameGraphOptions options;
+  options.wakers.resize(tree.nodes.size());
+  for (std::size_t i = 0; i < tree.nodes.size(); ++i)
+    if (tree.name(tree.nodes[i]) == "get") options.wakers[i] = "woken by writer in Log::sync";
+  show(present::flame_graph_svg(tree, options));
+  for (const auto& [label, woken] : {std::pair("get", true), std::pair("idle", false)}) {
+    const auto [x, y] = place_of(label);
+    ASSERT_TRUE(browser_->point_at(x, y).has_value());
+    wait_for(std::string("document.querySelector('.details').textContent.includes('Function: ") + label +
+             "')");
+    EXPECT_EQ(text(".details").find(" · woken by writer in Log::sync — Function: get") != std::string::npos,
+              woken);
+  }
 }
 
 // A name of three hundred characters was cut at the end of the line, and its end distinguishes functions.
@@ -219,13 +249,18 @@ TEST_F(FlameGraphInBrowser, AClickZoomsAndTheHistoryGoesBackAndForward) {
 
 TEST_F(FlameGraphInBrowser, ZoomingShowsWhatWasTooNarrow) {
   show_stacks();
-  EXPECT_THAT(text(".narrow"), StartsWith("Striped: 4 frames narrower than 3 pixels, joined in 1 box"));
+  EXPECT_THAT(text(".narrow"),
+              StartsWith("Too narrow to draw: 4 frames narrower than 3 pixels, joined in 1 dashed box"));
   EXPECT_EQ(ask("document.querySelectorAll('.f path.z').length"), 1);
+  const std::string item =
+      "[...document.querySelectorAll('.item')].find((one) => one.textContent === 'too narrow to draw')";
+  EXPECT_EQ(ask(item + ".hasAttribute('display')"), false);
   search("rare_two");
   press("Enter");
   wait_for("location.hash.includes('z=')");
   EXPECT_THAT(text(".details"), HasSubstr("Function: rare_two"));
   place_of("find_in_rare");
+  EXPECT_EQ(ask(item + ".getAttribute('display')"), "none") << "nothing is too narrow here";
 }
 
 TEST_F(FlameGraphInBrowser, ASearchCountsEachSampleOnceAlsoInHiddenFrames) {
@@ -340,7 +375,7 @@ TEST_F(FlameGraphInBrowser, FitsAPhone) {
 }
 
 // Greys alone are impossible to distinguish.
-TEST_F(FlameGraphInBrowser, WhatHasNoNameIsHatchedAndWhatIsTooNarrowStriped) {
+TEST_F(FlameGraphInBrowser, WhatHasNoNameIsHatchedAndWhatIsTooNarrowDashed) {
   FlameGraphOptions options;
   options.min_width.value = 3;
   for (const bool dark : {false, true}) {
@@ -357,7 +392,7 @@ TEST_F(FlameGraphInBrowser, WhatHasNoNameIsHatchedAndWhatIsTooNarrowStriped) {
     EXPECT_THAT(style_of("u0", "stroke"), HasSubstr("#fathom-hatch"));
     EXPECT_EQ(style_of("z", "strokeDasharray"), "2px, 1px");
     EXPECT_EQ(ask("document.querySelector('.f path.z, .f path.u0') !== null"), true);
-    EXPECT_THAT(text(".foot"), HasSubstr("no name: stripped or unknown 90.0 %"));
+    EXPECT_THAT(text(".foot"), HasSubstr("no name (stripped, or unknown code) 90.0 %"));
     EXPECT_EQ(ask("getComputedStyle(document.querySelector('[class^=r]')).strokeDasharray"), "none");
   }
 }

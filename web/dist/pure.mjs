@@ -1889,7 +1889,8 @@ function treeOf2(lines, data) {
   for (let node = count - 1; node > 0; node--) end[parent[node]] = Math.max(end[parent[node]], end[node]);
   const sides = data.compare ? [[...numbers2(data.compare.base)], [...numbers2(data.compare.new)]] : null;
   sides?.forEach(addUp);
-  return { symbols, symbolOf, parent, depth, end, inlined, self, total, sides };
+  const waker = data.woken ? [...numbers2(data.woken)].map((row) => row ? data.wakers[row - 1] : "") : [];
+  return { symbols, symbolOf, parent, depth, end, inlined, self, total, waker, sides };
 }
 export {
   Children,

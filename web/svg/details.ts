@@ -1,6 +1,6 @@
 // The details above the frames: the numbers of the frame that the pointer or the keyboard is at, and the share of the matches.
 import { error, grouped, percent, percentNumber } from "./numbers";
-import { boxOf, data, head, hiddenHits, inlined, kindOf, known, nameOf, quantity, self, shape, sides, state, symbolOf, symbols, total, view, type Box } from "./picture";
+import { boxOf, data, head, hiddenHits, inlined, kindOf, known, nameOf, quantity, self, shape, sides, state, symbolOf, symbols, total, view, waker, type Box } from "./picture";
 
 export const tip = shape(null, "title", {});
 
@@ -25,6 +25,7 @@ export const describe = (box: Box) => {
         " too narrow to draw, above " + nameOf(node) + (hits ? " (" + hits + " match)" : "") + "; click to zoom";
   }
   if (!data.reverse && !sides) parts.push("self " + known(self[node]) + " (" + percent(self[node] / total[0]) + ")");
+  if (waker[node]) parts.push(waker[node]);
   const { module, place } = symbols[symbolOf[node]];
   return parts.join(" · ") + " — " + kindOf(node) + nameOf(node) + (place ? ", " + place : "") + (module ? (module.startsWith("[") ? " " + module : " [" + module + "]") : "") +
       (inlined[node] ? " (inlined)" : "");

@@ -4,7 +4,18 @@ import { describe, say, tip } from "./details";
 import { caseButton, countNarrow, input, measure, nextButton, previousButton, resetButton, resize } from "./head_and_foot";
 import { label } from "./labels";
 import { grouped, percent } from "./numbers";
-import { boxOf, count, data, depth, end, frames, HIDDEN, isHit, layOut, nameOf, set, shape, standalone, state, symbolOf, symbols, total, view, yOf, type Attributes, type Box, type State } from "./picture";
+import { boxOf, changeMark, count, data, depth, end, frames, HIDDEN, isHit, layOut, nameOf, set, shape, standalone, state, symbolOf, symbols, total, view, yOf, type Attributes, type Box, type State } from "./picture";
+
+const labelOf = (box: Box, columns: number) => {
+  if (box.hidden) return label(grouped(box.hidden) + (box.hidden === 1 ? " frame, " : " frames, ") + percent(box.value / total[0]), columns);
+  const marks = changeMark(box.node);
+  for (const mark of marks) {
+    const name = mark.length < columns ? label(nameOf(box.node), columns - mark.length) : "";
+    // The sign where the word would cost a part of the name.
+    if (name && (mark !== marks[0] || !name.startsWith("…"))) return mark + name;
+  }
+  return label(nameOf(box.node), columns);
+};
 
 export const draw = () => {
   measure();
@@ -25,8 +36,7 @@ export const draw = () => {
     const line = "M" + (data.pad + box.x).toFixed(2) + " " + y + "h" + Math.max(box.width - gap, 0.05).toFixed(2);
     paths.set(kind, (paths.get(kind) || "") + line);
     const columns = Math.floor(Math.max(box.width - 5, 0) / data.column);
-    const text = columns < 1 ? "" : label(box.hidden ? grouped(box.hidden) + (box.hidden === 1 ? " frame, " : " frames, ") +
-        percent(box.value / total[0]) : nameOf(box.node), columns);
+    const text = columns < 1 ? "" : labelOf(box, columns);
     if (text) texts.push([box, text, y, hit ? "on" : (box.above ? "above" : "") + faint]);
   }
   const shapes = document.createDocumentFragment();

@@ -98,6 +98,7 @@ const legendTop = items.length ? items[0].transform.baseVal[0].matrix.f : footTo
 const placeFoot = () => {
   let x = data.pad, y = legendTop;
   for (const item of items) {
+    if (item.hasAttribute("display")) continue;
     const room = item.getBBox().width + 18;
     if (x + room > view.width && x > data.pad) {
       x = data.pad;
@@ -129,14 +130,17 @@ const placeHead = () => {
   set(barBox, "y", view.compact ? view.top - barLine - 2 : 8);
 };
 // How much is joined depends on the width and on the zoom.
+const narrowItem = items[items.length - 1];  // the last of the legend: "too narrow to draw"
 const narrow = notes.find(({kind}) => kind.includes("narrow"));
 export const countNarrow = () => {
   if (!narrow) return;
   const joined = view.boxes.filter((box) => box.hidden);
+  if (joined.length) narrowItem.removeAttribute("display");
+  else set(narrowItem, "display", "none");
   const sum = (key: "hidden" | "value") => joined.reduce((all, box) => all + box[key], 0);
   narrow.text = !joined.length ? state.zoom ? "Every frame of this zoom is drawn." : "Every frame is drawn."
-      : "Striped: " + grouped(sum("hidden")) + (sum("hidden") === 1 ? " frame" : " frames") + " narrower than " + +data.min.toFixed(2) + " pixels, joined in " +
-        grouped(joined.length) + (joined.length === 1 ? " box; " : " boxes; ") + percent(sum("value") / total[state.zoom]) +
+      : "Too narrow to draw: " + grouped(sum("hidden")) + (sum("hidden") === 1 ? " frame" : " frames") + " narrower than " + +data.min.toFixed(2) + " pixels, joined in " +
+        grouped(joined.length) + (joined.length === 1 ? " dashed box; " : " dashed boxes; ") + percent(sum("value") / total[state.zoom]) +
         (state.zoom ? " of the zoom" : " of all") + " ends in them. Zoom in to see them.";
 };
 export const measure = () => {

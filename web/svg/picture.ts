@@ -16,10 +16,16 @@ const HTML = "http://www.w3.org/1999/xhtml";
 export const HIDDEN = data.classes.length;
 export const standalone = document.documentElement as Element === svg;
 
-export const { symbols, symbolOf, parent, depth, end, inlined, self, total, sides } = treeOf(lines, data);
+export const { symbols, symbolOf, parent, depth, end, inlined, self, total, waker, sides } = treeOf(lines, data);
 export const count = symbolOf.length;
 export const nameOf = (node: number) => (node === 0 ? data.root : symbols[symbolOf[node]].name);
 export const kindOf = (node: number) => (node === 0 ? "" : data.threads && depth[node] === 1 ? "Thread: " : data.type + ": ");
+// The topmost frame of what is gone or new says so, by a word or by a sign: the frames that it calls have the same colour.
+export const changeMark = (node: number) => {
+  if (!sides || node === 0 || data.classes[symbols[symbolOf[node]].color] === "n0") return [];
+  const [base, fresh] = sides, above = parent[node];
+  return base[node] === 0 && base[above] ? ["new: ", "+ "] : fresh[node] === 0 && fresh[above] ? ["gone: ", "− "] : [];
+};
 export const children = (node: number) => {
   const all: number[] = [];
   for (let child = node + 1; child < end[node]; child = end[child]) all.push(child);

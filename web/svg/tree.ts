@@ -6,6 +6,7 @@ export interface PictureData {
   effective: number;  // independent samples; 0: every event was counted
   width: number; top: number; rows: number; frame: number; pad: number; font: number; column: number; min: number;  // pixels
   places?: string[];  // "slow.cpp:24" by symbol; "": unknown
+  wakers?: string[]; woken?: string;  // who ended the waits, and by node the row of that plus one
   compare?: { base: string; new: string; scale: number; percent: boolean; unit: string };
 }
 export interface Symbol { name: string; module: string; place: string; color: number; hit: boolean }
@@ -14,6 +15,7 @@ export interface FlameTree {
   symbols: Symbol[];
   symbolOf: number[]; parent: number[]; depth: number[]; end: number[]; inlined: boolean[];
   self: number[]; total: number[];
+  waker: string[];  // in words, "woken by persistence in Wal::sync"; "": unknown. May be empty
   sides: [base: number[], fresh: number[]] | null;  // of a comparison: with what each frame calls
 }
 
@@ -72,5 +74,6 @@ export function treeOf(lines: string[], data: PictureData): FlameTree {
   for (let node = count - 1; node > 0; node--) end[parent[node]] = Math.max(end[parent[node]], end[node]);
   const sides: FlameTree["sides"] = data.compare ? [[...numbers(data.compare.base)], [...numbers(data.compare.new)]] : null;
   sides?.forEach(addUp);
-  return { symbols, symbolOf, parent, depth, end, inlined, self, total, sides };
+  const waker = data.woken ? [...numbers(data.woken)].map((row) => (row ? data.wakers![row - 1] : "")) : [];
+  return { symbols, symbolOf, parent, depth, end, inlined, self, total, waker, sides };
 }

@@ -22,8 +22,8 @@ using analysis::DiffUnit;
 using analysis::UnionTree;
 
 // How much of the larger side has changed: less than a tenth, less than a third, more; and all of it.
-constexpr std::array<double, 3> kSteps = {0.1, 1.0 / 3, 0.9995};
-constexpr std::size_t kStepCount = kSteps.size() + 1;
+constexpr std::array<double, 2> kSteps = {0.1, 1.0 / 3};
+constexpr std::size_t kGoneOrNew = kSteps.size() + 1, kStepCount = kGoneOrNew + 1;
 
 // Nearly everyone can distinguish blue and orange; grey is in the middle of both.
 constexpr Color kGreyLight{214, 216, 220}, kGreyDark{74, 79, 87};
@@ -37,6 +37,7 @@ constexpr std::array<Color, kStepCount> kMoreDark = {
     {{104, 84, 60}, {130, 88, 42}, {156, 90, 26}, {178, 88, 12}}};
 
 std::size_t step_of(double base, double fresh) {
+  if (std::min(base, fresh) == 0) return kGoneOrNew;
   const double part = std::fabs(fresh - base) / std::max(base, fresh);
   std::size_t step = 0;
   while (step < kSteps.size() && part >= kSteps[step]) ++step;
@@ -148,7 +149,7 @@ class Drawing {
     Coloring coloring;
     coloring.classes.push_back({"n0", kGreyLight, kGreyDark});
     std::map<std::tuple<bool, std::size_t, bool>, std::uint16_t> rows;
-    std::array<std::vector<std::uint16_t>, 2> of_way;
+    std::array<std::vector<std::uint16_t>, 2> of_way, whole_way;
     std::vector<std::uint16_t> striped_rows;
     for (std::size_t i = 0; i < tree.nodes.size(); ++i) {
       const std::uint32_t place = report_.tree.nodes[origin_[i]].place;
@@ -173,23 +174,41 @@ class Drawing {
         color.dark = (more ? kMoreDark : kLessDark)[step];
         color.striped = striped;
         coloring.classes.push_back(color);
-        of_way[more ? 1 : 0].push_back(row->second);
+        (step == kGoneOrNew ? whole_way : of_way)[more ? 1 : 0].push_back(row->second);
         if (striped) striped_rows.push_back(row->second);
       }
       coloring.of_node.push_back(row->second);
     }
+    if (!whole_way[0].empty()) coloring.legend.push_back({"gone (−)", whole_way[0], -1});
     if (!of_way[0].empty()) coloring.legend.push_back({"less than in base", of_way[0], -1});
     if (!of_way[1].empty()) coloring.legend.push_back({"more than in base", of_way[1], -1});
+    if (!whole_way[1].empty()) coloring.legend.push_back({"new (+)", whole_way[1], -1});
     if (!striped_rows.empty()) coloring.legend.push_back({"changed by itself", striped_rows, -1});
     coloring.legend.push_back({"no more than noise", {0}, -1});
     coloring.meaning =
-        "Colour: how a frame with all that it calls has changed, the stronger the more of it (a tenth, a third, all: gone is the darkest blue, new the darkest orange). Stripes: it changed by itself, and not only through what it calls.";
+        "Colour: how a frame with all that it calls has changed, the stronger the more of it (a tenth, a third, all). Stripes: it changed by itself, and not only through what it calls.";
     return coloring;
+  }
+
+  // Of the whole: "57.5 % → 77.5 % (× 1.35)". Shares have the same whole on both sides.
+  std::string ratio_text() const {
+    const analysis::Change& whole = report_.whole;
+    if (report_.normalization == analysis::Normalization::kShare || whole.base == whole.fresh)
+      return "what changed";
+    std::string change = "no more than noise";
+    if (whole.base == 0 || whole.fresh == 0) {
+      change = relative_change(whole);
+    } else if (whole.beyond_noise) {
+      const double times = whole.fresh / whole.base;
+      change = times < 9.95 ? fmt::format("× {:.2f}", times) : fmt::format("× {:.0f}", times);
+    }
+    return fmt::format("{} → {} ({})", diff_value(report_, whole.base), diff_value(report_, whole.fresh),
+                       change);
   }
 
   void describe() {
     if (options_.title.empty())
-      options_.title = fmt::format("{}: what changed", model::info_of(report_.metric).title);
+      options_.title = fmt::format("{}: {}", model::info_of(report_.metric).title, ratio_text());
     if (options_.subtitle.empty())
       options_.subtitle = fmt::format("{} → {} · {}", side_name(report_.base), side_name(report_.fresh),
                                       diff_figure_name(report_));

@@ -37,10 +37,23 @@ TEST(DiffFlameGraph, ShowsWhatIsGoneAndWhatIsNew) {
   EXPECT_THAT(svg, HasSubstr("Trie::copy"));
   EXPECT_THAT(svg, HasSubstr("gone)"));
   EXPECT_THAT(svg, HasSubstr("new)"));
+  // What stands in the frames and in the legend, for those who do not point at each of them.
+  EXPECT_THAT(svg, HasSubstr(">− …copy</text>"));
+  EXPECT_THAT(svg, HasSubstr(">+ …rehash</text>"));
+  EXPECT_THAT(svg, HasSubstr(">gone (−)</text>"));
+  EXPECT_THAT(svg, HasSubstr(">new (+)</text>"));
   EXPECT_THAT(svg, HasSubstr("more than in base"));
   EXPECT_THAT(svg, HasSubstr("no more than noise"));
   EXPECT_THAT(svg, HasSubstr("--normalize per-second"));
   EXPECT_THAT(svg, HasSubstr("Floor: "));
+}
+
+TEST(DiffFlameGraph, ItsTitleHasTheTotalsAndTheirRatio) {
+  EXPECT_THAT(diff_flame_graph_svg(of_a_change(), DiffWidth::kBoth, {}),
+              testing::ContainsRegex("<title>CPU: [0-9.]+ % → [0-9.]+ % \\(× [0-9.]+\\)</title>"));
+  const model::Profile base = analysis::side_of_change(false);
+  EXPECT_THAT(diff_flame_graph_svg(analysis::compare_sides(base, base), DiffWidth::kBoth, {}),
+              HasSubstr("<title>CPU: what changed</title>"));
 }
 
 TEST(DiffFlameGraph, OfOneSidesWidthTheOthersFramesAreNotDrawn) {

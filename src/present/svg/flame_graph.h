@@ -53,13 +53,15 @@ struct FlameGraphOptions {
   std::string background;                 // CSS; "": white, or nearly black where the reader prefers dark
   std::optional<Coloring> coloring = {};  // of this tree, instead of `colors`
   std::optional<FlameComparison> comparison = {};  // details and tooltips show both sides
+  std::vector<std::string> wakers =
+      {};  // by node: who ended the waits below it, in words; "": unknown. May be empty.
   // "slow.cpp:24" of a function, by its module and its name, for the details of a frame; "": unknown. May be empty.
   std::function<std::string(std::string_view module, std::string_view name)> place_of = {};
   // Of the file. Beyond it the smallest frames are left out and counted: a browser parses this much in a second.
   std::size_t max_bytes = std::size_t{8} << 20;
 };
 
-// "base 11.0 % → new 16.2 % (+5.20 points, +47.3 %)", of a frame with all that it calls.
+// "base 11.0 %, new 16.2 %: +47.3 %", of a frame with all that it calls.
 std::string compared(const FlameComparison& comparison, std::int64_t base, std::int64_t fresh);
 
 // An empty tree gives a picture with a message.

@@ -229,7 +229,7 @@ Coloring color_by_owner(const CallTree& tree, bool reverse) {
   const std::size_t kernel = add(kKernelHue, "kernel");
   const std::size_t cause = add(kCauseHue, "reason of a wait");
   const std::size_t unnamed =
-      painter.family("no name: stripped or unknown", [](std::vector<ColorClass>& classes) {
+      painter.family("no name (stripped, or unknown code)", [](std::vector<ColorClass>& classes) {
         classes.push_back({"u0", kUnnamedHue.light, kUnnamedHue.dark, false, true});
       });
   of_function.for_each([&](std::uint64_t, Facts& facts) {

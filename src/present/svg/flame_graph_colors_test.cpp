@@ -113,7 +113,8 @@ TEST(FlameGraphColors, AFunctionOfAStrippedProgramIsNoCodeOfTheProgram) {
       color_tree(tree_of({{"t;main;app@fde+0x1c20", 60}, {"t;main", 40}}), Palette::kModule, false);
   std::map<std::string, double> shares;
   for (const LegendItem& item : coloring.legend) shares[item.label] = item.self_share;
-  EXPECT_EQ(shares, (std::map<std::string, double>{{"app", 0.4}, {"no name: stripped or unknown", 0.6}}));
+  EXPECT_EQ(shares,
+            (std::map<std::string, double>{{"app", 0.4}, {"no name (stripped, or unknown code)", 0.6}}));
 }
 
 analysis::CallTree with_causes(const Folded& stacks) {

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 #include <numeric>
 
 #include "base/flat_map.h"
@@ -99,6 +100,22 @@ void append_places(std::string& out, const CallTree& tree, const std::vector<Sym
   if (has_any) out += ",\"places\":[" + places + "]";
 }
 
+// Each text once, and by node its row plus one; left out where no waker is known.
+void append_wakers(std::string& out, const std::vector<std::string>& wakers) {
+  std::map<std::string_view, std::size_t> rows;
+  std::string texts, nodes;
+  for (const std::string& waker : wakers) {
+    if (waker.empty()) {
+      append_number(nodes, 0);
+      continue;
+    }
+    const auto [row, added] = rows.try_emplace(waker, rows.size() + 1);
+    if (added) texts += (texts.empty() ? "" : ",") + json_string(clean_text(waker));
+    append_number(nodes, row->second);
+  }
+  if (!texts.empty()) out += ",\"wakers\":[" + texts + "],\"woken\":\"" + nodes + "\"";
+}
+
 }  // namespace
 
 bool is_sampled(const CallTree& tree) {
@@ -147,6 +164,7 @@ std::string flame_graph_data(const CallTree& tree, const Coloring& coloring, con
                        comparison.percent, json_string(clean_text(comparison.unit)));
   }
   append_places(out, tree, symbols, options);
+  append_wakers(out, options.wakers);
   out += "}\n";
   std::uint32_t name = 0;
   for (const Symbol& symbol : symbols) {

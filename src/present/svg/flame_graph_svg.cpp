@@ -127,6 +127,33 @@ class Picture {
     }
   }
 
+  // The topmost frame of what is gone or new says so: the frames that it calls have the same colour. The legend has the signs.
+  struct ChangeMark {
+    std::string_view word, sign;
+  };
+  ChangeMark change_mark(std::uint32_t node) const {
+    if (!options_.comparison || node == 0 || coloring_.of_node[node] == 0) return {};
+    const std::uint32_t parent = tree_.nodes[node].parent;
+    if (base_total_[node] == 0 && base_total_[parent] != 0) return {"new: ", "+ "};
+    if (fresh_total_[node] == 0 && fresh_total_[parent] != 0) return {"gone: ", "− "};
+    return {};
+  }
+
+  std::string label_of(const FlameBox& box, std::size_t columns) const {
+    if (box.hidden > 0)
+      return frame_label(analysis::counted(box.hidden, "frame") + ", " + percent(share(box.value)), columns);
+    // The sign where the word would cost a part of the name.
+    const ChangeMark mark = change_mark(box.node);
+    for (const std::string_view before : {mark.word, mark.sign}) {
+      const std::size_t room = text_columns(before);
+      if (room == 0 || room >= columns) continue;
+      const std::string name = frame_label(name_of(box.node), columns - room);
+      if (name.empty() || (before == mark.word && name.starts_with("…"))) continue;
+      return std::string(before) + name;
+    }
+    return frame_label(name_of(box.node), columns);
+  }
+
   std::string share_of(std::int64_t value) const {
     const double share = static_cast<double>(value) / static_cast<double>(tree_.total);
     std::string text = percent(share);
@@ -154,7 +181,10 @@ class Picture {
     const std::string where = module.empty()          ? ""
                               : module.front() == '[' ? " " + module
                                                       : " [" + module + "]";
-    return name_of(box.node) + where + " (" + much + ")";
+    const std::string woken = options_.wakers.empty() || options_.wakers[box.node].empty()
+                                  ? ""
+                                  : "; " + clean_text(options_.wakers[box.node]);
+    return name_of(box.node) + where + " (" + much + ")" + woken;
   }
 
   // "M12.3 0h78.9": a line of the length of the box. Wide boxes leave a gap to the next one.
@@ -215,10 +245,7 @@ class Picture {
       wide[box.row] += "<path class=\"" + class_name(color) + "\" d=\"" + line_of(box) + "\"><title>" +
                        escape_xml(tooltip(box)) + "</title></path>\n";
       const auto columns = static_cast<std::size_t>(std::max(box.width - 5, 0.0) / column_);
-      const std::string label = frame_label(
-          box.hidden > 0 ? analysis::counted(box.hidden, "frame") + ", " + percent(share(box.value))
-                         : name_of(box.node),
-          columns);
+      const std::string label = label_of(box, columns);
       if (!label.empty()) {
         labels[box.row] += "<text x=\"" + number(kPad + box.x + 3) + "\">" + escape_xml(label) + "</text>\n";
       }
@@ -268,10 +295,14 @@ class Picture {
     double y = frames_end + 22;
     std::string out = "<g class=\"foot\">\n";
     double x = kPad;
-    for (const LegendItem& item : coloring_.legend) {
+    // How many frames are too narrow follows from the width, so the script shows or hides this item.
+    std::vector<LegendItem> items = coloring_.legend;
+    items.push_back({"too narrow to draw", {static_cast<std::uint16_t>(coloring_.classes.size())}, -1});
+    for (const LegendItem& item : items) {
+      const bool hidden = item.classes.front() == coloring_.classes.size() && layout_.hidden_frames == 0;
       const std::string share_text = item.self_share < 0 ? "" : " " + percent(item.self_share);
       const double item_width = 30 + kTextColumn * static_cast<double>(text_columns(item.label + share_text));
-      if (x + item_width > width_ - kPad && x > kPad) {
+      if (x + item_width > width_ - kPad && x > kPad && !hidden) {
         x = kPad;
         y += kLineHeight;
       }
@@ -279,11 +310,12 @@ class Picture {
       for (const std::uint16_t row : item.classes)
         classes += (classes.empty() ? "" : " ") + std::to_string(row);
       out += "<g class=\"item\" data-classes=\"" + classes + "\" transform=\"translate(" + number(x) + " " +
-             number(y) + ")\"><path class=\"" + class_name(item.classes.front()) +
-             "\" stroke-width=\"12\" d=\"M0 -4h12\"/><text x=\"17\">" + escape_xml(item.label) +
+             number(y) + ")\"" + (hidden ? " display=\"none\"" : "") + "><path class=\"" +
+             class_name(item.classes.front()) + "\" stroke-width=\"12\" d=\"M0 -4h12\"/><text x=\"17\">" +
+             escape_xml(item.label) +
              (share_text.empty() ? "" : "<tspan class=\"muted\">" + share_text + "</tspan>") +
              "</text></g>\n";
-      x += item_width;
+      if (!hidden) x += item_width;
     }
     const auto columns = static_cast<std::size_t>((width_ - 2 * kPad) / kTextColumn);
     const auto add = [&](const std::string& text, std::string_view kind = "muted") {
@@ -294,13 +326,13 @@ class Picture {
                number(kPad) + "\" y=\"" + number(y) + "\">" + escape_xml(line) + "</text>\n";
       }
     };
-    if (coloring_.legend.empty()) y -= kLineHeight;
+    if (coloring_.legend.empty() && layout_.hidden_frames == 0) y -= kLineHeight;
     y += 4;
     add(orientation());
     add(coloring_.meaning);
-    const std::string joined = "Striped: " + analysis::counted(layout_.hidden_frames, "frame") +
+    const std::string joined = "Too narrow to draw: " + analysis::counted(layout_.hidden_frames, "frame") +
                                " narrower than " + min_width_text() + ", joined in " +
-                               analysis::counted(layout_.hidden_boxes, "box", "boxes") + "; " +
+                               analysis::counted(layout_.hidden_boxes, "dashed box", "dashed boxes") + "; " +
                                percent(share(layout_.hidden_value)) + " of all ends in them.";
     add(layout_.hidden_frames > 0 ? joined : "Every frame is drawn.", "muted narrow");
     for (const std::string& note : options_.notes) add(note);
@@ -543,6 +575,11 @@ FlameGraphOptions options_of(const BoundTree& bound, const Coloring& coloring, F
       }
     }
     options.comparison = std::move(kept);
+  }
+  if (!options.wakers.empty()) {
+    std::vector<std::string> kept(count);
+    for (std::size_t i = 0; i < count; ++i) kept[i] = options.wakers[bound.from[i]];
+    options.wakers = std::move(kept);
   }
   options.notes.push_back(fmt::format(
       "To keep this file below {}, {} are left out, each {} or less; they hold {} of the total.",

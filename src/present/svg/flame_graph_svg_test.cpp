@@ -106,7 +106,9 @@ TEST(FlameGraphSvg, SmallFramesAreCountedNotDropped) {
   options.min_width = min_width_from("0.5%").value();
   const std::string svg = flame_graph_svg(tree_of(kServer), options);
   EXPECT_THAT(
-      svg, HasSubstr("Striped: 4 frames narrower than 0.5 %, joined in 1 box; 0.50 % of all ends in them."));
+      svg,
+      HasSubstr(
+          "Too narrow to draw: 4 frames narrower than 0.5 %, joined in 1 dashed box; 0.50 % of all ends in them."));
   EXPECT_THAT(svg, HasSubstr("<title>4 narrow frames (5 samples, 0.50 %"));
 }
 
@@ -124,6 +126,19 @@ TEST(FlameGraphSvg, BytesOfASampledHeapHaveTheDigitsThatAreKnown) {
   EXPECT_THAT(flame_graph_svg(tree, {}), HasSubstr("load [app] (60 MiB, 61.2 %"));
   tree.effective_samples = analysis::kExact;
   EXPECT_THAT(flame_graph_svg(tree, {}), HasSubstr("load [app] (58.4 MiB, 61.2 %"));
+}
+
+TEST(FlameGraphSvg, AFrameOfAWaitSaysWhoWokeIt) {
+  const analysis::CallTree tree = tree_of({{"t;main;get", 40}, {"t;main;idle", 60}});
+  FlameGraphOptions options;
+  options.wakers.resize(tree.nodes.size());
+  for (std::size_t i = 0; i < tree.nodes.size(); ++i)
+    if (tree.name(tree.nodes[i]) == "get") options.wakers[i] = "woken by writer in Log::<sync>";
+  const std::string svg = flame_graph_svg(tree, options);
+  EXPECT_EQ(xml_mistake(svg), std::nullopt);
+  EXPECT_THAT(svg, HasSubstr("(40 samples, 40.0 % ±9.4); woken by writer in Log::&lt;sync></title>"));
+  EXPECT_THAT(svg, HasSubstr("\"wakers\":[\"woken by writer in Log::&lt;sync>\"],\"woken\":\"AAABA\""));
+  EXPECT_THAT(flame_graph_svg(tree, {}), Not(HasSubstr("\"wakers\":")));
 }
 
 TEST(FlameGraphSvg, NothingIsFetchedAndNoAttributeRuns) {
