@@ -176,7 +176,8 @@ analysis::SourceFacts sources_of(const model::Profile& profile) {
   return {profile, analysis::frame_weights_of(profile, weights)};
 }
 
-Drawn draw(const model::Profile& profile, const analysis::TreeOptions& options,
+// Leaves the profile without samples, waits and stacks.
+Drawn draw(model::Profile& profile, const analysis::TreeOptions& options,
            present::FlameGraphOptions picture) {
   analysis::TreeOptions from_root = options;
   from_root.reverse = false;
@@ -196,6 +197,12 @@ Drawn draw(const model::Profile& profile, const analysis::TreeOptions& options,
   for (const auto& waker : analysis::wakers_of_nodes(profile, tree, options))
     picture.wakers.push_back(waker_in_words(waker));
   const analysis::SourceFacts sources = sources_of(profile);
+  // A million stacks and samples, which the picture does not need.
+  profile.samples = {};
+  profile.packed_samples = {};
+  profile.waits = {};
+  profile.packed_waits = {};
+  profile.stacks = {};
   picture.place_of = [&sources](std::string_view module, std::string_view name) {
     return present::place_text(sources.place_of(module, name), name);
   };
@@ -226,7 +233,7 @@ Result<int> run_flamegraph(const FlamegraphArguments& arguments) {
   if (to_standard_output && ::isatty(STDOUT_FILENO) == 1) {
     return fail(ErrorKind::kUsage, "a picture is not written to a terminal", "-o FILE.svg");
   }
-  const Result<model::Profile> profile = open_selected(arguments.file, arguments.selection);
+  Result<model::Profile> profile = open_selected(arguments.file, arguments.selection);
   if (!profile) return tl::unexpected(profile.error());
   if (arguments.output.path.empty() && !to_standard_output)
     output.path = picture_beside(result_name(*profile, arguments.file));
@@ -264,7 +271,7 @@ Result<int> run_flamegraph(const FlamegraphArguments& arguments) {
 }  // namespace
 
 Result<> draw_flamegraph_to(const std::string& recording, const std::string& path, bool force) {
-  const Result<model::Profile> profile = open_with_names(recording, {}, "");
+  Result<model::Profile> profile = open_with_names(recording, {}, "");
   if (!profile) return tl::unexpected(profile.error());
   analysis::TreeOptions tree;
   tree.selection.metric = model::Metric::kCpu;

@@ -81,7 +81,8 @@ BoundTree keep_largest(const CallTree& tree, std::size_t most) {
   // At once: vectors that grow would need twice the memory of a large tree.
   bound.tree.nodes.reserve(count);
   bound.from.reserve(count);
-  bound.left_out.reserve(count);
+  bound.stands_for_children.reserve(count);
+  bound.least = least;
   std::vector<std::uint32_t> row(tree.nodes.size());
   std::vector<std::uint32_t> last_child;
   last_child.reserve(count);
@@ -90,7 +91,7 @@ BoundTree keep_largest(const CallTree& tree, std::size_t most) {
     bound.tree.nodes.push_back(node);
     bound.tree.nodes.back().first_child = bound.tree.nodes.back().next_sibling = analysis::kNoNode;
     bound.from.push_back(from);
-    bound.left_out.emplace_back();
+    bound.stands_for_children.push_back(false);
     last_child.push_back(analysis::kNoNode);
     if (number == 0) return number;
     const std::uint32_t parent = node.parent, before = last_child[parent];
@@ -102,22 +103,22 @@ BoundTree keep_largest(const CallTree& tree, std::size_t most) {
   // The children that are left out come after all that is below the others: when the walk leaves a node.
   const auto leave = [&](std::uint32_t node) {
     TreeNode rest;
-    std::vector<std::uint32_t> children;
+    bool any = false;
     for (std::uint32_t child = tree.nodes[node].first_child; child != analysis::kNoNode;
          child = tree.nodes[child].next_sibling) {
       if (tree.nodes[child].total >= least) continue;
-      children.push_back(child);
+      any = true;
       rest.total += tree.nodes[child].total;
       bound.largest = std::max(bound.largest, tree.nodes[child].total);
     }
-    if (children.empty()) return;
+    if (!any) return;
     rest.parent = row[node];
     rest.depth = tree.nodes[node].depth + 1;
     rest.kind = analysis::NodeKind::kOther;
     rest.name = left_out_name;
     rest.self = rest.total;
     bound.value += rest.total;
-    bound.left_out[append(rest, node)] = std::move(children);
+    bound.stands_for_children[append(rest, node)] = true;
   };
   std::vector<std::uint32_t> open;  // from the root to the node that was kept last
   for (std::uint32_t i = 0; i < tree.nodes.size(); ++i) {

@@ -13,10 +13,11 @@ struct BoundTree {
   analysis::CallTree tree;
   const analysis::CallTree* whole = nullptr;  // outlives this
   std::vector<std::uint32_t> from;  // by node: the node that it was; of what was left out, that of its parent
-  std::vector<std::vector<std::uint32_t>> left_out;  // by node: the children of `from` that it stands for
-  std::uint64_t frames = 0;                          // left out
-  std::int64_t value = 0;                            // ends in them
-  std::int64_t largest = 0;                          // the total of the largest of them
+  std::vector<bool> stands_for_children;  // by node: those of `from` whose total is less than `least`
+  std::int64_t least = 0;
+  std::uint64_t frames = 0;  // left out
+  std::int64_t value = 0;    // ends in them
+  std::int64_t largest = 0;  // the total of the largest of them
 };
 
 // Keeps the root and at most `most` other nodes, those with the largest totals; equal ones all or none.

@@ -73,9 +73,13 @@ class Picture {
     out += draw_frames();
     out += "</g>\n" + foot + draw_head();
     const FlameGeometry geometry{width_, kPad, top_, min_width_, column_, layout_.rows};
-    out +=
-        "<metadata>" + escape_xml(flame_graph_data(tree_, coloring_, geometry, options_)) + "</metadata>\n";
-    out += "<script><![CDATA[" + std::string(flame_graph_script()) + "]]></script>\n</svg>\n";
+    // The data are most of the file, so no copy of them is kept.
+    std::string data = flame_graph_data(tree_, coloring_, geometry, options_);
+    data = escape_xml(data);
+    const std::string_view script = flame_graph_script();
+    out.reserve(out.size() + data.size() + script.size() + 100);
+    out.append("<metadata>").append(data).append("</metadata>\n");
+    out.append("<script><![CDATA[").append(script).append("]]></script>\n</svg>\n");
     return out;
   }
 
@@ -569,9 +573,15 @@ FlameGraphOptions options_of(const BoundTree& bound, const Coloring& coloring, F
     for (const auto& [from, to] :
          {std::pair{&whole.base, &kept.base}, std::pair{&whole.fresh, &kept.fresh}}) {
       to->assign(count, 0);
+      const auto& nodes = bound.whole->nodes;
       for (std::size_t i = 0; i < count; ++i) {
-        if (bound.left_out[i].empty()) (*to)[i] = (*from)[bound.from[i]];
-        for (const std::uint32_t child : bound.left_out[i]) (*to)[i] += sum_below(*from, *bound.whole, child);
+        if (!bound.stands_for_children[i]) {
+          (*to)[i] = (*from)[bound.from[i]];
+          continue;
+        }
+        for (std::uint32_t child = nodes[bound.from[i]].first_child; child != analysis::kNoNode;
+             child = nodes[child].next_sibling)
+          if (nodes[child].total < bound.least) (*to)[i] += sum_below(*from, *bound.whole, child);
       }
     }
     options.comparison = std::move(kept);
@@ -603,6 +613,7 @@ std::string flame_graph_svg(const CallTree& tree, const FlameGraphOptions& asked
   }
   most = std::min(tree.nodes.size(), 2 * options.max_bytes / kUsualBytes);
   while ((most /= 2) > 0) {
+    svg = {};
     const BoundTree bound = keep_largest(tree, most);
     svg = Picture(bound.tree, options_of(bound, *options.coloring, options)).draw();
     if (svg.size() <= options.max_bytes) break;
