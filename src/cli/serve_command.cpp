@@ -193,7 +193,7 @@ std::string status_of(const serve::Service& service) {
   std::string words;
   for (const auto& [name, state] : service.states())
     words += fmt::format("{}{} {}", words.empty() ? "" : ", ", name,
-                         state.recording ? "is recorded" : "does not run");
+                         state.recording ? "is recorded" : "is not recorded");
   return words;
 }
 
