@@ -339,9 +339,8 @@ Run add_serve(CLI::App& app) {
   auto* listen = app.add_option("--listen", arguments->listen,
                                 "serve profiles and metrics at 127.0.0.1:PORT, [::1]:PORT or unix:PATH")
                      ->type_name("ADDRESS");
-  app.add_option(
-         "--listen-token", arguments->token_file,
-         "file (mode 0600) with the bearer token that clients must send; required unless the address is loopback")
+  app.add_option("--listen-token", arguments->token_file,
+                 "file (mode 0600) with the token that clients send; required beyond loopback")
       ->type_name("FILE")
       ->needs(listen);
   app.add_flag("-q,--quiet", arguments->quiet, "print errors only");
