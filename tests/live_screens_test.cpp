@@ -71,7 +71,8 @@ TEST_F(LiveScreens, TheTourFindsTheThreeFaultsAndLeavesNothing) {
   ASSERT_TRUE(outcome.ok()) << outcome.describe();
   const std::string& text = outcome.output;
   const std::size_t report = text.find("$ fathom report tour.fathom\n"),
-                    picture = text.find("$ fathom flamegraph"), waits = text.find("--waits"),
+                    picture = text.find("$ fathom flamegraph"),
+                    waits = text.find("$ fathom report tour.fathom --waits\n"),
                     leaks = text.find("$ fathom leaks");
   ASSERT_LT(leaks, text.size()) << outcome.describe();
   const auto between = [&](std::size_t from, std::size_t to) { return text.substr(from, to - from); };
