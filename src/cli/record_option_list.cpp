@@ -256,6 +256,9 @@ void add_top_options(CLI::App& app, RecordArguments& arguments) {
   add_targets(app, arguments);
   app.add_flag("-a,--all-cpus", arguments.habits.whole_machine, "every process on this machine");
   begin_group(app, kRecordGroup);
+  app.add_flag("--heap{sampled}", arguments.heap,
+               "also the heap, sampled; shows what is allocated per second")
+      ->check(CLI::IsMember({"sampled", "exact"}));
   options.frequency_hz = 99;
   app.add_option("-F,--freq", options.frequency_hz, "samples per second and CPU")
       ->capture_default_str()

@@ -14,6 +14,7 @@
 #include <string>
 #include <string_view>
 
+#include "attach/inject/tracer/detach_guardian.h"
 #include "base/clock.h"
 #include "base/shell_word.h"
 #include "cli/command.h"
@@ -22,6 +23,7 @@
 #include "cli/record_arguments.h"
 #include "cli/record_option_list.h"
 #include "cli/seconds_word.h"
+#include "cli/stale_tracers.h"
 #include "cli/stop_requests.h"
 #include "cli/top_companion.h"
 #include "cli/top_screen.h"
@@ -138,7 +140,19 @@ Result<int> run_top(TopArguments& arguments) {
   if (!keep) options.output = store::default_path(options.target, wall_clock_ns());
   options.name_reader = "/proc/self/exe";  // main() knows what it is then
   options.give_up_privileges = true;
-  TopScreen screen(arguments.metric == "cpu" ? TopMetric::kCpu : TopMetric::kWaits);
+  if (arguments.metric == "allocations" && options.heap == session::Heap::kNone)
+    return fail(ErrorKind::kUsage, "--metric allocations needs --heap", "fathom top --heap -p PID");
+  repair_stale_tracers(options.pids);
+  // Before any thread is started: from then on our death, however it comes, takes the tracer out.
+  std::optional<inject::DetachGuardian> guardian;
+  if (options.heap != session::Heap::kNone) {
+    auto started = inject::DetachGuardian::start();
+    if (!started) return tl::unexpected<Error>(started.error());
+    options.guardian = &guardian.emplace(std::move(*started));
+  }
+  TopScreen screen(arguments.metric == "cpu"     ? TopMetric::kCpu
+                   : arguments.metric == "waits" ? TopMetric::kWaits
+                                                 : TopMetric::kAllocations);
   const auto outcome = show_top(arguments, options, screen);
   if (!outcome) return tl::unexpected<Error>(outcome.error());
   if (keep || screen.wants_save()) {
@@ -159,8 +173,9 @@ Run add_top(CLI::App& app) {
   auto arguments = std::make_shared<TopArguments>();
   add_top_options(app, arguments->record);
   begin_group(app, kOutputGroup);
-  app.add_option("--metric", arguments->metric, "cpu or waits; the key m changes it (default: cpu)")
-      ->check(CLI::IsMember({"cpu", "waits"}));
+  app.add_option("--metric", arguments->metric,
+                 "cpu, waits or allocations; the key m changes it (default: cpu)")
+      ->check(CLI::IsMember({"cpu", "waits", "allocations"}));
   app.add_option("-i,--interval", arguments->interval_s, "time between two tables (default: 1 s)")
       ->transform(seconds_word())
       ->check(CLI::Range(0.1, 3600.0))

@@ -24,13 +24,14 @@ void TopCompanion::step(const Lent& lent, std::uint64_t now_ns) {
   from_ns_ = end_ns;
   cpu_.clear();
   waits_.clear();
-  cpu_ns_ = waited_ns_ = 0;
+  allocations_.clear();
+  cpu_ns_ = waited_ns_ = allocated_bytes_ = 0;
   fresh_ = true;
 }
 
 session::Companion::Save TopCompanion::before_save(const Lent& lent, bool /*last*/) {
   collect(lent.profile, {});
-  samples_seen_ = waits_seen_ = 0;
+  samples_seen_ = waits_seen_ = heap_rows_seen_ = 0;
   return Save::kAppend;
 }
 
@@ -64,10 +65,22 @@ void TopCompanion::collect(model::Profile& profile, const std::vector<model::Wai
   waited_ns_ += add(profile, model::Metric::kOffCpu, 1, waits_);
   samples.swap(profile.samples);
   waits.swap(profile.waits);
+  collect_allocations(profile);
 }
 
-// Nanoseconds in all.
-double TopCompanion::add(const model::Profile& profile, model::Metric metric, double unit_ns, Book& book) {
+// The heap adds its rows right before they go into the file.
+void TopCompanion::collect_allocations(model::Profile& profile) {
+  std::vector<model::HeapRow>& all = profile.heap.rows;
+  if (heap_rows_seen_ >= all.size()) return;
+  std::vector<model::HeapRow> rows(all.begin() + static_cast<std::ptrdiff_t>(heap_rows_seen_), all.end());
+  heap_rows_seen_ = all.size();
+  rows.swap(all);
+  allocated_bytes_ += add(profile, model::Metric::kHeapAllocated, 1, allocations_);
+  rows.swap(all);
+}
+
+// In all: nanoseconds, or bytes that were allocated. `unit`: of the values of the metric.
+double TopCompanion::add(const model::Profile& profile, model::Metric metric, double unit, Book& book) {
   analysis::TreeOptions options;
   options.selection.metric = metric;
   options.thread_roots = false;
@@ -75,10 +88,10 @@ double TopCompanion::add(const model::Profile& profile, model::Metric metric, do
   const analysis::CallTree tree = analysis::build_call_tree(profile, options);
   for (const analysis::FunctionRow& row : analysis::function_table(tree, analysis::SortBy::kTotal)) {
     Sums& sums = book[{tree.names[row.name], tree.modules[row.module].name}];
-    sums.self += unit_ns * static_cast<double>(row.self);
-    sums.total += unit_ns * static_cast<double>(row.total);
+    sums.self += unit * static_cast<double>(row.self);
+    sums.total += unit * static_cast<double>(row.total);
   }
-  return unit_ns * static_cast<double>(tree.total);
+  return unit * static_cast<double>(tree.total);
 }
 
 TopTable TopCompanion::table(const Lent& lent, std::uint64_t end_ns) const {
@@ -92,16 +105,21 @@ TopTable TopCompanion::table(const Lent& lent, std::uint64_t end_ns) const {
   table.waiting = waited_ns_ / length_ns;
   // Of the target: rows of threads are also those of other processes that end its waits.
   for (const std::int32_t pid : lent.processes.pids()) table.threads += lent.processes.threads(pid).size();
-  const auto rows = [&](const Book& book) {
+  // `length`: of the interval, in the unit that makes a rate of the sums.
+  const auto rows = [&](const Book& book, double length) {
     std::vector<TopRow> out;
     for (const auto& [of, sums] : book)
-      out.push_back({of.first, of.second, sums.self / length_ns, sums.total / length_ns});
+      out.push_back({of.first, of.second, sums.self / length, sums.total / length});
     std::ranges::stable_sort(out, std::ranges::greater(), &TopRow::total);
     if (out.size() > kMostTopRows) out.resize(kMostTopRows);
     return out;
   };
-  table.cpu = rows(cpu_);
-  table.waits = rows(waits_);
+  table.cpu = rows(cpu_, length_ns);
+  table.waits = rows(waits_, length_ns);
+  if (!profile.heap.empty()) {
+    table.allocations = rows(allocations_, table.interval_s);
+    table.allocated_per_s = allocated_bytes_ / table.interval_s;
+  }
   return table;
 }
 

@@ -35,15 +35,16 @@ class TopCompanion final : public session::Companion {
 
   void cut_to_interval(model::Wait& wait) const;
   void collect(model::Profile& profile, const std::vector<model::Wait>& open);
-  static double add(const model::Profile& profile, model::Metric metric, double unit_ns, Book& book);
+  void collect_allocations(model::Profile& profile);
+  static double add(const model::Profile& profile, model::Metric metric, double unit, Book& book);
   TopTable table(const Lent& lent, std::uint64_t end_ns) const;
 
   TopScreen& screen_;
   std::uint64_t interval_ns_, began_ns_ = 0, from_ns_ = 0;
   std::uint64_t latest_ns_ = 0;  // the end of the latest row so far
-  std::size_t samples_seen_ = 0, waits_seen_ = 0;
-  Book cpu_, waits_;
-  double cpu_ns_ = 0, waited_ns_ = 0;
+  std::size_t samples_seen_ = 0, waits_seen_ = 0, heap_rows_seen_ = 0;
+  Book cpu_, waits_, allocations_;
+  double cpu_ns_ = 0, waited_ns_ = 0, allocated_bytes_ = 0;
   bool fresh_ = false;
 };
 

@@ -25,6 +25,23 @@ std::string cut_to(const std::string& line, std::size_t width) {
   return line.substr(0, at);
 }
 
+std::string_view unit_of(TopMetric metric) {
+  switch (metric) {
+    case TopMetric::kWaits:
+      return "threads that wait";
+    case TopMetric::kAllocations:
+      return "MiB allocated per second";
+    case TopMetric::kCpu:
+      break;
+  }
+  return "% of one CPU";
+}
+
+TopMetric next_metric(TopMetric metric, bool has_heap) {
+  if (metric == TopMetric::kCpu) return TopMetric::kWaits;
+  return metric == TopMetric::kWaits && has_heap ? TopMetric::kAllocations : TopMetric::kCpu;
+}
+
 }  // namespace
 
 void TopScreen::take(TopTable table) {
@@ -57,7 +74,7 @@ bool TopScreen::key(char byte) {
       by_total_ = !by_total_;
       return true;
     case 'm':
-      metric_ = metric_ == TopMetric::kCpu ? TopMetric::kWaits : TopMetric::kCpu;
+      metric_ = next_metric(metric_, table_.allocated_per_s.has_value());
       return true;
     case 'f':
     case '/':
@@ -74,9 +91,21 @@ bool TopScreen::key(char byte) {
   }
 }
 
+const std::vector<TopRow>& TopScreen::rows() const {
+  switch (metric_) {
+    case TopMetric::kWaits:
+      return table_.waits;
+    case TopMetric::kAllocations:
+      return table_.allocations;
+    case TopMetric::kCpu:
+      break;
+  }
+  return table_.cpu;
+}
+
 std::vector<const TopRow*> TopScreen::chosen() const {
   std::vector<const TopRow*> rows;
-  for (const TopRow& row : metric_ == TopMetric::kCpu ? table_.cpu : table_.waits)
+  for (const TopRow& row : this->rows())
     if (filter_.empty() || row.name.find(filter_) != std::string::npos ||
         row.module.find(filter_) != std::string::npos)
       rows.push_back(&row);
@@ -88,15 +117,19 @@ std::vector<const TopRow*> TopScreen::chosen() const {
 }
 
 std::string TopScreen::head() const {
-  return fmt::format("{}  {:.0f} s  {:.2f} CPUs  {:.1f} of {} threads waiting{}",
+  const std::string allocated =
+      table_.allocated_per_s ? fmt::format("  {}/s allocated", analysis::bytes(*table_.allocated_per_s)) : "";
+  return fmt::format("{}  {:.0f} s  {:.2f} CPUs  {:.1f} of {} threads waiting{}{}",
                      analysis::printable(table_.target), table_.at_s, table_.cpus, table_.waiting,
-                     table_.threads, frozen_ ? "  frozen" : "");
+                     table_.threads, allocated, frozen_ ? "  frozen" : "");
 }
 
 std::string TopScreen::row_text(const TopRow& row, std::size_t width) const {
-  const bool cpu = metric_ == TopMetric::kCpu;
-  std::string text = cpu ? fmt::format("{:>7.1f} {:>7.1f}  ", 100 * row.self, 100 * row.total)
-                         : fmt::format("{:>7.2f} {:>7.2f}  ", row.self, row.total);
+  constexpr double kMegabyte = 1 << 20;
+  const double unit = metric_ == TopMetric::kCpu ? 0.01 : metric_ == TopMetric::kAllocations ? kMegabyte : 1;
+  const int decimals = metric_ == TopMetric::kCpu ? 1 : 2;
+  std::string text =
+      fmt::format("{:>7.{}f} {:>7.{}f}  ", row.self / unit, decimals, row.total / unit, decimals);
   text += analysis::printable(row.name);
   if (width == 0 || width >= 72)
     if (!row.module.empty()) text += "  " + analysis::printable(row.module);
@@ -105,8 +138,8 @@ std::string TopScreen::row_text(const TopRow& row, std::size_t width) const {
 
 std::vector<std::string> TopScreen::lines(std::size_t width, std::size_t height) const {
   std::vector<std::string> lines{head()};
-  const std::string_view unit = metric_ == TopMetric::kCpu ? "% of one CPU" : "threads that wait";
-  lines.push_back(fmt::format("   self   total  function  ({}, by {})", unit, by_total_ ? "total" : "self"));
+  lines.push_back(
+      fmt::format("   self   total  function  ({}, by {})", unit_of(metric_), by_total_ ? "total" : "self"));
   const std::vector<const TopRow*> rows = chosen();
   for (const TopRow* row : rows) {
     if (lines.size() + 1 >= height) break;
@@ -126,12 +159,12 @@ std::vector<std::string> TopScreen::lines(std::size_t width, std::size_t height)
 
 std::string TopScreen::plain(std::size_t count) const {
   std::string text = head() + "\n";
-  for (const TopMetric metric : {TopMetric::kCpu, TopMetric::kWaits}) {
+  for (const TopMetric metric : {TopMetric::kCpu, TopMetric::kWaits, TopMetric::kAllocations}) {
     TopScreen of = *this;
     of.metric_ = metric;
     const std::vector<const TopRow*> rows = of.chosen();
     if (rows.empty()) continue;
-    text += metric == TopMetric::kCpu ? "CPU, % of one: self, total\n" : "threads that wait: self, total\n";
+    text += fmt::format("{}: self, total\n", unit_of(metric));
     for (std::size_t i = 0; i < std::min(count, rows.size()); ++i) text += of.row_text(*rows[i], 0) + "\n";
   }
   return text + "\n";

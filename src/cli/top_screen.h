@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -11,8 +12,9 @@
 namespace fathom::cli {
 
 struct TopRow {
-  std::string name, module;    // as the target has them: not printable yet
-  double self = 0, total = 0;  // CPU: share of one CPU; waits: threads that waited there on average
+  std::string name, module;  // as the target has them: not printable yet
+  // CPU: share of one CPU; waits: threads that waited there on average; allocations: bytes per second.
+  double self = 0, total = 0;
 };
 
 // One interval.
@@ -23,10 +25,11 @@ struct TopTable {
   double cpus = 0;        // CPU time used, in CPUs
   double waiting = 0;     // threads that waited, on average
   std::size_t threads = 0;
-  std::vector<TopRow> cpu, waits;
+  std::vector<TopRow> cpu, waits, allocations;
+  std::optional<double> allocated_per_s = {};  // bytes; nullopt: the heap is not traced
 };
 
-enum class TopMetric : std::uint8_t { kCpu, kWaits };
+enum class TopMetric : std::uint8_t { kCpu, kWaits, kAllocations };
 
 class TopScreen {
  public:
@@ -48,6 +51,7 @@ class TopScreen {
   std::string plain(std::size_t rows) const;
 
  private:
+  const std::vector<TopRow>& rows() const;
   std::vector<const TopRow*> chosen() const;
   std::string head() const;
   std::string row_text(const TopRow& row, std::size_t width) const;

@@ -48,6 +48,25 @@ TEST(TopScreen, SortsBySelfAndWithTheKeyByTotal) {
   EXPECT_THAT(order(screen), ElementsAre("futex"));
 }
 
+TEST(TopScreen, ShowsAllocationsIfTheHeapIsTraced) {
+  TopScreen screen;
+  screen.take(table());
+  screen.key('m');
+  screen.key('m');
+  EXPECT_THAT(shown(screen), HasSubstr("% of one CPU")) << "there are two metrics without the heap";
+  TopTable with_heap = table();
+  with_heap.allocated_per_s = 3 << 20;
+  with_heap.allocations = {{"hash", "app", 2 << 20, 3 << 20}};
+  screen.take(with_heap);
+  screen.key('m');
+  screen.key('m');
+  EXPECT_THAT(shown(screen), HasSubstr("3.0 MiB/s allocated"));
+  EXPECT_THAT(shown(screen), HasSubstr("MiB allocated per second"));
+  EXPECT_THAT(shown(screen), HasSubstr("   2.00    3.00  hash"));
+  screen.key('m');
+  EXPECT_THAT(shown(screen), HasSubstr("% of one CPU"));
+}
+
 TEST(TopScreen, AFilterIsTypedAndChoosesByFunctionOrModule) {
   TopScreen screen;
   screen.take(table());
