@@ -149,7 +149,7 @@ class PageTest : public testing::Test {
   void wait_for(const std::string& expression) {
     EXPECT_EQ(
         ask("new Promise((done) => { const from = Date.now(); const look = () => (" + expression +
-            ") ? done(true) : Date.now() - from > 10000 ? done(false) : setTimeout(look, 10); look(); })"),
+            ") ? done(true) : Date.now() - from > 25000 ? done(false) : setTimeout(look, 10); look(); })"),
         true)
         << expression << " did not come true; at " << ask("location.hash");
   }
