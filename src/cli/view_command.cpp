@@ -197,6 +197,31 @@ std::string absolute(const std::string& file) {
   return ignored || file == "-" ? file : path.lexically_normal().string();
 }
 
+// What the page's commands need to read the same: names of stripped programs, how dumps are taken together, spans from files.
+std::vector<std::string> reading_words(const ViewArguments& arguments) {
+  const bool frozen = !arguments.html.path.empty();
+  const auto called = [&](const std::string& file) { return frozen ? file_name(file) : absolute(file); };
+  std::vector<std::string> words;
+  for (const std::string& dump : arguments.selection.dumps.more) words.push_back(called(dump));
+  if (!arguments.selection.dumps.merge.empty())
+    words.insert(words.end(), {"--merge", arguments.selection.dumps.merge});
+  if (!arguments.selection.symbols.empty())
+    words.insert(words.end(), {"--symbols", called(arguments.selection.symbols)});
+  const std::vector<std::string>& files = arguments.selection.spans.files;
+  if (!files.empty()) words.push_back("--spans");
+  for (const std::string& file : files) words.push_back(called(file));
+  return words;
+}
+
+// The chosen spans, as words of a command.
+std::vector<std::string> span_words(const SpanOptions& chosen) {
+  if (chosen.name.empty()) return {};
+  std::vector<std::string> words{"--span", chosen.name};
+  if (chosen.slower_s) words.insert(words.end(), {"--slower-than", fmt::format("{}", *chosen.slower_s)});
+  if (chosen.faster_s) words.insert(words.end(), {"--faster-than", fmt::format("{}", *chosen.faster_s)});
+  return words;
+}
+
 // Two recordings are compared; several dumps of jemalloc are taken together.
 bool is_pair(const ViewArguments& arguments) {
   const DumpInputs& dumps = arguments.selection.dumps;
@@ -216,7 +241,12 @@ Result<int> view_sides(const std::vector<std::string>& base, const std::vector<s
     for (const std::string& file : files) names.push_back(frozen ? file_name(file) : absolute(file));
     return names;
   };
-  const Result<page::Document> document = compare_files(base, fresh, reading, {called(base), called(fresh)});
+  page::ComparisonOptions options{called(base), called(fresh)};
+  ViewArguments plain = arguments;
+  plain.selection.dumps.more.clear();  // the new side
+  options.arguments = reading_words(plain);
+  for (std::string& word : span_words(reading.spans)) options.arguments.push_back(std::move(word));
+  const Result<page::Document> document = compare_files(base, fresh, reading, options);
   if (!document) return tl::unexpected(document.error());
   std::string html = page::html_page(document->bytes);
   return frozen ? write_html(html, arguments) : serve(std::move(html), arguments);
@@ -229,11 +259,7 @@ Result<model::Profile> open_recording(const ViewArguments& arguments, page::Docu
   SelectionOptions reading = arguments.selection;
   reading.packed = true;
   SpanOptions chosen = reading.spans;
-  options.arguments.clear();
-  if (!chosen.files.empty()) options.arguments.push_back("--spans");
-  const bool frozen = !arguments.html.path.empty();
-  for (const std::string& file : chosen.files)
-    options.arguments.push_back(frozen ? file_name(file) : absolute(file));
+  options.arguments = reading_words(arguments);
   options.spans.reset();
   options.span_cut.reset();
   if (chosen.name.empty()) return open_selected(arguments.file, reading, kBlocks, true);
@@ -246,11 +272,7 @@ Result<model::Profile> open_recording(const ViewArguments& arguments, page::Docu
   chosen.files.clear();
   if (auto applied = apply_spans(*profile, chosen); !applied) return tl::unexpected(applied.error());
   options.span_cut = page::SpanCut{chosen.name, chosen.slower_s.value_or(0), chosen.faster_s};
-  options.arguments.insert(options.arguments.end(), {"--span", chosen.name});
-  if (chosen.slower_s)
-    options.arguments.insert(options.arguments.end(), {"--slower-than", fmt::format("{}", *chosen.slower_s)});
-  if (chosen.faster_s)
-    options.arguments.insert(options.arguments.end(), {"--faster-than", fmt::format("{}", *chosen.faster_s)});
+  for (std::string& word : span_words(chosen)) options.arguments.push_back(std::move(word));
   return profile;
 }
 

@@ -254,6 +254,44 @@ TEST_F(PageInBrowser, WaitingIsColouredByItsCauseAndListsTheCodeThatWaits) {
   EXPECT_THAT(text("aside"), HasSubstr("Which code allocates it"));
 }
 
+// The button's title is what it copies.
+TEST_F(PageInBrowser, TheCopiedCommandPrintsTheViewThatIsOpen) {
+  const auto copied = [&](const std::string& address) {
+    show(address);
+    return ask("document.getElementById('copy').title").get<std::string>();
+  };
+  for (const auto& [tab, table] : std::vector<std::pair<std::string, std::string>>{
+           {"flame", " --tree"},
+           {"flame&i=1", " --tree=callers"},
+           {"top", ""},
+           {"callers&fn=Server::serve(int)", " --callers 'Server::serve(int)'"},
+           {"threads", " --threads"},
+           {"waits", " --waits"},
+           {"waits&waits=locks", " --locks"},
+           {"heap", " --heap"},
+           {"tree", " --tree"},
+           {"modules", " --modules"},
+           {"series", " --series"},
+           {"quality", " --all"}}) {
+    const std::string command = copied("#m=cpu&t=4000-6000&v=" + tab);
+    EXPECT_EQ(command, "fathom report server.fathom --metric cpu --from 4 --until 6" + table);
+    std::vector<std::string> words = words_of(command);
+    words.erase(words.begin());
+    words[1] = recording();
+    EXPECT_EQ(ended(start_program(words, folder_ + "/copied.txt")), 0) << command;
+    EXPECT_NE(read_file(folder_ + "/copied.txt").value_or(""), "") << command;
+  }
+  // What is hidden in the graph is hidden in the printed tree, and nothing else is.
+  const std::string hidden = copied("#m=cpu&threads=0&x=merge:Server::serve(int)");
+  EXPECT_THAT(hidden, HasSubstr("--hide '/^Server::serve\\(int\\)$/'"));
+  std::vector<std::string> words = words_of(hidden);
+  words.erase(words.begin());
+  words[1] = recording();
+  ASSERT_EQ(ended(start_program(words, folder_ + "/copied.txt")), 0) << hidden;
+  EXPECT_THAT(read_file(folder_ + "/copied.txt").value_or(""),
+              AllOf(HasSubstr("main"), HasSubstr("json::parse"), Not(HasSubstr("Server::serve"))));
+}
+
 TEST_F(PageInBrowser, EverythingThatCanBeUsedHasANameInEveryView) {
   for (const char* tab : kTabs) {
     SCOPED_TRACE(tab);

@@ -104,6 +104,19 @@ class PageOfTwo : public PageTest {
   }
 };
 
+TEST_F(PageOfTwo, ItsCommandTakesNamesFromTheSameFolder) {
+  const std::string page = folder_ + "/named.html", symbols = folder_ + "/debug files";
+  std::filesystem::create_directory(symbols);
+  ASSERT_EQ(ended(start_program({"view", recording(), fresh(), "--symbols", symbols, "--html", page},
+                                folder_ + "/out")),
+            0)
+      << read_file(folder_ + "/out.error").value_or("");
+  ASSERT_TRUE(browser_->open("file://" + page + "#m=cpu").has_value());
+  wait_for("window.fathom");
+  EXPECT_EQ(ask("window.fathom.compared().command"),
+            "fathom diff " + std::string(kSides) + " --symbols 'debug files' --metric cpu");
+}
+
 TEST_F(PageOfTwo, FiguresAreThoseOfTheDiff) {
   show();
   EXPECT_EQ(text("h1"), "server.fathom → server-new.fathom");

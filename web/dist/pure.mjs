@@ -26,7 +26,8 @@ function foldArguments(name) {
   }
   return name;
 }
-var folded = (name) => foldGenerics(foldArguments(name));
+var named = (name) => name.replaceAll("(anonymous namespace)::", "");
+var folded = (name) => foldGenerics(foldArguments(named(name)));
 function partsOf(name) {
   const out = [0];
   for (let i = 0, depth = 0; i + 2 < name.length; i++) {
@@ -42,7 +43,9 @@ function split(name) {
 }
 function fitted(name, room, width) {
   if (width(name) <= room) return name;
-  let short = foldArguments(name);
+  let short = named(name);
+  if (width(short) <= room) return short;
+  short = foldArguments(short);
   if (width(short) <= room) return short;
   short = foldGenerics(short);
   if (width(short) <= room) return short;
@@ -1501,10 +1504,10 @@ function compare(doc, selection, base) {
 // src/summary.ts
 var figures = /(?<![\w:.])[±+−]?\d[\d,.]*(?:\s?(?:%|[KMGT]iB(?:\/s)?|B|[mun]?s|h|min|cores?|samples|times))?(?=[\s,.;:)]|$)/;
 var isName = (word) => /::|_|[a-z][A-Z]|\(|\d/.test(word);
-var named = /* @__PURE__ */ new WeakMap();
+var named2 = /* @__PURE__ */ new WeakMap();
 function placesByShortName(doc) {
-  let known3 = named.get(doc);
-  if (!known3) named.set(doc, known3 = /* @__PURE__ */ new Map());
+  let known3 = named2.get(doc);
+  if (!known3) named2.set(doc, known3 = /* @__PURE__ */ new Map());
   else return known3;
   for (let place = 1; place < doc.places; place++) {
     const before = known3.get(doc.short[place]);
@@ -1781,15 +1784,15 @@ var label = (name, columns) => {
   }
   const plain2 = shortName(name);
   if (columnsOf(plain2) <= columns) return plain2;
-  let named2 = plain2;
+  let named3 = plain2;
   for (let rest = plain2, at = rest.indexOf("::"); at >= 0; at = rest.indexOf("::")) {
     rest = rest.slice(at + 2);
     if (rest === "" || rest[0] === "{") continue;
-    named2 = rest;
+    named3 = rest;
     if (columnsOf(rest) + 1 <= columns) return "…" + rest;
   }
-  const closure = named2.indexOf("::{");
-  return closure < 0 ? cutInFront(plain2, columns) : closureLabel(named2.slice(0, closure), named2 === plain2, columns);
+  const closure = named3.indexOf("::{");
+  return closure < 0 ? cutInFront(plain2, columns) : closureLabel(named3.slice(0, closure), named3 === plain2, columns);
 };
 
 // svg/numbers.ts

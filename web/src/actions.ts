@@ -2,7 +2,8 @@
 import { signal } from "@preact/signals";
 import { canCompare } from "./compare";
 import { copy } from "./clipboard";
-import { change, command, doc, notice, showFrom, view, zoom } from "./state";
+import { viewCommand } from "./command";
+import { change, doc, notice, showFrom, view, zoom } from "./state";
 import { groupPattern } from "./words";
 
 export function say(text: string): void {
@@ -35,7 +36,7 @@ export function frameActions(place: number, hasCode: boolean): FrameAction[] {
   out.push({ text: "Callers and callees", key: "3", hint: "", does: () => { zoom.value = 0; change({ fn: place, tab: "callers" }); } });
   if (hasCode) out.push({ text: "Source and machine code", hint: "", does: () => { change({ fn: place, tab: "callers" }); setTimeout(() => document.getElementById("source")?.scrollIntoView(), 200); } });
   out.push({ text: "Copy name", hint: name, does: () => { void copy(name, name); } },
-    { text: "Copy as command", hint: "prints its callers and callees", does: () => { const text = command({ ...view.value, focus: [name] }); void copy(text, text); } });
+    { text: "Copy as command", hint: "prints its callers", does: () => { const text = viewCommand({ ...v, tab: "callers", fn: place }); void copy(text, text); } });
   return out;
 }
 

@@ -3,11 +3,12 @@ import { useSignal } from "@preact/signals";
 import { makeBase, say, toggleEdit } from "./actions";
 import { canCompare } from "./compare";
 import { copy } from "./clipboard";
+import { viewCommand } from "./command";
 import { goToMatch, useMatches } from "./flame_view";
 import { folded } from "./names";
 import { startsOf, wholeEdits } from "./shape";
 import { cutChoice, cutText, dropChoice } from "./spans_view";
-import { change, command, doc, dropFrom, hasIdle, ignoreFor, isIdleHidden, search, showFrom, showSizes, toggleIdle, view, zoom } from "./state";
+import { change, doc, dropFrom, hasIdle, ignoreFor, isIdleHidden, search, showFrom, showSizes, toggleIdle, view, zoom } from "./state";
 import { Kind } from "./types";
 import { metricName, patternText, percent, secondsText, sizesFrom, sizesText, withCommas } from "./words";
 
@@ -67,7 +68,7 @@ export function Bar() {
       </form>
       {matches.value && <><span class="found" role="status">{withCommas(matches.value.calls)} {matches.value.calls === 1 ? "box" : "boxes"}, {percent(matches.value.share)}{zoom.value > 0 ? " of the zoom" : ""}</span>
         <button title="key p, or arrow up in the field" onClick={() => goToMatch(matches.value!.places, -1)}>previous</button><button title="key n, or arrow down in the field" onClick={() => goToMatch(matches.value!.places, 1)}>next</button></>}
-      <button onClick={() => copy(command(v), command(v))} title={command(v)} id="copy">copy<span> as command</span></button>
+      <button onClick={() => copy(viewCommand(v), viewCommand(v))} title={viewCommand(v)} id="copy">copy<span> as command</span></button>
     </div>);
 }
 

@@ -2,8 +2,9 @@
 import { frameActions, help, makeBase, menu, openMenu, toggleEdit } from "./actions";
 import { copy } from "./clipboard";
 import { hasCode } from "./code_view";
+import { viewCommand } from "./command";
 import { goToMatch, matchesNow } from "./flame_view";
-import { change, command, doc, hasOrder, hasTab, keyOf, search, tabs, tree, view, zoom } from "./state";
+import { change, doc, hasOrder, hasTab, keyOf, search, tabs, tree, view, zoom } from "./state";
 
 interface KeyRow { keys: string[]; what: string; does?: (key: string) => void; only?: () => boolean }
 
@@ -34,7 +35,7 @@ const rows: KeyRow[] = [
   { keys: ["Y"], what: "without language libraries", does: () => toggleEdit("runtime") },
   { keys: ["b"], what: "compare with the selected time", only: () => !doc.compared, does: () => { if (view.value.base && !view.value.range) change({ base: null, range: view.value.base }); else makeBase(); } },
   { keys: ["h"], what: "a track for each thread", only: () => !doc.compared, does: () => change({ tracks: !view.value.tracks }) },
-  { keys: ["c"], what: "copy as command", does: () => { void copy(command(view.value), command(view.value)); } },
+  { keys: ["c"], what: "copy as command", does: () => { const text = viewCommand(view.value); void copy(text, text); } },
   { keys: ["Esc"], what: "back: from the search, the zoom, the selection" },
   { keys: ["arrows", "Enter"], what: "in the graph, the tree and on the time axis; with Shift on the axis, its end" },
 ];

@@ -22,7 +22,9 @@ export function foldArguments(name: string): string {
   }
   return name;
 }
-export const folded = (name: string) => foldGenerics(foldArguments(name));
+// A namespace without a name says nothing.
+const named = (name: string) => name.replaceAll("(anonymous namespace)::", "");
+export const folded = (name: string) => foldGenerics(foldArguments(named(name)));
 
 // Where the named parts of a path begin: "a::b<c::d>::{{closure}}" has parts at 0 and 3, because a closure belongs to its
 // function.
@@ -45,7 +47,9 @@ export function split(name: string): [path: string, last: string] {
 // mark for each. "" if not even three letters fit.
 export function fitted(name: string, room: number, width: (text: string) => number): string {
   if (width(name) <= room) return name;
-  let short = foldArguments(name);
+  let short = named(name);
+  if (width(short) <= room) return short;
+  short = foldArguments(short);
   if (width(short) <= room) return short;
   short = foldGenerics(short);
   if (width(short) <= room) return short;

@@ -4,13 +4,14 @@ import { useLayoutEffect } from "preact/hooks";
 import { costsOf, labelOf } from "./aggregate";
 import { Bar } from "./bar_view";
 import { setDark } from "./colors";
+import { compared, report } from "./command";
 import { readDocument, unpack } from "./document";
 import { onKey } from "./keys";
 import { Lanes } from "./lanes_view";
 import { FrameMenu, Help } from "./menu";
 import { fitted } from "./names";
 import { PairLanes } from "./pair_lanes";
-import { change, children, compared, dark, doc, notice, report, search, start, tree, view, zoom } from "./state";
+import { change, children, dark, doc, notice, search, start, tree, view, zoom } from "./state";
 import { Summary } from "./summary_view";
 import { Views } from "./views";
 

@@ -5,7 +5,7 @@ import { canCompare, compare, withBase } from "./compare";
 import { childrenOf } from "./flame_layout";
 import { firstEdits, isEdit, shapeOf, startsOf } from "./shape";
 import { Kind, type Comparison, type Doc, type Line, type Selection, type Sizes } from "./types";
-import { askedSize, quoted, secondsText, sizesFrom } from "./words";
+import { askedSize, sizesFrom } from "./words";
 
 export const tabs = ["flame", "top", "callers", "threads", "waits", "heap", "tree", "modules", "series", "quality", "spans"] as const;
 // For two recordings: only what both have in common, and no time.
@@ -58,7 +58,7 @@ export const heatLanes = ["memory", "cpu", "wait", "faults", "io", "series"] as 
 // With several processes, each has a line with that name.
 export const lineName = (line: Line) => doc.lines.some((one) => one !== line && one.name === line.name) ? `${line.name} of ${line.pid}` : line.name;
 
-const idlePattern = "(idle:";
+export const idlePattern = "(idle:";
 export const hasIdle = () => doc.kind.some((kind) => kind === Kind.idle);
 // Threads that wait for work account for most waiting, and are no problem: left out until requested.
 export const ignoreFor = (metric: string, ignore: string[] = []) =>
@@ -205,33 +205,3 @@ export const dropFrom = (edit: string) => change({ focus: view.value.focus.filte
 
 export const isIdleHidden = () => view.value.ignore.includes(idlePattern);
 export const toggleIdle = () => change({ ignore: isIdleHidden() ? view.value.ignore.filter((p) => p !== idlePattern) : [...view.value.ignore, idlePattern] });
-
-// The command that prints the same numbers.
-export function command(v: View): string {
-  const { head } = doc, words = ["fathom", v.base ? "diff" : "report", quoted(head.file), ...head.arguments.map(quoted), "--metric", v.metric];
-  const edge = (slice: number) => slice > 0 && slice < head.slices ? secondsText(slice * head.slice_ms) : "";
-  const time = ([from, to]: [number, number]) => `${edge(from)}:${edge(to)}`;
-  if (head.compared_with !== undefined) {
-    const runs = head.runs ?? { base: [head.file], new: [head.compared_with] }, single = runs.base.length === 1 && runs.new.length === 1;
-    words.splice(2, words.length, ...(single ? [] : ["--base"]), ...runs.base.map(quoted), ...(single ? [] : ["--new"]), ...runs.new.map(quoted), "--metric", v.metric);
-  }
-  else if (v.base) words.push("--base", time(v.base), "--new", time(v.range ?? [0, head.slices]));
-  else if (v.range) {
-    if (edge(v.range[0])) words.push("--from", edge(v.range[0]));
-    if (edge(v.range[1])) words.push("--until", edge(v.range[1]));
-  }
-  if (v.thread !== null) words.push("--thread", quoted(v.thread));
-  if (v.sizes) words.push("--asked-size", askedSize(v.sizes));
-  for (const pattern of v.focus) words.push("--focus", quoted(pattern));
-  for (const pattern of v.ignore) if (!v.base || pattern !== idlePattern) words.push("--ignore", quoted(pattern));
-  return words.join(" ");
-}
-export function report(): Record<string, unknown> {  // for tests, which compare it with the program's own report
-  return { total: taken.value.total, unit: metric.value.unit, command: command(view.value), functions: functions.value
-    .map((row) => ({ name: doc.name[row.place], module: doc.module[row.place], self: Math.round(row.self), total: Math.round(row.total) })) };
-}
-export function compared(): Record<string, unknown> | null {  // the same for `fathom diff`
-  const c = comparison.value;
-  return c && { command: command(view.value), whole: c.whole, looked_at: c.lookedAt, level: c.level, functions: [...c.functions.values()]
-    .map(({ place, self, total }) => ({ name: doc.name[place], module: doc.module[place], kind: doc.kind[place], self, total })) };
-}

@@ -4,7 +4,7 @@ import { computed, useComputed } from "@preact/signals";
 import { waiterOf } from "./owners";
 import { cellValuesOf, take, takenNodes } from "./aggregate";
 import { byThread, chainOf } from "./chains";
-import { colorOf } from "./colors";
+import { causeColor, causeText } from "./cause_colors";
 import { foldGenerics } from "./names";
 import { change, doc, ignoreFor, selection, view, waitLists } from "./state";
 import { Kind, WaitedFor, type Hop } from "./types";
@@ -146,7 +146,7 @@ function Causes() {
       <tbody>{rows.value.causes.map((row) => {
         const name = row.place ? doc.name[row.place] : "an unknown cause", inside = [...row.inside].sort((a, b) => b[1] - a[1]);
         return <tr key={row.place}><td>{amount(row.value, "ns")}</td><td class="bar-cell" style={{ "--share": total > 0 ? row.value / total : 0 } as never}>{percent(total > 0 ? row.value / total : 0)}</td><td>{row.threads.size}</td>
-          <td class="left">{row.place ? <><s style={{ background: colorOf(doc, row.place) }} /><button class="link name" title="its flame graph" onClick={() => show([name])}>{name.replace(/^\[(wait: )?|\]$/g, "")}</button></> : name}</td>
+          <td class="left cause">{row.place ? <><s style={{ background: causeColor(causeText(name)) }} /><button class="link name" title="its flame graph" onClick={() => show([name])}>{name.replace(/^\[(wait: )?|\]$/g, "")}</button></> : name}</td>
           <td class="left">{inside.slice(0, 3).map(([place, value], i) => <>{i > 0 && ", "}<button class="link name" title={`${doc.name[place]}: ${amount(value, "ns")}`} onClick={() => show([doc.name[place]])}>{foldGenerics(doc.name[place])}</button> <span class="quiet">{percent(value / row.value)}</span></>)}{inside.length > 3 && <span class="quiet"> and {inside.length - 3} more</span>}</td></tr>;
       })}</tbody></table>);
 }

@@ -72,6 +72,7 @@ test("a name that is cut keeps its last part, and says where it was cut", () => 
   assert.deepEqual(page.split("<a::Pool as b::Api>::go"), ["<a::Pool as b::Api>::", "go"]);
   assert.deepEqual(page.split("net/http.(*conn).serve"), ["net/", "http.(*conn).serve"]);
   assert.deepEqual(page.split("main"), ["", "main"]);
+  assert.deepEqual(page.split("(anonymous namespace)::Graph::walk(int)"), ["Graph::", "walk(…)"]);
 });
 
 // The start of a thread, the program, a sort of the library that costs something itself and calls the program back, and the kernel.

@@ -297,7 +297,7 @@ Result<Document> make_comparison(std::span<const DiffReport> reports, const Comp
                {"compared_with", analysis::printable(options.fresh.front())},
                {"runs", {{"base", printed(options.base)}, {"new", printed(options.fresh)}}},
                {"courses", std::move(courses)},
-               {"arguments", Json::array()},
+               {"arguments", printed(options.arguments)},
                {"target", ""},
                {"event", ""},
                {"frequency_hz", 0},

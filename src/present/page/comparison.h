@@ -19,6 +19,7 @@ namespace fathom::page {
 struct ComparisonOptions {
   std::vector<std::string> base,
       fresh;  // what the commands of the page call the files; of a side several are its runs
+  std::vector<std::string> arguments = {};  // extra arguments that the commands need: "--symbols", "debug"
   Courses base_courses = {}, fresh_courses = {};  // of the first run of each side
   std::size_t most_bytes = 11'000'000;            // compressed
 };
