@@ -218,6 +218,21 @@ TEST_F(Cli, HelpFitsOnAScreenAndHelpAllListsEveryOption) {
   EXPECT_THAT(run({"record", "--help-all"}).out, HasSubstr("--stack-copy"));
 }
 
+TEST_F(Cli, TheHelpOfTheProgramFitsOnAScreenAndNamesEveryCommand) {
+  const std::string help =
+      run_program("/usr/bin/env", {"COLUMNS=80", FATHOM_BINARY, "--help"}, "/dev/null").out;
+  EXPECT_LE(std::ranges::count(help, '\n'), 40);
+  std::istringstream lines(help);
+  for (std::string line; std::getline(lines, line);) EXPECT_LE(line.size(), 80u) << line;
+  EXPECT_LT(help.find("\n  record "), help.find("\n  report ")) << "first a recording, then what it says";
+  const std::string everything = run({"--help-all"}).out;
+  for (const std::string& command : commands_of(run({"completion", "names"}).out)) {
+    EXPECT_TRUE(std::regex_search(help, std::regex("\\b" + command + "\\b"))) << command;
+    EXPECT_THAT(everything, HasSubstr("\n  " + command + " ")) << command;
+  }
+  EXPECT_THAT(everything, HasSubstr("Exit status: 0 done"));
+}
+
 TEST_F(Cli, ThePageOfCommandsIsWhatTheProgramPrints) {
   EXPECT_EQ(run({"completion", "markdown"}).out, read_file(FATHOM_DOCS "/commands.md").value())
       << "fathom completion markdown > docs/commands.md";

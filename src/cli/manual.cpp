@@ -316,7 +316,7 @@ std::vector<AboutCommand> add_about_commands(CLI::App& app) {
   };
   const auto add = [&app](const char* name, const char* text, const char* option, const char* option_text,
                           bool needed) {
-    CLI::App* command = app.add_subcommand(name, text);
+    CLI::App* command = app.add_subcommand(name, text)->group(kMoreGroup);
     auto word = std::make_shared<std::string>();
     command->add_option(option, *word, option_text)->required(needed);
     return std::pair(command, word);

@@ -119,10 +119,20 @@ class HelpFormat : public CLI::Formatter {
       for (const OptionRow& row : group.rows)
         if (row.positional) text += " [" + names_and_value(row) + "]";
     text += "\n\n";
-    for (const Example& example : examples_of(app->get_parent() == nullptr ? "" : app->get_name()))
-      text += fmt::format("  {:<{}}  # {}\n", example.line, kExampleColumn, example.meaning);
-    if (!commands.empty()) text += "\nCommands:\n";
-    for (const CLI::App* command : commands) text += row(command->get_name(), command->get_description());
+    const auto examples = examples_of(app->get_parent() == nullptr ? "" : app->get_name());
+    std::size_t column = 0;
+    for (const Example& example : examples) column = std::max(column, example.line.size());
+    for (const Example& example : examples)
+      text += fmt::format("  {:<{}}  # {}\n", example.line, column, example.meaning);
+    text += list_of_commands(commands, everything);
+    if (!commands.empty() && !everything)
+      return text + "\n" +
+             wrapped(
+                 fmt::format(
+                     "{0} COMMAND --help lists the options of a command; {0} --help-all every command, the exit statuses and --version.",
+                     name),
+                 0, width_) +
+             "\n";
     std::size_t left_out = 0;
     for (const bool rare : {false, true})
       for (const OptionGroup& group : options_of(*app)) {
@@ -134,24 +144,48 @@ class HelpFormat : public CLI::Formatter {
         text += "\n" + group.title + ":\n";
         for (const OptionRow& option : group.rows) text += row(names_and_value(option), description(option));
       }
-    if (everything || !commands.empty())
+    if (everything)
       if (const std::string notes = app->get_footer(); !notes.empty())
         text += "\n" + wrapped(notes, 0, width_) + "\n";
     if (left_out > 0) text += fmt::format("\n{} --help-all lists {} more options.\n", name, left_out);
-    if (!commands.empty()) text += fmt::format("\n{} COMMAND --help lists the options of a command.\n", name);
     return text;
   }
 
  private:
-  static constexpr std::size_t kExampleColumn = 44;
+  // By group. Those of the last group are names alone, unless everything is asked for.
+  std::string list_of_commands(const std::vector<const CLI::App*>& commands, bool everything) const {
+    std::vector<std::string> groups;
+    std::size_t column = 0;
+    for (const CLI::App* command : commands) {
+      column = std::max(column, command->get_name().size() + 4);
+      const std::string& group = command->get_group();
+      if (group != kMoreGroup && std::ranges::find(groups, group) == groups.end()) groups.push_back(group);
+    }
+    groups.push_back(kMoreGroup);
+    std::string text;
+    for (const std::string& group : groups) {
+      std::vector<std::string> names;
+      std::string rows;
+      for (const CLI::App* command : commands) {
+        if (command->get_group() != group) continue;
+        names.push_back(command->get_name());
+        rows += row(command->get_name(), command->get_description(), column);
+      }
+      if (names.empty()) continue;
+      text += "\n" + group + ":";
+      text += group == kMoreGroup && !everything ? " " + wrapped(joined(names, ", "), 6, width_) + "\n"
+                                                 : "\n" + rows;
+    }
+    return text;
+  }
 
-  std::string row(const std::string& names, const std::string& text) const {
+  std::string row(const std::string& names, const std::string& text, std::size_t column = kTextColumn) const {
     std::string line = "  " + names;
-    if (line.size() + 1 > kTextColumn)
-      line += "\n" + std::string(kTextColumn, ' ');
+    if (line.size() + 1 > column)
+      line += "\n" + std::string(column, ' ');
     else
-      line.resize(kTextColumn, ' ');
-    return line + wrapped(text, kTextColumn, width_) + "\n";
+      line.resize(column, ' ');
+    return line + wrapped(text, column, width_) + "\n";
   }
 
   std::size_t width_;

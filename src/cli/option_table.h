@@ -8,6 +8,11 @@
 
 namespace fathom::cli {
 
+// The headings under which the help of the program lists its commands: the most used ones first, and the rest by name alone.
+inline constexpr const char* kLiveGroup = "Record and watch";
+inline constexpr const char* kReadGroup = "Read a recording";
+inline constexpr const char* kMoreGroup = "More";
+
 struct OptionRow {
   std::vector<std::string> names;      // "-F", "--freq"; of a positional argument: what it is called, "FILE"
   std::string value;                   // "N", "FILE", "auto|bpf|perf"; empty: takes none
