@@ -20,6 +20,7 @@
 #include "cli/command.h"
 #include "cli/notices.h"
 #include "cli/option_groups.h"
+#include "cli/output.h"
 #include "cli/record_arguments.h"
 #include "cli/record_option_list.h"
 #include "cli/seconds_word.h"
@@ -70,14 +71,7 @@ class TopTerminal {
     winsize size{};
     if (::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_col == 0 || size.ws_row == 0)
       size = {.ws_row = 24, .ws_col = 80, .ws_xpixel = 0, .ws_ypixel = 0};
-    std::string out = "\x1b[H";
-    const auto lines = screen.lines(size.ws_col, size.ws_row);
-    for (std::size_t i = 0; i < lines.size(); ++i)
-      out += (i == 0                  ? "\x1b[1m"
-              : i + 1 == lines.size() ? "\r\n\x1b[7m"
-                                      : "\r\n") +
-             lines[i] + "\x1b[0m\x1b[K";
-    put(out);
+    put(tui::drawn(screen.styled(size.ws_col, size.ws_row), output_has_color()));
   }
   // True: a key changed something.
   bool read_keys(TopScreen& screen) const {

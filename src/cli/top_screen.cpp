@@ -157,6 +157,26 @@ std::vector<std::string> TopScreen::lines(std::size_t width, std::size_t height)
   return lines;
 }
 
+std::vector<tui::ScreenLine> TopScreen::styled(std::size_t width, std::size_t height) const {
+  constexpr double kHotShare = 0.05;
+  constexpr std::size_t kHeadLines = 2;
+  const std::vector<const TopRow*> rows = chosen();
+  double all = 0;
+  for (const TopRow* row : rows) all += row->self;
+  std::vector<tui::ScreenLine> styled;
+  for (std::string& line : lines(width, height)) {
+    const std::size_t at = styled.size();
+    tui::Style style = at == 0 ? tui::Style::kTitle : at == 1 ? tui::Style::kHead : tui::Style::kPlain;
+    if (at + 1 == height)
+      style = tui::Style::kStatus;
+    else if (at >= kHeadLines && at - kHeadLines < rows.size() &&
+             rows[at - kHeadLines]->self >= kHotShare * all)
+      style = tui::Style::kHot;
+    styled.push_back({std::move(line), style});
+  }
+  return styled;
+}
+
 std::string TopScreen::plain(std::size_t count) const {
   std::string text = head() + "\n";
   for (const TopMetric metric : {TopMetric::kCpu, TopMetric::kWaits, TopMetric::kAllocations}) {

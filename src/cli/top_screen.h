@@ -9,6 +9,8 @@
 #include <string_view>
 #include <vector>
 
+#include "present/tui/screen.h"
+
 namespace fathom::cli {
 
 struct TopRow {
@@ -47,6 +49,8 @@ class TopScreen {
 
   // At most `height` lines, none wider than `width`, without line ends. Printable.
   std::vector<std::string> lines(std::size_t width, std::size_t height) const;
+  // The same with their styles, which are those of `fathom tui`: what has 5 % of all is hot.
+  std::vector<tui::ScreenLine> styled(std::size_t width, std::size_t height) const;
   // The same table as plain text, for files and pipes: `rows` functions.
   std::string plain(std::size_t rows) const;
 

@@ -67,6 +67,16 @@ TEST(TopScreen, ShowsAllocationsIfTheHeapIsTraced) {
   EXPECT_THAT(shown(screen), HasSubstr("% of one CPU"));
 }
 
+TEST(TopScreen, LooksLikeTheTerminalView) {
+  TopScreen screen;
+  screen.take(table());
+  std::vector<tui::Style> styles;
+  for (const tui::ScreenLine& line : screen.styled(80, 6)) styles.push_back(line.style);
+  using tui::Style;
+  EXPECT_THAT(styles, ElementsAre(Style::kTitle, Style::kHead, Style::kHot, Style::kHot, Style::kPlain,
+                                  Style::kStatus));
+}
+
 TEST(TopScreen, AFilterIsTypedAndChoosesByFunctionOrModule) {
   TopScreen screen;
   screen.take(table());
