@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
+#include <sstream>
 
 #include "cli/testing_program.h"
 
@@ -129,6 +130,34 @@ TEST_F(Exports, TheSchemaOfPerfettoHasAllThatIsInATrace) {
   EXPECT_THAT(outcome.out, HasSubstr("primary_trace_clock: 3"));
   // A field that the schema does not know is printed as its number.
   EXPECT_THAT(outcome.out, Not(ContainsRegex("\n +[0-9]+[:{ ]")));
+}
+
+TEST_F(Exports, AFolderOfParquetFilesIsARecordingAgain) {
+  const std::string folder = folder_ + "/profiles";
+  const Outcome first = run({"push", "--parquet", folder, recording_, "--service", "shop", "--host", "web1"});
+  EXPECT_EQ(first.status, 0) << first.error;
+  EXPECT_THAT(first.error, HasSubstr("fathom: wrote 1 window with "));
+  const Outcome second =
+      run({"push", "--parquet", folder, recording_, "--service", "shop", "--host", "web1"});
+  EXPECT_THAT(second.error,
+              HasSubstr("fathom: wrote 0 windows with 0 rows (0 bytes); the folder already had 1 window"));
+  // Places without a name have other texts there, so the counts are compared.
+  const auto samples_in = [&](const std::string& input) {
+    std::istringstream lines(run({"export", input, "--to", "folded", "--metric", "cpu"}).out);
+    std::int64_t sum = 0;
+    for (std::string line; std::getline(lines, line);) sum += std::stoll(line.substr(line.rfind(' ') + 1));
+    return sum;
+  };
+  EXPECT_EQ(samples_in(recording_), 900);
+  EXPECT_EQ(samples_in(folder), 900);
+  EXPECT_EQ(samples_in(folder + "?service=shop&host=web1"), 900);
+  EXPECT_THAT(run({"export", folder, "--to", "folded"}).out, HasSubstr("ksys_write_[k] 100"));
+  const Outcome none = run({"report", folder + "?host=!web1"});
+  EXPECT_EQ(none.status, 3);
+  EXPECT_THAT(none.error, HasSubstr("no windows of service 'shop' in this selection"));
+  const Outcome wrong = run({"report", folder + "?what=x"});
+  EXPECT_EQ(wrong.status, 2);
+  EXPECT_THAT(wrong.error, HasSubstr("'what=x' chooses no rows"));
 }
 
 TEST_F(Exports, TheSchemaOfOtlpHasAllThatIsInARequest) {
