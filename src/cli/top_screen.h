@@ -27,7 +27,7 @@ struct TopTable {
   double cpus = 0;        // CPU time used, in CPUs
   double waiting = 0;     // threads that waited, on average
   std::size_t threads = 0;
-  std::vector<TopRow> cpu, waits, allocations;
+  std::vector<TopRow> cpu = {}, waits = {}, allocations = {};
   std::optional<double> allocated_per_s = {};  // bytes; nullopt: the heap is not traced
 };
 
