@@ -33,7 +33,7 @@ Result<std::uint64_t> parse_with_unit(std::string_view text, const Unit (&units)
   for (const Unit& unit : units)
     if (error == std::errc() && name == unit.name && number >= 0 && number * unit.factor < kMost)
       return static_cast<std::uint64_t>(std::llround(number * unit.factor));
-  return fail(ErrorKind::kUsage, fmt::format("'{}' is no {}", text, what), std::string(example));
+  return fail(ErrorKind::kUsage, fmt::format("'{}' is not a {}", text, what), std::string(example));
 }
 
 Result<std::uint64_t> parse_address(std::string_view text) {
@@ -92,9 +92,11 @@ std::function<void(double)> progress_line() {
 }  // namespace
 
 Result<std::uint64_t> parse_bytes(std::string_view text) {
-  static constexpr Unit kUnits[] = {{"", 1},          {"B", 1},       {"KiB", 1024},    {"K", 1024},
-                                    {"MiB", 1 << 20}, {"M", 1 << 20}, {"GiB", 1 << 30}, {"G", 1 << 30},
-                                    {"KB", 1e3},      {"kB", 1e3},    {"MB", 1e6},      {"GB", 1e9}};
+  // A letter alone means what it means to docker and systemd.
+  static constexpr Unit kUnits[] = {{"", 1},        {"B", 1},       {"k", 1024},      {"K", 1024},
+                                    {"KiB", 1024},  {"m", 1 << 20}, {"M", 1 << 20},   {"MiB", 1 << 20},
+                                    {"g", 1 << 30}, {"G", 1 << 30}, {"GiB", 1 << 30}, {"KB", 1e3},
+                                    {"kB", 1e3},    {"MB", 1e6},    {"GB", 1e9}};
   return parse_with_unit(text, kUnits, "number of bytes", "such as 4096, 64KiB or 1.5MiB");
 }
 

@@ -29,7 +29,7 @@ Result<store::ReadOptions> read_options_from(const BlockOptions& options, std::u
 
 // --asked-size: "4096", "64KiB:1MiB", "1MiB:", ":100", and every power of two that has one of these sizes.
 Result<analysis::SizeBuckets> parse_asked_sizes(const std::string& text);
-// "4096", "4KiB", "1.5MiB", "2GiB"; KB, MB and GB are powers of ten.
+// "4096", "4KiB", "1.5MiB", "2g"; k, m and g alone are powers of 1024; KB, MB and GB are powers of ten.
 Result<std::uint64_t> parse_bytes(std::string_view text);
 // "0.5", "250ns", "1.5us", "10ms", "2s", "5min", "5m", "1h", "2d"; a number alone is seconds.
 Result<std::uint64_t> parse_duration_ns(std::string_view text);
