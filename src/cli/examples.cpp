@@ -8,7 +8,7 @@ namespace {
 
 constexpr auto kExamples = std::to_array<Example>({
     {"", "fathom triage -p PID", "record 30 s and name the kind of problem"},
-    {"", "fathom record -- ./server --port 80", "launch a command and record it"},
+    {"", "fathom record -- ./server", "launch a command and record it"},
     {"", "fathom report", "show the newest recording here"},
     {"record", "fathom record -n redis-server -d 30", "attach to a running process for 30 s"},
     {"record", "fathom record --heap -p PID -d 60", "also its heap"},
