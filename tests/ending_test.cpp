@@ -137,7 +137,7 @@ TEST_F(Endings, OfADurationNamesWhatStillRuns) {
   EXPECT_EQ(::kill(left, SIGKILL), 0);
   EXPECT_EQ(outcome.exit_status, 0) << outcome.describe();
   EXPECT_THAT(outcome.errors, HasSubstr("a process that it started still runs"));
-  EXPECT_THAT(outcome.errors, HasSubstr("does not end it: pid " + std::to_string(left)));
+  EXPECT_THAT(outcome.errors, HasSubstr("neither records nor ends it: pid " + std::to_string(left)));
   const Outcome alone = fathom({"record", "-d", "0.5", "-o", recording_, "--", "/bin/sleep", "600"});
   EXPECT_THAT(alone.errors, Not(HasSubstr("still run")));
 }
