@@ -269,7 +269,8 @@ class Reader {
     const std::string_view task = after(text, ",task=");
     const std::size_t end = task.rfind(",pid=");
     if (end == std::string_view::npos) return;
-    const std::uint64_t pid = number_after(task.substr(end), ",pid=").value_or(std::numeric_limits<std::uint64_t>::max());
+    const std::uint64_t pid =
+        number_after(task.substr(end), ",pid=").value_or(std::numeric_limits<std::uint64_t>::max());
     if (pid <= std::numeric_limits<std::int32_t>::max()) {
       draft.chosen.emplace();
       draft.chosen->pid = static_cast<std::int64_t>(pid);
