@@ -17,9 +17,10 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   };
   for (const auto& thread : core->threads()) sum += static_cast<std::uint64_t>(thread.tid + thread.signal);
   for (const auto& mapping : core->mappings()) {
-    ask(mapping.start);
-    ask(mapping.end - 1);
-    ask(mapping.start / 2 + mapping.end / 2);
+    const std::uint64_t start = mapping.start.value, end = mapping.end.value;
+    ask(start);
+    ask(end - 1);
+    ask(start / 2 + end / 2);
   }
   ask(core->vdso());
   ask(UINT64_MAX);
