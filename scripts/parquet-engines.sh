@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Opens Parquet files that fathom wrote in DuckDB and pyarrow, lets both write them anew, and reads that with fathom: all sums must be the same.
+# Opens Parquet files that fathom wrote in DuckDB and pyarrow, lets both write them again, and reads that with fathom: all sums must be the same.
 #
 #   scripts/parquet-engines.sh FATHOM RECORDING...     needs: pip install duckdb pyarrow
 set -euo pipefail
