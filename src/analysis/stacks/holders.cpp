@@ -90,8 +90,4 @@ void find_holders(const ProcessMemory& memory, const Numbers& numbers, Look& loo
       find_holder(memory, numbers, look, thread);
 }
 
-bool same_lock(const ThreadLook& one, const ThreadLook& other) {
-  return one.awaited.address != 0 && one.awaited.address == other.awaited.address && one.pid == other.pid;
-}
-
 }  // namespace fathom::stacks

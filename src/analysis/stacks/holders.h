@@ -28,7 +28,4 @@ struct Numbers {
 // Fills in the holder of every thread that waits. describe() comes before it.
 void find_holders(const ProcessMemory& memory, const Numbers& numbers, Look& look);
 
-// The wait of thread `row` is for the same lock as that of another one: the address, of one process unless it is shared.
-bool same_lock(const ThreadLook& one, const ThreadLook& other);
-
 }  // namespace fathom::stacks
