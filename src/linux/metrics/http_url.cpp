@@ -108,6 +108,23 @@ std::string without_secrets(std::string_view text) {
   return fmt::format("{}***{}", text.substr(0, start), text.substr(at));
 }
 
+Result<> for_each_parameter(
+    std::string_view query, std::string_view form,
+    const std::function<Result<>(const std::string& key, const std::string& value)>& take) {
+  while (!query.empty()) {
+    const std::string_view pair = query.substr(0, query.find('&'));
+    query.remove_prefix(std::min(pair.size() + 1, query.size()));
+    const std::size_t equals = std::min(pair.find('='), pair.size());
+    std::string key, value;
+    if (!percent_decode(pair.substr(0, equals), key) ||
+        !percent_decode(pair.substr(std::min(equals + 1, pair.size())), value))
+      return fail(ErrorKind::kUsage, fmt::format("'{}': '%' must be written as %25", pair),
+                  std::string(form));
+    if (Result<> taken = take(key, value); !taken) return taken;
+  }
+  return {};
+}
+
 bool percent_decode(std::string_view text, std::string& out) {
   out.clear();
   for (std::size_t i = 0; i < text.size(); ++i) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <string_view>
 
@@ -30,6 +31,11 @@ std::string without_secrets(std::string_view text);
 
 // "%2F" to "/". False: a '%' without two digits.
 bool percent_decode(std::string_view text, std::string& out);
+// Calls `take` with each "KEY=VALUE" between the '&' of a query, decoded, until it fails; a key alone has an empty value. kUsage, with
+// `form` as the remedy: a '%' without two digits.
+Result<> for_each_parameter(
+    std::string_view query, std::string_view form,
+    const std::function<Result<>(const std::string& key, const std::string& value)>& take);
 // All but letters, digits and -._~ as %XX.
 std::string percent_encode(std::string_view text);
 

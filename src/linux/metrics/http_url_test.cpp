@@ -61,5 +61,22 @@ TEST(HttpUrl, Base64OfTheStandard) {  // RFC 4648, section 10
   EXPECT_EQ(base64("\xff\xfe"), "//4=");
 }
 
+TEST(HttpUrl, ParametersOfAQueryAreDecodedOneByOne) {
+  std::string seen;
+  const auto take = [&](const std::string& key, const std::string& value) -> Result<> {
+    seen += "[" + key + "|" + value + "]";
+    if (key == "no") return fail(ErrorKind::kUsage, "no such key");
+    return {};
+  };
+  EXPECT_TRUE(for_each_parameter("a=1&b%26=x%3Dy&alone&=v", "a=1", take));
+  EXPECT_EQ(seen, "[a|1][b&|x=y][alone|][|v]");
+  EXPECT_TRUE(for_each_parameter("", "a=1", take));
+  EXPECT_FALSE(for_each_parameter("no=1&a=2", "a=1", take));
+  EXPECT_EQ(seen, "[a|1][b&|x=y][alone|][|v][no|1]") << "nothing is asked after an error";
+  const Result<> bad = for_each_parameter("a=%2", "a=1", take);
+  ASSERT_FALSE(bad);
+  EXPECT_EQ(bad.error().remedy, "a=1");
+}
+
 }  // namespace
 }  // namespace fathom::metrics

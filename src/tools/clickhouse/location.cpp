@@ -67,18 +67,9 @@ Result<> take_pair(const std::string& key, const std::string& value, Location& l
 }  // namespace
 
 Result<> parse_choice(std::string_view query, Location& location) {
-  while (!query.empty()) {
-    const std::string_view pair = query.substr(0, query.find('&'));
-    query.remove_prefix(std::min(pair.size() + 1, query.size()));
-    const std::size_t equals = std::min(pair.find('='), pair.size());
-    std::string key, value;
-    if (!metrics::percent_decode(pair.substr(0, equals), key) ||
-        !metrics::percent_decode(pair.substr(std::min(equals + 1, pair.size())), value))
-      return fail(ErrorKind::kUsage, fmt::format("'{}': '%' must be written as %25", pair),
-                  std::string(kForm));
-    if (auto taken = take_pair(key, value, location); !taken) return taken;
-  }
-  return {};
+  return metrics::for_each_parameter(query, kForm, [&](const std::string& key, const std::string& value) {
+    return take_pair(key, value, location);
+  });
 }
 
 bool is_location(std::string_view text) {

@@ -50,21 +50,6 @@ Result<> take_word(const std::string& key, const std::string& value, Words& word
               std::string(kForm));
 }
 
-Result<> take_words(std::string_view text, Words& words, Query& query) {
-  while (!text.empty()) {
-    const std::string_view pair = text.substr(0, text.find('&'));
-    text.remove_prefix(std::min(pair.size() + 1, text.size()));
-    const std::size_t equals = std::min(pair.find('='), pair.size());
-    std::string key, value;
-    if (!metrics::percent_decode(pair.substr(0, equals), key) ||
-        !metrics::percent_decode(pair.substr(std::min(equals + 1, pair.size())), value))
-      return fail(ErrorKind::kUsage, fmt::format("'{}': '%' must be written as %25", pair),
-                  std::string(kForm));
-    if (auto taken = take_word(key, value, words, query); !taken) return taken;
-  }
-  return {};
-}
-
 // A type has five parts, of which the last two may be empty.
 bool is_type(std::string_view text) {
   return std::ranges::count(text, ':') == 4 && !text.starts_with(':');
@@ -112,7 +97,11 @@ Result<Query> parse_query(std::string_view text) {
   Query query;
   query.server = std::move(*server);
   Words words;
-  if (auto taken = take_words(text.substr(std::min(mark + 1, text.size())), words, query); !taken)
+  if (auto taken = metrics::for_each_parameter(text.substr(std::min(mark + 1, text.size())), kForm,
+                                               [&](const std::string& key, const std::string& value) {
+                                                 return take_word(key, value, words, query);
+                                               });
+      !taken)
     return tl::unexpected<Error>(taken.error());
   if (auto chosen = choose(words, query); !chosen) return tl::unexpected<Error>(chosen.error());
   return query;
