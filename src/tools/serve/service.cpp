@@ -224,19 +224,11 @@ void Service::ask_for_waits(std::uint64_t now_ns) {
   if (!wanted || now_ns < timed_ns_ + kPercentileEvery) return;
   const std::uint64_t from = std::exchange(timed_ns_, now_ns);
   if (from == 0) return;
-  for (const auto& target : targets_) {
-    if (!target->state().recording) continue;
-    target->ask({Cost::kTimes, from, now_ns - from,
-                 [this, name = target->name()](std::optional<model::Profile> stretch) {
-                   if (!stretch) return;
-                   auto rows = std::make_shared<model::Profile>(std::move(*stretch));
-                   answer_worker_->post([this, name, rows] {
-                     const WaitP99 p99 = wait_p99(*rows);
-                     const std::lock_guard lock(mutex_);
-                     p99s_[name] = p99;
-                   });
-                 }});
-  }
+  ask_targets(from, now_ns, [this](const std::string& name, const model::Profile& rows) {
+    const WaitP99 p99 = wait_p99(rows);
+    const std::lock_guard lock(mutex_);
+    p99s_[name] = p99;
+  });
 }
 
 void Service::look_at_triggers(std::uint64_t now_ns) {
@@ -301,22 +293,27 @@ void Service::tick(std::uint64_t now_ns) {
   const std::uint64_t from = std::exchange(metered_ns_, now_ns);
   meter_->look(pids);
   if (from == 0) return;
+  ask_targets(from, now_ns, [this](const std::string& name, const model::Profile& rows) {
+    TargetCounters more;
+    add_stretch(more, rows);
+    const std::lock_guard lock(mutex_);
+    TargetCounters& counters = counters_[name];
+    counters.cpu_s += more.cpu_s;
+    counters.samples += more.samples;
+    for (std::size_t i = 0; i < more.wait_s.size(); ++i) counters.wait_s[i] += more.wait_s[i];
+  });
+}
+
+void Service::ask_targets(
+    std::uint64_t from_ns, std::uint64_t now_ns,
+    const std::function<void(const std::string& name, const model::Profile& rows)>& take) {
   for (const auto& target : targets_) {
     if (!target->state().recording) continue;
-    target->ask({Cost::kTimes, from, now_ns - from,
-                 [this, name = target->name()](std::optional<model::Profile> stretch) {
+    target->ask({Cost::kTimes, from_ns, now_ns - from_ns,
+                 [this, name = target->name(), take](std::optional<model::Profile> stretch) {
                    if (!stretch) return;
                    auto rows = std::make_shared<model::Profile>(std::move(*stretch));
-                   answer_worker_->post([this, name, rows] {
-                     TargetCounters more;
-                     add_stretch(more, *rows);
-                     const std::lock_guard lock(mutex_);
-                     TargetCounters& counters = counters_[name];
-                     counters.cpu_s += more.cpu_s;
-                     counters.samples += more.samples;
-                     for (std::size_t i = 0; i < more.wait_s.size(); ++i)
-                       counters.wait_s[i] += more.wait_s[i];
-                   });
+                   answer_worker_->post([name, take, rows] { take(name, *rows); });
                  }});
   }
 }

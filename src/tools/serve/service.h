@@ -72,6 +72,9 @@ class Service {
   void store(const std::string& target, model::Profile window);
   void look_at_triggers(std::uint64_t now_ns);
   void ask_for_waits(std::uint64_t now_ns);
+  // `take` gets the rows of each recorded target since `from_ns`, in the worker of answers.
+  void ask_targets(std::uint64_t from_ns, std::uint64_t now_ns,
+                   const std::function<void(const std::string& name, const model::Profile& rows)>& take);
   bool is_pinned(const std::string& target, std::uint64_t from_unix_ns, std::uint64_t until_unix_ns) const;
   void govern(std::uint64_t now_ns);
   void age(std::uint64_t now_ns);
