@@ -61,9 +61,11 @@ Result<HttpResponse> send_plain(const HttpRequest& request, const Headers& heade
   const auto addresses = addresses_of_host(request.url.host, request.url.port, deadline_ns, stop);
   if (!addresses) return tl::unexpected<Error>(addresses.error());
   // The next address is tried only if there was no connection: a request that arrived is not sent twice.
-  for (std::size_t i = 0; i + 1 < addresses->size(); ++i)
-    if (can_connect((*addresses)[i], deadline_ns, stop))
+  for (std::size_t i = 0; i + 1 < addresses->size(); ++i) {
+    const std::uint64_t until = connect_deadline_ns(monotonic_ns(), deadline_ns, addresses->size() - i);
+    if (can_connect((*addresses)[i], until, stop))
       return http_exchange((*addresses)[i], name, bytes, deadline_ns, stop, bounds);
+  }
   return http_exchange(addresses->back(), name, bytes, deadline_ns, stop, bounds);
 }
 

@@ -9,6 +9,7 @@
 
 #include "base/clock.h"
 #include "base/files.h"
+#include "linux/metrics/host_addresses.h"
 #include "linux/metrics/testing_http_server.h"
 
 namespace fathom::metrics {
@@ -62,6 +63,15 @@ TEST(HttpClient, WorksOverAUnixSocketAndByName) {
   HttpRequest request{server.url()};
   request.url.host = "localhost";
   EXPECT_EQ(http_request(request, in_a_minute()).value().body, "n");
+}
+
+TEST(HttpClient, EachAddressOfAHostHasItsShareOfTheTime) {
+  constexpr std::uint64_t kNow = 500 * kClientSecond;
+  EXPECT_EQ(connect_deadline_ns(kNow, kNow + 8 * kClientSecond, 2), kNow + 4 * kClientSecond);
+  EXPECT_EQ(connect_deadline_ns(kNow, kNow + 8 * kClientSecond, 1), kNow + 8 * kClientSecond)
+      << "the last one";
+  EXPECT_EQ(connect_deadline_ns(kNow, kNow + 120 * kClientSecond, 2), kNow + 10 * kClientSecond);
+  EXPECT_EQ(connect_deadline_ns(kNow, kNow - 1, 2), kNow - 1) << "the time is over";
 }
 
 TEST(HttpClient, AChunkedAnswerIsJoined) {
