@@ -40,6 +40,7 @@ Run add_symbolize(CLI::App& app);
 Run add_list(CLI::App& app);
 Run add_clean(CLI::App& app);
 Run add_doctor(CLI::App& app);
+Run add_allow(CLI::App& app);
 Run add_detach(CLI::App& app);
 Run add_oom(CLI::App& app);
 Run add_watch(CLI::App& app);

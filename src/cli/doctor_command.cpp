@@ -1,6 +1,7 @@
 // fathom doctor: what this machine and this user allow, which engine would be used, and what a target's names
 // are worth.
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <cstdio>
 #include <filesystem>
@@ -21,6 +22,7 @@
 #include "cli/option_groups.h"
 #include "cli/stale_tracers.h"
 #include "linux/process/find.h"
+#include "tools/allow/lowered_settings.h"
 #include "tools/doctor/diagnosis.h"
 #include "tools/doctor/jemalloc_settings.h"
 #include "tools/doctor/machine_probe.h"
@@ -108,7 +110,15 @@ Result<int> run_malloc_conf(const DoctorArguments& arguments, int pid) {
   return status;
 }
 
+// What a fathom allow left that was killed together with its guardian.
+void put_back_settings() {
+  if (::geteuid() != 0) return;
+  if (const Result<int> count = allow::put_back_leftovers(allow::kJournal); count && *count > 0)
+    say("fathom: a fathom allow was killed: the kernel's settings that it had lowered are back\n");
+}
+
 Result<int> run_doctor(const DoctorArguments& arguments) {
+  put_back_settings();
   auto pid = find_target(arguments);
   if (!pid) return tl::unexpected<Error>(pid.error());
   if (arguments.malloc_conf || !arguments.purpose.empty()) {

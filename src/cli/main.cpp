@@ -109,6 +109,10 @@ constexpr Command kCommands[] = {
     {fathom::cli::kLiveGroup, "doctor",
      "check what works on this machine, and print a remedy for what does not", fathom::cli::add_doctor},
 #endif
+#ifdef FATHOM_HAS_ALLOW
+    {fathom::cli::kMoreGroup, "allow", "let other users sample their own processes, for a while",
+     fathom::cli::add_allow},
+#endif
 #ifdef FATHOM_HAS_DETACH
     {fathom::cli::kMoreGroup, "detach", "restore a process whose profiler was killed while tracing its heap",
      fathom::cli::add_detach},

@@ -57,7 +57,7 @@ std::string remedy_for_rights(bool own, const Rights& rights) {
   if (rights.root) return fmt::format("start the container with {}", capabilities);
   if (own && strict)
     return fmt::format(
-        "run as root; or sudo sysctl kernel.perf_event_paranoid=2, which allows your own processes (it is {})",
+        "run as root; or allow your own processes (kernel.perf_event_paranoid is {}): sudo fathom allow, for a while, or sudo sysctl kernel.perf_event_paranoid=2",
         rights.paranoid);
   if (own)
     return fmt::format(

@@ -49,6 +49,11 @@ std::vector<Remedy> give_capabilities(const MachineFacts& machine) {
            fmt::format("{}; with CAP_SYS_ADMIN this program may do nearly all that root may", kEffect)}};
 }
 
+Remedy allow_for_a_while(const MachineFacts& machine, bool kernel) {
+  return {fmt::format("sudo {} allow{} -d 10min", fathom_path(machine), kernel ? " --kernel" : ""),
+          "the same for all users until it ends; then the settings are as before"};
+}
+
 Remedy lower_paranoid(int level, const char* effect) {
   return {fmt::format("sudo sysctl kernel.perf_event_paranoid={}", level), std::string(effect) + kUntilBoot};
 }
@@ -220,7 +225,8 @@ void find_obstacles(const MachineFacts& machine, const TargetFacts* target, cons
            {run_as_root(machine, target),
             lower_paranoid(
                 2,
-                "every user may sample their own processes, which has had security bugs in the kernel before")}});
+                "every user may sample their own processes, which has had security bugs in the kernel before"),
+            allow_for_a_while(machine, false)}});
     else
       findings.push_back(
           {Severity::kObstacle,
@@ -247,7 +253,8 @@ void find_limits(const MachineFacts& machine, const TargetFacts* target, const D
          fmt::format(
              "Time inside the kernel is not sampled, as kernel.perf_event_paranoid is {}: system calls are missing from the picture and from the counts.",
              machine.perf_event_paranoid.value_or(2)),
-         {lower_paranoid(1, "every user may sample the kernel side of their own processes")}});
+         {lower_paranoid(1, "every user may sample the kernel side of their own processes"),
+          allow_for_a_while(machine, true)}});
   if (perf_is_used && machine.ring_bytes > 0 && machine.ring_bytes < (2u << 20))
     findings.push_back(
         {Severity::kLimit,

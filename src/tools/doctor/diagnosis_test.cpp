@@ -122,6 +122,8 @@ TEST(Diagnosis, ParanoidThreeLeavesAUserTheEngineProc) {
   ASSERT_NE(finding, nullptr);
   EXPECT_THAT(finding->remedies[0].command, StartsWith("sudo /usr/bin/fathom record"));
   EXPECT_EQ(finding->remedies[1].command, "sudo sysctl kernel.perf_event_paranoid=2");
+  ASSERT_EQ(finding->remedies.size(), 3U);
+  EXPECT_THAT(finding->remedies[2].command, HasSubstr(" allow -d 10min"));
 }
 
 TEST(Diagnosis, ParanoidThreeIsNoObstacleToRoot) {
