@@ -429,6 +429,11 @@ function finished(parent, place, self, base) {
   };
   return treeOf(parent, place, added(self), base ? added(base) : void 0);
 }
+function placesIn(doc, tree) {
+  const seen = new Uint8Array(labelCount(doc));
+  for (let i = 0; i < tree.count; i++) seen[tree.place[i]] = 1;
+  return [...seen.keys()].filter((place) => seen[place]);
+}
 function spentIn(doc, taken, shape, threads) {
   const out = /* @__PURE__ */ new Map(), count = shape.parent.length, { base, values } = taken;
   for (let i = 0; i < values.length; i++) {
@@ -1973,6 +1978,7 @@ export {
   patternText,
   percent,
   placeMatcher,
+  placesIn,
   plainShape,
   quantity,
   quoted,

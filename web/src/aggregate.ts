@@ -157,6 +157,13 @@ function finished(parent: Uint32Array, place: Uint32Array, self: Float64Array, b
   return treeOf(parent, place, added(self), base ? added(base) : undefined);
 }
 
+// The places that a tree has. A Set of a million nodes would take a good part of the first drawing.
+export function placesIn(doc: Doc, tree: Tree): number[] {
+  const seen = new Uint8Array(labelCount(doc));
+  for (let i = 0; i < tree.count; i++) seen[tree.place[i]] = 1;
+  return [...seen.keys()].filter((place) => seen[place]);
+}
+
 // For each thread, or for all (0): the cost in each node of the shape, and at the other time of a comparison.
 type Spent = Map<number, { own: Float64Array; base: Float64Array | null }>;
 function spentIn(doc: Doc, taken: Taken, shape: Shape, threads: boolean): Spent {

@@ -1,7 +1,7 @@
 // The tabs, the options of the graph, and the view below them.
 import { useSignal } from "@preact/signals";
 import { toggleEdit } from "./actions";
-import { labelOf } from "./aggregate";
+import { labelOf, placesIn } from "./aggregate";
 import { editNames } from "./bar_view";
 import { causeLegend } from "./cause_colors";
 import { legendOf } from "./colors";
@@ -56,7 +56,7 @@ function Options() {
 }
 
 function Legend() {
-  const v = view.value, by = colorOfView(v), items = v.base ? [] : by === "cause" ? causeLegend() : legendOf(doc, by, new Set(tree.value.place));
+  const v = view.value, by = colorOfView(v), items = v.base ? [] : by === "cause" ? causeLegend() : legendOf(doc, by, placesIn(doc, tree.value));
   return <p class="legend colors" aria-label="Colours">{v.base ? <DiffLegend /> : <>{by === "self" && "own share of a frame:"}{items.map(({ label, color }) => <span><s style={{ background: color }} />{label}</span>)}{by === "function" || by === "thread" ? `a colour is a ${by}` : ""}</>}</p>;
 }
 
