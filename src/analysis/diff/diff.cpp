@@ -19,6 +19,7 @@
 #include "analysis/diff/measured.h"
 #include "analysis/diff/normalization.h"
 #include "analysis/diff/run_spread.h"
+#include "analysis/diff/side_samples.h"
 
 namespace fathom::analysis {
 namespace {
@@ -258,7 +259,7 @@ class Comparison {
           static_cast<double>(is_base(run) ? report_.base_runs : runs_.size() - report_.base_runs);
       side.labels.push_back(runs_[run]->label);
       side.seconds += window_of(*runs_[run]).seconds() / count;
-      side.samples += report_.tree.samples[run];
+      side.samples += samples_of(*runs_[run], options_.metric, report_.tree.samples[run]);
       const double whole = whole_of(run);
       describe_load(run, piece, side);
       const RunScale& scale = scales_[run];
