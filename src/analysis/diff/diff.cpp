@@ -73,8 +73,14 @@ class Comparison {
                   "fathom report FILE shows what a file holds");
     waits_ = options_.metric == Metric::kOffCpu || options_.metric == Metric::kWall;
     kernel_parts_ = waits_ ? device_parts(report_.tree) : kernel_parts(report_.tree);
+    timer_parts_ = waits_ ? timer_parts(report_.tree) : std::vector<double>(kernel_parts_.size());
     for (const DiffRun* run : runs_)
       measured_.push_back(options_.metric == Metric::kCpu ? measured_cpu_ns(*run) : std::nullopt);
+    for (const DiffRun* run : runs_)
+      clocks_.push_back(options_.metric == Metric::kCpu ? clock_cpu_ns(*run) : std::nullopt);
+    unsampled_ = options_.metric == Metric::kCpu &&
+                 std::any_of(runs_.begin(), runs_.end(),
+                             [](const DiffRun* run) { return is_unsampled(*run->profile); });
     all_measured_ = std::all_of(measured_.begin(), measured_.end(),
                                 [](const std::optional<Measured>& cpu) { return cpu.has_value(); });
     for (std::size_t run = 0; run < runs_.size(); ++run) {
@@ -82,6 +88,7 @@ class Comparison {
       if (!scale) return tl::unexpected(scale.error());
       scales_.push_back(*scale);
     }
+    if (waits_ && runs_.size() == 2) share_delays(scales_[0], scales_[1]);
     report_.unit = unit();
     if (options_.metric == Metric::kCpu) {
       const std::string counted = unit_of(*runs_.front()->profile, Metric::kCpu);
@@ -173,17 +180,16 @@ class Comparison {
     scale.own_spread = one_process ? 0 : kRunToRun;
     if (waits_ && !one_process && spread_is_assumed(report_.base_runs, runs_.size()))
       assume_spread_of_waits(scale, *run.profile);
+    if (!is_rate() && !may_have_fixed_time(lengths())) scale.starved = 0;
     const Measured* cpu = all_measured_ ? &*measured_[index] : nullptr;
     if (!one_process && options_.metric == Metric::kCpu) {
       const bool phases =
           is_whole_run(run) && has_phases(report_.tree, first_piece_of(index), pieces_[index], scale.weight);
       assume_spread(scale, *run.profile, phases);
-      if (cpu != nullptr)
+      if (const std::optional<Measured>& clock = clocks_[index])
         scale.total_spread = std::hypot(
-            spread_of_total(*run.profile, phases, kernel_parts_.back(), cpu->value * 1e-9), cpu->spread);
-      const bool rate = report_.normalization == Normalization::kPerSecond ||
-                        (report_.normalization == Normalization::kShare && !report_.whole_runs);
-      if (rate && spread_is_assumed(report_.base_runs, runs_.size())) scale.starved = starvation_of(run);
+            spread_of_total(*run.profile, phases, kernel_parts_.back(), clock->value * 1e-9), clock->spread);
+      if (is_rate() && spread_is_assumed(report_.base_runs, runs_.size())) scale.starved = starvation_of(run);
     }
     scale.lost_spread = spread_of_losses(lost_share_of(*run.profile, options_.metric));
     const double base = unit > 0 ? unit : 1;
@@ -224,6 +230,17 @@ class Comparison {
         break;
     }
     return scale;
+  }
+
+  bool is_rate() const {
+    return report_.normalization == Normalization::kPerSecond ||
+           (report_.normalization == Normalization::kShare && !report_.whole_runs);
+  }
+
+  std::vector<double> lengths() const {
+    std::vector<double> seconds;
+    for (const DiffRun* run : runs_) seconds.push_back(window_of(*run).seconds());
+    return seconds;
   }
 
   DiffUnit unit() {
@@ -305,12 +322,15 @@ class Comparison {
     return figure_of(wholes, wholes, scales).spread;
   }
 
-  // The kernel's part of a figure varies between runs as much as the kernel's work does.
-  std::vector<RunScale> with_kernel(double part) const {
+  // The kernel's part of a figure varies between runs as much as the kernel's work does; of waits, that for
+  // devices and that for points in time.
+  std::vector<RunScale> with_parts(double part, double timer_part) const {
     std::vector<RunScale> scales = scales_;
-    for (RunScale& scale : scales)
+    for (RunScale& scale : scales) {
+      if (spread_is_assumed(report_.base_runs, runs_.size())) exempt_timers(scale, timer_part);
       if (scale.kernel_spread > 0)
         scale.own_spread = std::hypot((1 - part) * scale.own_spread, part * scale.kernel_spread);
+    }
     return scales;
   }
 
@@ -338,7 +358,7 @@ class Comparison {
   void test(std::span<const std::int64_t> values, Change& change) { test(values, change, scales_); }
   void test(std::span<const std::int64_t> values, Change& change, const std::vector<RunScale>& scales) {
     change = change_of(values, scales);
-    change.looked_at = is_looked_at(values, change, scales);
+    change.looked_at = !unsampled_ && is_looked_at(values, change, scales);
     if (change.looked_at && tested_.emplace(values.begin(), values.end()).second)
       chances_.push_back(change.p);
   }
@@ -346,17 +366,20 @@ class Comparison {
   void compare_all() {
     const UnionTree& tree = report_.tree;
     const std::vector<double>& kernel = kernel_parts_;
-    const auto judged = [&](std::span<const std::int64_t> values, Change& change, double part) {
-      part > 0 ? test(values, change, with_kernel(part)) : test(values, change);
+    const auto judged = [&](std::span<const std::int64_t> values, Change& change, double part,
+                            double timer_part) {
+      part > 0 || timer_part > 0 ? test(values, change, with_parts(part, timer_part)) : test(values, change);
     };
+    const std::vector<double>& timer = timer_parts_;
     if (kernel.back() <= 0) report_.kernel_spread = 0;
     report_.whole = change_of(tree.whole, scales_);
     report_.whole_is_judged = report_.normalization != Normalization::kShare;
-    if (all_measured_) report_.measured = measured_total();
+    if (std::all_of(clocks_.begin(), clocks_.end(), [](const auto& clock) { return clock.has_value(); }))
+      report_.measured = measured_total();
     if (report_.measured && report_.whole_is_judged)
       report_.whole = report_.measured->change;
     else if (report_.whole_is_judged)
-      judged(tree.whole, report_.whole, kernel.back());
+      judged(tree.whole, report_.whole, kernel.back(), timer.back());
     const auto row = [&](const std::vector<std::int64_t>& values, std::size_t at) {
       return std::span<const std::int64_t>(values).subspan(at * tree.pieces, tree.pieces);
     };
@@ -366,7 +389,7 @@ class Comparison {
       if (place.kind == NodeKind::kThread || place.kind == NodeKind::kCause) {
         DiffGroup group{tree.names[place.name], {}};
         judged(place.kind == NodeKind::kThread ? row(tree.place_total, at) : row(tree.place_self, at),
-               group.self, kernel[at]);
+               group.self, kernel[at], timer[at]);
         (place.kind == NodeKind::kThread ? report_.threads : report_.causes).push_back(std::move(group));
         continue;
       }
@@ -376,8 +399,8 @@ class Comparison {
       function.kind = place.kind;
       const bool in_kernel = place.kind == NodeKind::kKernel;
       if (in_kernel) kernel_modules.insert(place.module);
-      judged(row(tree.place_self, at), function.self, waits_ ? kernel[at] : in_kernel ? 1 : 0);
-      judged(row(tree.place_total, at), function.total, kernel[at]);
+      judged(row(tree.place_self, at), function.self, waits_ ? kernel[at] : in_kernel ? 1 : 0, timer[at]);
+      judged(row(tree.place_total, at), function.total, kernel[at], timer[at]);
       report_.rows.push_back(std::move(function));
     }
     compare_crates();
@@ -390,7 +413,8 @@ class Comparison {
       judged(row(tree.module_self, at), group.self,
              waits_                                                    ? kernel.back()
              : kernel_modules.contains(static_cast<std::uint32_t>(at)) ? 1
-                                                                       : 0);
+                                                                       : 0,
+             timer.back());
       if (group.self.base != 0 || group.self.fresh != 0) report_.modules.push_back(std::move(group));
     }
     report_.looked_at = chances_.size();
@@ -416,20 +440,28 @@ class Comparison {
                                                                : Normalization::kPerSecond;
     total.unit = total.per == Normalization::kPerSecond ? DiffUnit::kOfCore : DiffUnit::kNs;
     std::vector<RunScale> scales = scales_;
+    std::vector<std::int64_t> wholes = report_.tree.whole;
     for (std::size_t run = 0; run < runs_.size(); ++run) {
       RunScale& scale = scales[run];
       // These apply to shares.
       scale.own_spread = scale.kernel_spread = scale.least_spread = scale.lost_spread = 0;
-      if (scale.of_whole) {
+      scale.of_whole = false;
+      scale.known_total = clocks_[run]->value;
+      if (total.per == Normalization::kPerSecond) {
         const double seconds = window_of(*runs_[run]).seconds();
-        if (total.per == Normalization::kPerSecond && !(seconds > 0)) return std::nullopt;
-        scale.of_whole = false;
-        scale.known_total = measured_[run]->value;
-        if (total.per == Normalization::kPerSecond) scale.known_total *= 1e-9 / seconds;
+        if (!(seconds > 0)) return std::nullopt;
+        scale.known_total *= 1e-9 / seconds;
+      } else if (total.per == Normalization::kWork) {
+        scale.known_total /= runs_[run]->work;
+      } else if (total.per != Normalization::kAbsolute) {
+        return std::nullopt;  // a second always contains CPU time
       }
-      if (!(scale.known_total > 0)) return std::nullopt;  // a second always contains CPU time
+      if (whole_of(run) > 0) continue;
+      // Its clock has a total, but there is no sample to divide it.
+      scale.weight = 0;
+      std::fill_n(wholes.begin() + static_cast<std::ptrdiff_t>(first_piece_of(run)), pieces_[run], 1);
     }
-    total.change = change_of(report_.tree.whole, scales);
+    total.change = change_of_runs(wholes, wholes, scales, report_.base_runs);
     total.change.looked_at = true;
     judge(total.change, kLevelOfTotals);
     return total;
@@ -450,7 +482,7 @@ class Comparison {
     }
     for (const auto& [name, values] : crates) {
       DiffGroup group{std::string(name), {}};
-      test(values, group.self, waits_ ? with_kernel(kernel_parts_.back()) : scales_);
+      test(values, group.self, waits_ ? with_parts(kernel_parts_.back(), timer_parts_.back()) : scales_);
       if (group.self.base != 0 || group.self.fresh != 0) report_.crates.push_back(std::move(group));
     }
   }
@@ -562,7 +594,10 @@ class Comparison {
   std::vector<const DiffRun*> runs_;
   std::vector<std::size_t> pieces_;
   std::vector<RunScale> scales_;
-  bool waits_ = false;                // the compared values include waiting time
+  bool waits_ = false;                           // the compared values include waiting time
+  std::vector<std::optional<Measured>> clocks_;  // of CPU time, also of threads that could not be sampled
+  bool unsampled_ = false;  // a run has no samples of its CPU time: nothing is known about its functions
+  std::vector<double> timer_parts_;   // of waits, by place: the part that waited for a point in time
   std::vector<double> kernel_parts_;  // the part that varies most, by place: kernel time; of waits, waits for
                                       // devices
   std::vector<std::optional<Measured>> measured_;  // CPU time by run

@@ -7,6 +7,7 @@
 
 #include "analysis/core/hand_made_profile.h"
 #include "analysis/diff/diff.h"
+#include "analysis/diff/fail_condition.h"
 #include "analysis/diff/totals.h"
 
 namespace fathom::analysis {
@@ -17,9 +18,17 @@ struct Waiter {
   double each_ms = 5;    // waiting for a lock
   double queued_ms = 0;  // after each wait, for a CPU
   double ran_s = 1;
+  bool sleeps = false;  // instead of waiting for a lock
 };
 
+std::int32_t number_of(std::string_view call) {
+  std::int32_t number = 0;
+  while (model::system_call_name(number) != call) ++number;
+  return number;
+}
+
 model::Profile waiting(const Waiter& waiter, unsigned seed = 1) {
+  static const std::int32_t kNanosleep = number_of("clock_nanosleep");
   HandMade hand;
   model::Profile& profile = hand.profile;
   profile.meta.facts.insert({{"command", "app"}, {"exit", "0"}});
@@ -37,6 +46,7 @@ model::Profile waiting(const Waiter& waiter, unsigned seed = 1) {
     wait.thread = thread;
     wait.stack = stack;
     wait.state = model::WaitState::kInterruptible;
+    if (waiter.sleeps) wait.system_call = kNanosleep;
     profile.waits.push_back(wait);
     at_s += static_cast<double>(wait.waited_ns + wait.queued_ns) * 1e-9 + waiter.ran_s / waiter.waits;
     profile.threads[0].queued_ns += wait.queued_ns;
@@ -117,6 +127,47 @@ TEST(DiffWaits, AWaitTwiceAsLongOnAFreeMachineIsFound) {
   for (unsigned pair = 0; pair < 20; ++pair)
     seen += compare({.each_ms = 5}, {.each_ms = 10}, pair).report.whole.beyond_noise ? 1 : 0;
   EXPECT_EQ(seen, 20);
+}
+
+// Ten times as many waits passed every check on a machine with load 8: others might have let base wait less
+// often. They cannot: a run ten times as long does not end after a fixed time.
+TEST(DiffWaits, NoLoadHidesAFactorInTheNumberOfWaits) {
+  for (const bool sleeps : {true, false}) {
+    const Waiter before{.waits = 60, .each_ms = 1, .queued_ms = 10, .ran_s = 0.06, .sleeps = sleeps};
+    Waiter after = before;
+    after.waits = 600;
+    after.ran_s = 0.6;
+    const Compared compared = compare(before, after);
+    EXPECT_EQ(failures_of(compared.totals, parse_fail_condition("waits > +20%").value()).size(), 1u);
+    EXPECT_EQ(failures_of(compared.totals, parse_fail_condition("elapsed > +20%").value()).size(), 1u);
+    EXPECT_TRUE(compared.report.whole.beyond_noise) << "ten times as long";
+  }
+}
+
+// A program that ends after a fixed time waits less often if it gets less CPU time.
+TEST(DiffWaits, OfRunsOfOneLengthOthersMayDecideTheNumberOfWaits) {
+  const Compared compared =
+      compare({.waits = 300, .queued_ms = 15, .ran_s = 1}, {.waits = 600, .queued_ms = 5, .ran_s = 1});
+  EXPECT_FALSE(compared.total(TotalKind::kWaits).change.beyond_noise);
+}
+
+// Sleeping more often and longer is the program's doing on any machine.
+TEST(DiffWaits, OtherProgramsDoNotProlongASleep) {
+  const Waiter before{.waits = 100, .each_ms = 4, .queued_ms = 40, .ran_s = 0.1, .sleeps = true};
+  Waiter after = before;
+  after.waits = 150;
+  after.each_ms = 6;
+  EXPECT_TRUE(compare(before, after).report.whole.beyond_noise);
+  Waiter locks = before, longer = after;
+  locks.sleeps = longer.sleeps = false;
+  EXPECT_FALSE(compare(locks, longer).report.whole.beyond_noise) << "a peer waited for a CPU";
+}
+
+TEST(DiffWaits, AConditionOfACauseIsAboutWaits) {
+  const Compared compared = compare({.each_ms = 5, .sleeps = true}, {.each_ms = 10, .sleeps = true});
+  const FailCondition condition = parse_fail_condition("cause > +20% : sleep").value();
+  ASSERT_EQ(failures_of(compared.report, condition).size(), 1u);
+  EXPECT_NE(failures_of(compared.report, condition)[0].name.find("sleep"), std::string::npos);
 }
 
 }  // namespace

@@ -3,12 +3,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
 
 #include "analysis/core/source_facts.h"
 #include "analysis/diff/stable_name.h"
 #include "base/text.h"
 #include "model/facts.h"
 #include "model/still_recorded.h"
+#include "model/unsampled.h"
 
 namespace fathom::analysis {
 namespace {
@@ -72,6 +74,28 @@ static std::string busy_text(const model::Profile& profile, double share) {
   return !sampling(profile).cpu_wait_ms && !(share > 0) ? "an unknown part" : percent_text(share);
 }
 
+static std::optional<model::Unsampled> unsampled_in(const model::Profile& profile) {
+  double cpu_ns = 0;
+  for (const model::Thread& thread : profile.threads) cpu_ns += static_cast<double>(thread.cpu_ns);
+  const model::Quality& quality = profile.quality;
+  return model::find_unsampled(profile.meta,
+                               {.cpu_s = cpu_ns * 1e-9,
+                                .samples = std::max<std::uint64_t>(quality.samples, profile.samples.size()),
+                                .lost = quality.lost_ring_full + quality.lost_stack + quality.lost_disk});
+}
+
+bool is_unsampled(const model::Profile& profile) {
+  const auto unsampled = unsampled_in(profile);
+  return unsampled && unsampled->all;
+}
+
+// Why; "" if it was sampled.
+static std::string unsampled_text(const model::Profile& profile) {
+  const auto unsampled = unsampled_in(profile);
+  if (!unsampled || !unsampled->all) return "";
+  return unsampled->why.empty() ? "the cause is unknown" : unsampled->why;
+}
+
 std::vector<Doubt> doubts_between(const model::Profile& base, const model::Profile& fresh) {
   std::vector<Doubt> doubts;
   // A difference can only be stated if both sides are known.
@@ -112,6 +136,8 @@ std::vector<Doubt> doubts_between(const model::Profile& base, const model::Profi
   if (base.quality.truncated || fresh.quality.truncated)
     doubts.push_back({DoubtKind::kTruncated, completeness(base), completeness(fresh)});
   differs(DoubtKind::kFailed, ending(base), ending(fresh));
+  if (is_unsampled(base) || is_unsampled(fresh))
+    doubts.push_back({DoubtKind::kUnsampled, unsampled_text(base), unsampled_text(fresh)});
   return doubts;
 }
 

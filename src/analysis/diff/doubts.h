@@ -22,7 +22,11 @@ enum class DoubtKind : std::uint8_t {
   kDuration,   // one side took more than twice as long
   kTruncated,  // the recording ended without its last block
   kFailed,     // the programs ended differently
+  kUnsampled,  // one side has CPU time and not a single sample of it: its functions are unknown, and not 0
 };
+
+// The program used CPU time that could not be sampled at all.
+bool is_unsampled(const model::Profile& profile);
 
 // Of the time when threads could run, the share they waited for a CPU; 0 if unknown. Such a recording also
 // reflects the other programs on the machine: its use per second is what they left over.

@@ -26,15 +26,13 @@ double sampled_ns(const DiffRun& run) {
 
 }  // namespace
 
-std::optional<Measured> measured_cpu_ns(const DiffRun& run) {
+std::optional<Measured> clock_cpu_ns(const DiffRun& run) {
   const model::Profile& profile = *run.profile;
   const double period = sample_period_ns(profile);
   if (!is_all_of_its_time(run.selection) || run.selection.stacks || profile.meta.engine == "import" ||
       !(period > 0))
     return std::nullopt;
-  // The time of threads that cannot be sampled cannot be divided among functions.
   const auto facts = model::facts_of<model::SamplingFacts>(profile.meta);
-  if (!facts.not_sampled.empty()) return std::nullopt;
   Selection selection = run.selection;
   selection.metric = model::Metric::kCpu;
   const Filter filter(profile, selection);
@@ -54,6 +52,11 @@ std::optional<Measured> measured_cpu_ns(const DiffRun& run) {
   return Measured{exact, std::hypot(unbooked, missing) / exact};
 }
 
+std::optional<Measured> measured_cpu_ns(const DiffRun& run) {
+  if (!model::facts_of<model::SamplingFacts>(run.profile->meta).not_sampled.empty()) return std::nullopt;
+  return clock_cpu_ns(run);
+}
+
 std::optional<Measured> measured_wall_ns(const DiffRun& run) {
   const double seconds = window_of(run).seconds();
   if (!(seconds > 0)) return std::nullopt;
@@ -62,6 +65,17 @@ std::optional<Measured> measured_wall_ns(const DiffRun& run) {
 
 double starvation_of(const DiffRun& run) {
   return starvation(cpu_wait_share(*run.profile));
+}
+
+double delay_of(const DiffRun& run) {
+  const model::Profile& profile = *run.profile;
+  double queued_s =
+      static_cast<double>(model::facts_of<model::SamplingFacts>(profile.meta).cpu_wait_ms.value_or(0)) * 1e-3;
+  if (!(queued_s > 0))
+    for (const model::Thread& thread : profile.threads)
+      queued_s += static_cast<double>(thread.queued_ns) * 1e-9;
+  const double wall_s = window_of(run).seconds();
+  return std::min(starvation_of(run), starvation(wall_s > 0 ? queued_s / wall_s : 1));
 }
 
 }  // namespace fathom::analysis

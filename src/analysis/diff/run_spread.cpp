@@ -121,7 +121,18 @@ std::vector<double> parts_in(const UnionTree& tree, const Takes& takes) {
   return parts;
 }
 
-// Any access to files on disks, and memory written to or read from them.
+bool has_cause(const UnionTree& tree, const UnionPlace& place, bool (*holds)(Cause)) {
+  if (place.kind != NodeKind::kCause) return false;
+  const std::optional<Cause> cause = cause_of_frame(tree.names[place.name]);
+  return cause && holds(*cause);
+}
+
+}  // namespace
+
+std::vector<double> kernel_parts(const UnionTree& tree) {
+  return parts_in(tree, [](const UnionPlace& place) { return place.kind == NodeKind::kKernel; });
+}
+
 bool is_of_device(Cause cause) {
   switch (cause) {
     case Cause::kFileRead:
@@ -139,18 +150,35 @@ bool is_of_device(Cause cause) {
   }
 }
 
-}  // namespace
-
-std::vector<double> kernel_parts(const UnionTree& tree) {
-  return parts_in(tree, [](const UnionPlace& place) { return place.kind == NodeKind::kKernel; });
+bool is_of_timer(Cause cause) {
+  return cause == Cause::kSleep;
 }
 
 std::vector<double> device_parts(const UnionTree& tree) {
-  return parts_in(tree, [&](const UnionPlace& place) {
-    if (place.kind != NodeKind::kCause) return false;
-    const std::optional<Cause> cause = cause_of_frame(tree.names[place.name]);
-    return cause && is_of_device(*cause);
-  });
+  return parts_in(tree, [&](const UnionPlace& place) { return has_cause(tree, place, is_of_device); });
+}
+
+std::vector<double> timer_parts(const UnionTree& tree) {
+  return parts_in(tree, [&](const UnionPlace& place) { return has_cause(tree, place, is_of_timer); });
+}
+
+bool may_have_fixed_time(const std::vector<double>& seconds) {
+  constexpr double kSameLength = 1.25;  // the last piece of work may begin just before the end
+  const auto [least, most] = std::minmax_element(seconds.begin(), seconds.end());
+  return seconds.empty() || !(*least > 0) || *most < kSameLength * *least;
+}
+
+void share_delays(RunScale& base, RunScale& fresh) {
+  const double common = std::min(base.delayed, fresh.delayed) / 2;
+  base.delayed -= common;
+  fresh.delayed -= common;
+}
+
+void exempt_timers(RunScale& scale, double timer_part) {
+  if (!(timer_part > 0)) return;
+  // What remains of a figure whose other part would be e^delayed times shorter.
+  scale.delayed = -std::log(timer_part + (1 - timer_part) * std::exp(-scale.delayed));
+  scale.own_spread = std::hypot((1 - timer_part) * scale.own_spread, timer_part * kRunToRunOfWaits);
 }
 
 void assume_spread_of_waits(RunScale& scale, const model::Profile& profile) {

@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <vector>
 
+#include "analysis/core/wait_cause.h"
 #include "analysis/diff/estimate.h"
 #include "analysis/diff/union_tree.h"
 #include "model/profile.h"
@@ -51,9 +52,31 @@ double spread_of_losses(double lost_share);
 // other users.
 void assume_spread_of_waits(RunScale& scale, const model::Profile& profile);
 inline constexpr double kRunToRunOfDevices = 0.8, kSpreadOfWaits = 0.2;
+// For how often a thread sleeps or waits for a device, which the program decides, and not its other threads.
+inline constexpr double kSpreadOfOwnWaits = 0.05;
+
+// Whether the runs may be of a program that runs for a fixed time: such runs are about as long. Only then do
+// other programs decide how much of its work it does. True if a length is unknown.
+bool may_have_fixed_time(const std::vector<double>& seconds);
+
+// Other programs delay two single runs side by side alike, so only the difference of both delays counts, and
+// half of what they have in common. On a machine with load 20, equal runs waited for locks for 2.7 to 6.0 s
+// while their threads got a CPU for a tenth of the time, so by a factor of 2.2 and not of 10.
+void share_delays(RunScale& base, RunScale& fresh);
+
+// A figure of which this part waited for a point in time, which other programs do not delay.
+void exempt_timers(RunScale& scale, double timer_part);
+
+// Waiting for a point in time; the other causes depend on peers or devices.
+bool is_of_timer(Cause cause);
+// Any access to files on disks, and memory written to or read from them.
+bool is_of_device(Cause cause);
 
 // For each place: the part of its total that was waiting for a device; the last entry is for the whole.
 std::vector<double> device_parts(const UnionTree& tree);
+
+// The same for waiting for a point in time.
+std::vector<double> timer_parts(const UnionTree& tree);
 
 // For each place: the kernel's part of its total, 0 to 1; the last entry is for the whole.
 std::vector<double> kernel_parts(const UnionTree& tree);

@@ -63,6 +63,22 @@ class Maker {
                                [&](const DiffRun* run) { return run->profile == runs_.front()->profile; });
   }
 
+  std::vector<double> lengths() const {
+    std::vector<double> seconds;
+    for (const DiffRun* run : runs_) seconds.push_back(window_of(*run).seconds());
+    return seconds;
+  }
+
+  // Of one thread, if all its waits for devices came one after another.
+  static double device_wait_ns(const DiffRun& run) {
+    const Waits waits(*run.profile, run.selection);
+    double sum = 0;
+    for (const SelectedWait& row : waits.rows())
+      if (!row.idle && is_of_device(row.cause))
+        sum += static_cast<double>(weighted_ns(row.waited_ns, waits.weight(row)));
+    return sum;
+  }
+
   // If a person ended the recording, that person chose its length.
   void add_wall(std::vector<Total>& totals) const {
     if (per_ == Normalization::kPerSecond) return;
@@ -73,9 +89,12 @@ class Maker {
       if (!wall) return;
       values.push_back(wall->value);
       RunScale scale = exact(*run, kRunToRunOfWall);
-      scale.delayed = runs_.size() == 2 ? starvation_of(*run) : 0;
+      const double of_devices = device_wait_ns(*run) / wall->value;
+      scale.own_spread = std::hypot(scale.own_spread, kRunToRunOfDevices * std::min(of_devices, 1.0));
+      scale.delayed = runs_.size() == 2 ? delay_of(*run) : 0;
       scales.push_back(scale);
     }
+    if (scales.size() == 2) share_delays(scales[0], scales[1]);
     Total total = total_of(TotalKind::kWall, values, scales, base_runs_);
     total.per = per_;
     totals.push_back(std::move(total));
@@ -121,6 +140,7 @@ class Maker {
   // machine.
   void add_waits(std::vector<Total>& totals) const {
     constexpr double kSpreadOfCounts = 0.05, kLeastWaits = 10;
+    const bool may_be_starved = per_ == Normalization::kPerSecond || may_have_fixed_time(lengths());
     std::map<Cause, std::vector<WaitSum>> causes;
     std::vector<double> queued(runs_.size());
     bool any = false;
@@ -146,10 +166,12 @@ class Maker {
         const double busy = cpu_wait_share(*runs_[run]->profile);
         // Waits arrive one by one, like samples; the number of waits without a stack is an estimate.
         const double estimated = sums[run].waits() > 0 ? sums[run].waits_error() / 2 / sums[run].waits() : 0;
-        RunScale scale = exact(*runs_[run], std::hypot(kSpreadOfCounts, kSpreadOfWaits * busy, estimated));
+        const bool own = is_of_timer(cause) || is_of_device(cause);
+        const double machine = (own ? kSpreadOfOwnWaits : kSpreadOfWaits) * busy;
+        RunScale scale = exact(*runs_[run], std::hypot(kSpreadOfCounts, machine, estimated));
         scale.weight = 1;
         if (!make_rate(scale, *runs_[run])) return;
-        if (runs_.size() == 2) scale.delayed = scale.starved = starvation(busy);
+        if (runs_.size() == 2 && may_be_starved) scale.delayed = scale.starved = starvation(busy);
         scales.push_back(scale);
       }
       Total total = total_of(TotalKind::kWaits, counts, scales, base_runs_);

@@ -111,6 +111,45 @@ TEST(Totals, WallTimeNeedsWholeRunsAndDelaysByOtherProgramsAreNoChange) {
   EXPECT_EQ(find(totals_between(attached, attached), TotalKind::kWall), nullptr);
 }
 
+// Threads that waited for a CPU for a tenth of the run cannot have made it twice as long.
+TEST(Totals, WallTimeIsDelayedByTheTimeWithoutACpuAndNoMore) {
+  const auto sleeper = [](double wall_s) {
+    model::Profile profile = measured_run({.cpu_s = 0.01, .waited = 0.9});
+    profile.meta.end_ns = profile.meta.start_ns + static_cast<std::uint64_t>(wall_s * 1e9);
+    return profile;
+  };
+  const model::Profile base = sleeper(1), slow = sleeper(2), same = sleeper(1.08);
+  EXPECT_TRUE(find(totals_between(base, slow), TotalKind::kWall)->change.beyond_noise);
+  EXPECT_FALSE(find(totals_between(base, same), TotalKind::kWall)->change.beyond_noise);
+}
+
+// "CPU time 137 ms → 0 s, gone" of a program with file capabilities that a user recorded: it used as much as
+// before, but the kernel did not let it be sampled.
+TEST(Totals, OfAProgramThatCouldNotBeSampledTheClockIsComparedAndNoFunction) {
+  const auto hidden = [](double cpu_s) {
+    model::Profile profile = measured_run({.cpu_s = cpu_s});
+    profile.samples.clear();
+    profile.quality.samples = 0;
+    profile.meta.facts["not_sampled"] = "the kernel does not let this user sample it";
+    return profile;
+  };
+  const model::Profile seen = measured_run({.cpu_s = 2}), same = hidden(2), twice = hidden(4);
+  const std::vector<Total> of_same = totals_between(seen, same), of_twice = totals_between(seen, twice);
+  ASSERT_NE(find(of_same, TotalKind::kCpu), nullptr);
+  EXPECT_FALSE(find(of_same, TotalKind::kCpu)->sampled);
+  EXPECT_NEAR(find(of_same, TotalKind::kCpu)->change.fresh, 2e9, 1);
+  EXPECT_FALSE(find(of_same, TotalKind::kCpu)->change.beyond_noise);
+  EXPECT_TRUE(find(of_twice, TotalKind::kCpu)->change.beyond_noise);
+  EXPECT_FALSE(fails(seen, same, "total < -20%"));
+  EXPECT_TRUE(fails(seen, twice, "total > +20%"));
+  for (const auto& [base, fresh] : {std::pair(&seen, &same), std::pair(&same, &seen)}) {
+    const DiffReport report = compare_sides(*base, *fresh, {});
+    for (const DiffRow& row : report.rows) EXPECT_FALSE(row.self.looked_at || row.total.looked_at);
+    ASSERT_FALSE(report.doubts.empty());
+    EXPECT_EQ(report.doubts.back().kind, DoubtKind::kUnsampled);
+  }
+}
+
 TEST(Totals, SharesComeWithATotal) {
   DiffOptions options;
   options.normalization = Normalization::kShare;

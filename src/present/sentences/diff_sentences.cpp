@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 
 #include "analysis/core/prose_name.h"
 #include "analysis/core/words.h"
@@ -95,19 +96,6 @@ std::string culprit_text(const DiffReport& report, const DiffRow& row) {
                      diff_value(report, change.fresh), relative_change(change));
 }
 
-// "new takes 6.1 % ± 1.4 more CPU time per second than base: 102 → 108 %."
-std::string whole_text(const DiffReport& report) {
-  const Change& whole = report.whole;
-  const double size = whole.base != 0 ? whole.base : whole.fresh;
-  std::string much =
-      whole.base == 0 ? diff_value(report, whole.fresh) : analysis::percent(std::fabs(whole.change) / size);
-  if (whole.base != 0 && whole.error > 0) much += " ± " + analysis::percent_number(whole.error / size);
-  const bool heap = model::is_heap(report.metric);
-  return fmt::format("new {} {} {} {}{} than base: {}.", heap ? "has" : "takes", much,
-                     whole.change > 0 ? "more" : "less", metric_text(report), per_text(report),
-                     from_to(report, whole));
-}
-
 std::string total_name(const analysis::Total& total) {
   switch (total.kind) {
     case analysis::TotalKind::kCpu:
@@ -157,6 +145,27 @@ std::string ratio_text(const analysis::Ratio& ratio) {
   if (has_interval)
     text += fmt::format(" ({} to {})", analysis::percent(part(low)), analysis::percent(part(high)));
   return text;
+}
+
+// "new takes 6.1 % ± 1.4 more CPU time per second than base: 102 → 108 %."; from twice on, "new has 60 times
+// more heap bytes at the peak than base (58 to 61 times): 2.4 MiB → 145.6 MiB."
+std::string whole_text(const DiffReport& report) {
+  const Change& whole = report.whole;
+  const char* verb = model::is_heap(report.metric) ? "has" : "takes";
+  const std::string what = metric_text(report) + per_text(report);
+  const std::optional<analysis::Ratio> ratio = analysis::ratio_of(whole);
+  if (ratio && std::max(ratio->value, 1 / ratio->value) >= kInTimes) {
+    const std::string times = ratio_text(*ratio);
+    const std::size_t interval = std::min(times.find(" ("), times.size());
+    return fmt::format("new {} {} {} than base{}: {}.", verb, times.substr(0, interval), what,
+                       times.substr(interval), from_to(report, whole));
+  }
+  const double size = whole.base != 0 ? whole.base : whole.fresh;
+  std::string much =
+      whole.base == 0 ? diff_value(report, whole.fresh) : analysis::percent(std::fabs(whole.change) / size);
+  if (whole.base != 0 && whole.error > 0) much += " ± " + analysis::percent_number(whole.error / size);
+  return fmt::format("new {} {} {} {} than base: {}.", verb, much, whole.change > 0 ? "more" : "less", what,
+                     from_to(report, whole));
 }
 
 std::size_t found(const DiffReport& report) {
@@ -294,6 +303,13 @@ analysis::Total as_total(const DiffReport& report) {
 
 }  // namespace
 
+static constexpr const char* kNoFunctions = "Functions are not compared: one side could not be sampled.";
+
+static bool is_unsampled(const DiffReport& report) {
+  return std::any_of(report.doubts.begin(), report.doubts.end(),
+                     [](const Doubt& doubt) { return doubt.kind == DoubtKind::kUnsampled; });
+}
+
 std::string diff_headline(const DiffReport& report) {
   const std::string functions = functions_text(report);
   const bool measured = report.measured && report.whole_is_judged;
@@ -306,6 +322,8 @@ std::string diff_headline(const DiffReport& report) {
                              diff_figure_name(report), from_to(report, report.whole), whole_change(report))
                : "The parts have changed.";
   if (text.empty() && any_total(report)) text = kOnlyWithCallees;
+  if (report.metric == model::Metric::kCpu && is_unsampled(report))
+    return text.empty() ? kNoFunctions : text + " " + kNoFunctions;
   if (text.empty())
     return fmt::format("Nothing differs by more than noise: {}{}.", diff_figure_name(report),
                        report.whole_is_judged
@@ -317,6 +335,7 @@ std::string diff_headline(const DiffReport& report) {
 
 std::string diff_parts_sentence(const DiffReport& report) {
   if (std::string functions = functions_text(report); !functions.empty()) return functions;
+  if (report.metric == model::Metric::kCpu && is_unsampled(report)) return kNoFunctions;
   return any_total(report) ? kOnlyWithCallees : "No function changed by more than noise.";
 }
 
@@ -431,6 +450,13 @@ std::vector<std::string> doubt_sentences(const DiffReport& report) {
         break;
       case DoubtKind::kFailed:
         sentences.push_back(fmt::format("base ended with {}, new with {}", base, fresh));
+        break;
+      case DoubtKind::kUnsampled:
+        sentences.push_back(fmt::format("{} could not be sampled: {}",
+                                        base.empty()    ? "new"
+                                        : fresh.empty() ? "base"
+                                                        : "both sides",
+                                        base.empty() ? fresh : base));
         break;
     }
   }

@@ -74,5 +74,18 @@ TEST(TotalSentence, NamesWhatIsCounted) {
   EXPECT_EQ(total_sentence(total, "request"), "Waits (sync) per request 100 → 300: too few to compare");
 }
 
+// "new has 5860.2 % ± 116.8 more heap bytes" made the reader divide.
+TEST(DiffHeadline, SpeaksOfTimesFromTwiceOn) {
+  analysis::DiffReport report;
+  report.metric = model::Metric::kHeapPeak;
+  report.normalization = Normalization::kAbsolute;
+  report.unit = DiffUnit::kBytes;
+  report.whole = cpu(2.5e-3, 150e-3).change;
+  EXPECT_EQ(diff_headline(report),
+            "new has 60 times more heap bytes at the peak than base (56 to 64 times): 2.4 MiB → 143.1 MiB.");
+  report.whole = cpu(100e-3, 130e-3).change;
+  EXPECT_EQ(diff_headline(report).find("new has 30.0 % ± "), 0u);
+}
+
 }  // namespace
 }  // namespace fathom::present
