@@ -22,6 +22,7 @@
 #include "analysis/diff/work_series.h"
 #include "analysis/summary/side_quality.h"
 #include "cli/command.h"
+#include "cli/diff_conditions.h"
 #include "cli/notices.h"
 #include "cli/open_store.h"
 #include "cli/option_groups.h"
@@ -268,17 +269,30 @@ bool has_metric(const std::vector<analysis::DiffRun>& side, model::Metric metric
   });
 }
 
+// "cpu, off-cpu", "nothing"
+std::string metrics_text(const analysis::DiffRun& run) {
+  std::string text;
+  for (const model::Metric metric : analysis::metrics_in(*run.profile))
+    text += (text.empty() ? "" : ", ") + std::string(model::to_string(metric));
+  return text.empty() ? "nothing" : text;
+}
+
 // The metric that was asked for; else CPU time, then waiting, then the heap, as far as both sides have them.
-std::vector<model::Metric> metrics_of(const DiffArguments& arguments, const Inputs& inputs) {
+// kNotFound if they have none in common: what a file does not have is unknown, and not zero.
+Result<std::vector<model::Metric>> metrics_of(const DiffArguments& arguments, const Inputs& inputs) {
   using model::Metric;
-  if (!arguments.selection.metric.empty()) return {inputs.base.front().selection.metric};
+  if (!arguments.selection.metric.empty()) return std::vector<Metric>{inputs.base.front().selection.metric};
   std::vector<Metric> metrics;
   for (const Metric metric :
        {Metric::kCpu, Metric::kOffCpu, Metric::kHeapPeak, Metric::kHeapLive, Metric::kHeapAllocated,
         Metric::kHeapAllocations, Metric::kHeapGrowth, Metric::kHeapLeaked, Metric::kHeapTemporary}) {
     if (has_metric(inputs.base, metric) && has_metric(inputs.fresh, metric)) metrics.push_back(metric);
   }
-  if (metrics.empty()) metrics.push_back(inputs.base.front().selection.metric);
+  if (metrics.empty())
+    return fail(ErrorKind::kNotFound,
+                fmt::format("no metric is in both sides: base has {}, new has {}",
+                            metrics_text(inputs.base.front()), metrics_text(inputs.fresh.front())),
+                "two recordings of the same kind; fathom report FILE shows what a file holds");
   return metrics;
 }
 
@@ -290,7 +304,9 @@ Result<std::vector<analysis::DiffReport>> compare(const DiffArguments& arguments
     options.normalization = analysis::normalization_from(arguments.normalization);
   options.whole_matters =
       !conditions.empty();  // what a check holds against a limit is the same on every machine
-  std::vector<model::Metric> metrics = metrics_of(arguments, inputs);
+  Result<std::vector<model::Metric>> common = metrics_of(arguments, inputs);
+  if (!common) return tl::unexpected(common.error());
+  std::vector<model::Metric> metrics = std::move(*common);
   const std::size_t asked = metrics.size();
   for (const analysis::FailCondition& condition : conditions) {
     if (condition.metric && std::find(metrics.begin(), metrics.end(), *condition.metric) == metrics.end())
@@ -360,87 +376,10 @@ std::string power_text(const analysis::DiffReport& report, double change) {
   return text.empty() ? "nothing was measured\n" : text;
 }
 
-std::vector<present::FailedCondition> failed_of(const std::vector<analysis::DiffReport>& reports,
-                                                const std::vector<analysis::Total>& totals,
-                                                const std::vector<analysis::FailCondition>& conditions) {
-  std::vector<present::FailedCondition> failed;
-  for (const analysis::FailCondition& condition : conditions) {
-    if (condition.total) {
-      std::vector<analysis::Failure> failures = analysis::failures_of(totals, condition);
-      if (!failures.empty()) failed.push_back({condition, {}, std::move(failures)});
-      continue;
-    }
-    const model::Metric metric = condition.metric.value_or(reports.front().metric);
-    for (const analysis::DiffReport& report : reports) {
-      if (report.metric != metric) continue;
-      std::vector<analysis::Failure> failures = analysis::failures_of(report, condition);
-      if (!failures.empty()) failed.push_back({condition, metric, std::move(failures)});
-      break;  // a second report of a metric has it per second
-    }
-  }
-  return failed;
-}
-
-void say_failed(const std::vector<analysis::DiffReport>& reports, const std::vector<analysis::Total>& totals,
-                const std::vector<present::FailedCondition>& failed) {
-  for (const present::FailedCondition& row : failed) {
-    if (row.condition.total) {
-      const auto total = std::find_if(totals.begin(), totals.end(), [&](const analysis::Total& one) {
-        return one.kind == *row.condition.total && one.name == row.failures.front().name;
-      });
-      if (total != totals.end())
-        say("fathom: {} holds: {}\n", analysis::printable(row.condition.text),
-            present::total_sentence(*total, reports.front().work));
-      continue;
-    }
-    for (const analysis::DiffReport& report : reports) {
-      if (report.metric != row.metric) continue;
-      const analysis::Failure& first = row.failures.front();
-      say("fathom: {} holds: {}{}: {} → {} ({})\n", analysis::printable(row.condition.text),
-          first.name.empty() ? present::diff_figure_name(report) : analysis::printable(first.name),
-          row.failures.size() > 1 ? fmt::format(" and {} more", row.failures.size() - 1) : "",
-          present::diff_value(report, first.change.base), present::diff_value(report, first.change.fresh),
-          present::relative_change(first.change));
-      break;  // as failed_of()
-    }
-  }
-}
-
 analysis::SideQuality quality_of(const std::vector<analysis::DiffRun>& side) {
   std::vector<analysis::SideRun> runs;
   for (const analysis::DiffRun& run : side) runs.push_back({run.profile, run.selection});
   return analysis::side_quality(runs);
-}
-
-// A check that can never fail is worse than none.
-Result<> can_fail(const std::vector<analysis::DiffReport>& reports,
-                  const std::vector<analysis::Total>& totals,
-                  const std::vector<analysis::FailCondition>& conditions) {
-  std::set<std::string> told;  // the same condition may be given twice
-  for (const analysis::FailCondition& condition : conditions) {
-    if (condition.total) {
-      if (!analysis::finds_its_name(totals, condition) && told.insert(condition.text).second)
-        say("fathom: {}: not known of both sides, so this can never hold\n",
-            analysis::printable(condition.text));
-      continue;
-    }
-    const model::Metric metric = condition.metric.value_or(reports.front().metric);
-    for (const analysis::DiffReport& report : reports) {
-      if (report.metric != metric) continue;
-      if (condition.pattern.empty() && !report.whole_is_judged)
-        return fail(
-            ErrorKind::kUsage,
-            fmt::format(
-                "--fail-if '{}': the figures are shares, and the whole of them is the same on both sides",
-                analysis::printable(condition.text)),
-            "--normalize absolute, or a name: 'total > +5% : NAME'");
-      if (!analysis::finds_its_name(report, condition) && told.insert(condition.text).second)
-        say("fathom: {}: neither side has anything of this name, so this can never hold\n",
-            analysis::printable(condition.text));
-      break;  // as failed_of()
-    }
-  }
-  return {};
 }
 
 Result<> draw(const DiffArguments& arguments, const analysis::DiffReport& report) {
@@ -477,7 +416,7 @@ Result<int> run_diff(const DiffArguments& arguments) {
   if (!reports) return tl::unexpected(reports.error());
 
   const std::vector<analysis::Total> totals = analysis::make_totals(inputs.base, inputs.fresh, *reports);
-  if (const Result<> checked = can_fail(*reports, totals, conditions); !checked)
+  if (const Result<> checked = check_conditions(*reports, totals, conditions); !checked)
     return tl::unexpected(checked.error());
   const std::vector<present::FailedCondition> failed = failed_of(*reports, totals, conditions);
   present::DiffTextOptions style;
@@ -509,7 +448,7 @@ Result<int> run_diff(const DiffArguments& arguments) {
     if (const Result<> drawn = draw(arguments, reports->front()); !drawn)
       return tl::unexpected(drawn.error());
   }
-  say_failed(*reports, totals, failed);
+  say_outcome(*reports, totals, conditions, failed);
   return failed.empty() ? kDone : kConditionHeld;
 }
 

@@ -238,7 +238,7 @@ Change change_between(const Figure& base, const Figure& fresh) {
   if (const double others = grew ? change.less : change.more; others > 0)
     change.slack = std::max(grew ? base.mean : fresh.mean, 0.0) * std::expm1(others);
   const double beyond = std::fabs(change.change) - change.slack;
-  const double sd = std::sqrt(variance_of_no_change(base, fresh));
+  const double sd = change.sd_of_no_change = std::sqrt(variance_of_no_change(base, fresh));
   if (beyond <= 0) {
     change.p = 1;
   } else if (sd <= 0) {
@@ -272,6 +272,11 @@ void Judge::judge(Change& change) {
 
 void judge(Change& change, double single) {
   Judge(single).judge(change);
+}
+
+double detectable_change(const Change& change, double single) {
+  const double noise = change.sd_of_no_change;
+  return change.slack + (noise > 0 ? noise * students_t_upper_quantile(single / 2, change.freedom) : 0);
 }
 
 }  // namespace fathom::analysis

@@ -81,6 +81,7 @@ struct Change {
   double sd = 0, freedom = 0;
   double slack = 0;  // the part of the change that other programs may have caused; included in the error
   double base_sd = 0, fresh_sd = 0;
+  double sd_of_no_change = 0;  // of the change, if both sides are the same size
   // ln of the factor by which the ratio of both sides may be too large, or too small, because of other
   // programs.
   double less = 0, more = 0;
@@ -119,5 +120,8 @@ class Judge {
       deviations_;  // half an interval in standard deviations, by degrees of freedom
 };
 void judge(Change& change, double single);
+
+// The smallest change in this direction that would have been beyond noise at the level `single`.
+double detectable_change(const Change& change, double single);
 
 }  // namespace fathom::analysis

@@ -63,6 +63,7 @@ Result<FailCondition> parse_fail_condition(const std::string& text) {
     condition.total = total->second;
   } else if (figure != kFigures.end()) {
     condition.about = figure->second;
+    if (condition.about == About::kCause) condition.metric = model::Metric::kOffCpu;  // CPU time has none
   } else if (const std::optional<model::Metric> metric = metric_of(word)) {
     condition.metric = metric;
   } else {
@@ -141,26 +142,49 @@ void for_each_figure(const std::vector<Total>& totals, const FailCondition& cond
       take(total.name, total.change);
 }
 
-// `visit(take)` calls take(name, change) for every figure that the condition covers.
+// A figure that is new in the second recording exceeds every relative limit.
+bool exceeds(const FailCondition& condition, const Change& change) {
+  const double limit = condition.points ? condition.limit : condition.limit * change.base;
+  return condition.above ? change.change > limit : change.change < limit;
+}
+
+// Judges only the figures of the condition: the number of other figures in the report does not matter. Uses
+// Bonferroni's level, because each of these figures alone can make the condition hold. Half of the
+// probability lies on the other side of the limit. `visit(take)` calls take(name, change) for every figure
+// that the condition covers.
+template <class Visit>
+double level_of(const Visit& visit) {
+  std::size_t figures = 0;
+  visit([&](const std::string&, const Change& change) { figures += change.looked_at ? 1 : 0; });
+  return 2 * kFalseAlarms / static_cast<double>(std::max<std::size_t>(figures, 1));
+}
+
 template <class Visit>
 std::vector<Failure> failures_among(const FailCondition& condition, const Visit& visit) {
   std::vector<Failure> failures;
-  // Judges only the figures of the condition: the number of other figures in the report does not matter. Uses
-  // Bonferroni's level, because each of these figures alone can make the condition hold. Half of the
-  // probability lies on the other side of the limit.
-  std::size_t figures = 0;
-  visit([&](const std::string&, const Change& change) { figures += change.looked_at ? 1 : 0; });
-  const double level = 2 * kFalseAlarms / static_cast<double>(std::max<std::size_t>(figures, 1));
+  const double level = level_of(visit);
   visit([&](const std::string& name, const Change& change) {
-    if (!change.looked_at || change.p > level) return;
-    // A figure that is new in the second recording exceeds every relative limit.
-    const double limit = condition.points ? condition.limit : condition.limit * change.base;
-    if (condition.above ? change.change > limit : change.change < limit) failures.push_back({name, change});
+    if (change.looked_at && change.p <= level && exceeds(condition, change))
+      failures.push_back({name, change});
   });
   std::stable_sort(failures.begin(), failures.end(), [](const Failure& a, const Failure& b) {
     return std::fabs(a.change.change) > std::fabs(b.change.change);
   });
   return failures;
+}
+
+template <class Visit>
+std::optional<Undecided> undecided_among(const FailCondition& condition, const Visit& visit) {
+  const double level = level_of(visit);
+  std::optional<Undecided> most;
+  bool holds = false;
+  visit([&](const std::string& name, const Change& change) {
+    if (!change.looked_at || !exceeds(condition, change)) return;
+    holds = holds || change.p <= level;
+    if (most && std::fabs(change.change) <= std::fabs(most->change.change)) return;
+    most = Undecided{name, change, detectable_change(change, level)};
+  });
+  return holds ? std::nullopt : most;
 }
 
 }  // namespace
@@ -174,6 +198,15 @@ std::vector<Failure> failures_of(const std::vector<Total>& totals, const FailCon
   return failures_among(condition, [&](const auto& take) { for_each_figure(totals, condition, take); });
 }
 
+std::optional<Undecided> undecided_of(const DiffReport& report, const FailCondition& condition) {
+  if (condition.total) return std::nullopt;
+  return undecided_among(condition, [&](const auto& take) { for_each_figure(report, condition, take); });
+}
+
+std::optional<Undecided> undecided_of(const std::vector<Total>& totals, const FailCondition& condition) {
+  return undecided_among(condition, [&](const auto& take) { for_each_figure(totals, condition, take); });
+}
+
 bool finds_its_name(const DiffReport& report, const FailCondition& condition) {
   bool found = false;
   for_each_figure(report, condition, [&](const std::string&, const Change&) { found = true; });
@@ -184,6 +217,20 @@ bool finds_its_name(const std::vector<Total>& totals, const FailCondition& condi
   bool found = false;
   for_each_figure(totals, condition, [&](const std::string&, const Change&) { found = true; });
   return found;
+}
+
+bool is_judged(const DiffReport& report, const FailCondition& condition) {
+  bool judged = false;
+  for_each_figure(report, condition,
+                  [&](const std::string&, const Change& change) { judged = judged || change.looked_at; });
+  return judged;
+}
+
+bool is_judged(const std::vector<Total>& totals, const FailCondition& condition) {
+  bool judged = false;
+  for_each_figure(totals, condition,
+                  [&](const std::string&, const Change& change) { judged = judged || change.looked_at; });
+  return judged;
 }
 
 }  // namespace fathom::analysis

@@ -15,6 +15,7 @@
 //   total < -5%                  a decrease can fail, too
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -51,9 +52,22 @@ struct Failure {
 std::vector<Failure> failures_of(const DiffReport& report, const FailCondition& condition);
 std::vector<Failure> failures_of(const std::vector<Total>& totals, const FailCondition& condition);
 
+// What a condition says when it does not hold, although figures that it covers exceed its limit.
+struct Undecided {
+  std::string name;  // "" for the whole; the figure that changed most
+  Change change;
+  double detectable = 0;  // the smallest change that would have been more than noise for this condition
+};
+// nullopt if the condition holds, or if no figure that is judged exceeds its limit.
+std::optional<Undecided> undecided_of(const DiffReport& report, const FailCondition& condition);
+std::optional<Undecided> undecided_of(const std::vector<Total>& totals, const FailCondition& condition);
+
 // Whether either side has a name that matches the condition. Otherwise a check of a renamed function would
 // pass forever.
 bool finds_its_name(const DiffReport& report, const FailCondition& condition);
 bool finds_its_name(const std::vector<Total>& totals, const FailCondition& condition);
+// Whether any figure that the condition covers is judged at all: it has enough samples, waits or readings.
+bool is_judged(const DiffReport& report, const FailCondition& condition);
+bool is_judged(const std::vector<Total>& totals, const FailCondition& condition);
 
 }  // namespace fathom::analysis

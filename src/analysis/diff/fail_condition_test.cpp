@@ -120,6 +120,36 @@ TEST(FailCondition, CoversTotalsThatBelongToNoMetric) {
   EXPECT_FALSE(finds_its_name(totals, parse_fail_condition("calls > +5% : read").value()));
 }
 
+// A check of a twofold slowdown passed without a word when noise could hide it.
+TEST(FailCondition, ALimitExceededWithinNoiseIsNotDecided) {
+  DiffReport noisy = report();
+  noisy.whole = changed(1.0, 1.5, false);
+  noisy.whole.sd_of_no_change = 0.2;
+  noisy.whole.slack = 0.1;
+  noisy.whole.freedom = 1e6;
+  const auto undecided = undecided_of(noisy, parse_fail_condition("total > +20%").value());
+  ASSERT_TRUE(undecided);
+  EXPECT_DOUBLE_EQ(undecided->change.fresh, 1.5);
+  EXPECT_NEAR(undecided->detectable, 0.1 + 0.2 * 2.326, 0.001) << "at one per cent on either side";
+  EXPECT_FALSE(undecided_of(noisy, parse_fail_condition("total > +60%").value())) << "below the limit";
+  EXPECT_FALSE(undecided_of(report(), parse_fail_condition("total > +5%").value())) << "it holds";
+  noisy.whole.looked_at = false;
+  EXPECT_FALSE(undecided_of(noisy, parse_fail_condition("total > +20%").value())) << "it is not judged";
+}
+
+// The peak of resident memory of a program of a second, with two readings, passed every check for ever.
+TEST(FailCondition, AFigureWithTooFewReadingsIsFoundButNotJudged) {
+  std::vector<Total> totals(1);
+  totals[0].kind = TotalKind::kPeakRss;
+  totals[0].change = changed(100, 300, false);
+  totals[0].change.looked_at = false;
+  const FailCondition condition = parse_fail_condition("rss > +20%").value();
+  EXPECT_TRUE(finds_its_name(totals, condition));
+  EXPECT_FALSE(is_judged(totals, condition));
+  totals[0].change.looked_at = true;
+  EXPECT_TRUE(is_judged(totals, condition));
+}
+
 // A total is judged as sharply among a thousand functions as alone, and one figure among many counts only as
 // one of many.
 TEST(FailCondition, IsJudgedByItsOwnFiguresAlone) {
