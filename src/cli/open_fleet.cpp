@@ -37,10 +37,14 @@ std::pair<std::string, std::string> folder_and_choice(const std::string& input) 
   return {input.substr(0, mark), input.substr(mark + 1)};
 }
 
+bool has_password(const std::string& input) {
+  const std::string address = input.substr(0, input.find('?'));
+  const std::size_t at = address.rfind('@');
+  return at != std::string::npos && address.find(':', address.find("://") + 3) < at;
+}
+
 Result<> take_server(const std::string& input, FleetInput& result) {
-  const std::string authority = input.substr(0, input.find('?'));
-  if (const std::size_t at = authority.rfind('@');
-      at != std::string::npos && authority.find(':', authority.find("://") + 3) < at)
+  if (has_password(input))
     return fail(ErrorKind::kUsage, "a password in the address would be in the output of this command",
                 "clickhouse://USER@HOST/DATABASE, with CLICKHOUSE_PASSWORD in the environment");
   auto location = clickhouse::parse_location(input);
@@ -88,11 +92,11 @@ Result<FleetInput> fleet_input(const std::string& input, const std::string& from
 // The last hour, unless times are named.
 Result<model::Profile> open_pyroscope_profile(const std::string& input, const std::string& from,
                                               const std::string& until) {
+  if (has_password(input))
+    return fail(ErrorKind::kUsage, "a password in the address would be in the output of this command",
+                "pyroscope://USER@HOST, with PYROSCOPE_PASSWORD in the environment");
   auto query = pyroscope::parse_query(input);
   if (!query) return tl::unexpected<Error>(query.error());
-  if (!query->server.password.empty())
-    return fail(ErrorKind::kUsage, "a password in the address would be in the output of this command",
-                "FATHOM_BEARER_TOKEN in the environment");
   if (query->from.empty()) query->from = from;
   if (query->until.empty()) query->until = until;
   const auto first = time_of_fleet(query->from.empty() ? "-1h" : query->from, "from"),

@@ -3,9 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstdlib>
 
 #include "base/text.h"
+#include "linux/metrics/login.h"
 #include "model/metric.h"
 
 namespace fathom::clickhouse {
@@ -93,12 +93,7 @@ Result<Location> parse_location(std::string_view text) {
   const std::string as_given = fmt::format(":{}", url->port);
   if (url->port == (tls ? 443 : 80) && authority.find(as_given) == authority.npos)
     url->port = tls ? 8443 : 8123;
-  if (url->password.empty()) {
-    const char *user = std::getenv("CLICKHOUSE_USER"), *password = std::getenv("CLICKHOUSE_PASSWORD");
-    if (url->user.empty() && user != nullptr) url->user = user;
-    if (password != nullptr) url->password = password;
-    if (url->user.empty() && !url->password.empty()) url->user = "default";
-  }
+  metrics::add_login(*url, "CLICKHOUSE", "default");
   location.server = std::move(*url);
   const std::size_t mark = std::min(target.find('?'), target.size());
   std::string path;

@@ -8,6 +8,7 @@
 
 #include "analysis/core/words.h"
 #include "base/clock.h"
+#include "linux/metrics/login.h"
 
 namespace fathom::push {
 namespace {
@@ -30,9 +31,13 @@ std::string label_value(std::string_view raw) {
 Result<> check_answer(const metrics::HttpUrl& url, const metrics::HttpReply& reply) {
   if (reply.status >= 200 && reply.status < 300) return {};
   const bool may_pass = reply.status == 429 || reply.status >= 500;
-  return fail(may_pass ? ErrorKind::kSystem : ErrorKind::kUsage,
-              fmt::format("{} answers {}: {}", url.text(), reply.status,
-                          analysis::printable(std::string_view(reply.body).substr(0, kLongestAnswer))));
+  return fail(
+      may_pass ? ErrorKind::kSystem : ErrorKind::kUsage,
+      fmt::format("{} answers {}: {}", url.text(), reply.status,
+                  analysis::printable(std::string_view(reply.body).substr(0, kLongestAnswer))),
+      reply.status == 401 || reply.status == 403
+          ? "USER@ in the address and the password in PYROSCOPE_PASSWORD or PARCA_PASSWORD, or FATHOM_BEARER_TOKEN"
+          : "");
 }
 
 Result<> check_age(const model::Profile& profile, std::uint64_t oldest_ns) {
@@ -68,12 +73,15 @@ Result<metrics::HttpUrl> parse_server_url(std::string_view text, std::string_vie
   Result<metrics::HttpUrl> url = metrics::parse_http_url((tls ? "https://" : "http://") + authority + path);
   if (!url) return url;
   while (url->target.ends_with('/')) url->target.pop_back();
+  std::string prefix;
+  for (const char c : scheme) prefix += static_cast<char>(c - 'a' + 'A');
+  metrics::add_login(*url, prefix);
   return url;
 }
 
 std::optional<std::pair<std::string, std::string>> bearer_token(const metrics::HttpUrl& url) {
   const char* token = std::getenv("FATHOM_BEARER_TOKEN");
-  if (token == nullptr || *token == '\0' || !url.user.empty()) return std::nullopt;
+  if (token == nullptr || *token == '\0' || !url.user.empty() || !url.password.empty()) return std::nullopt;
   return std::pair<std::string, std::string>("Authorization", std::string("Bearer ") + token);
 }
 

@@ -20,14 +20,15 @@ namespace fathom::push {
 // True for "SCHEME://..." and "SCHEME+https://...".
 bool is_server_url(std::string_view text, std::string_view scheme);
 // "SCHEME://HOST[:PORT][/PATH]" as http, "SCHEME+https://" as https. `port` is that of http where the URL has none. The target is
-// PATH without '/' at its end: the path of a request is appended to it. kUsage as of parse_http_url().
+// PATH without '/' at its end: the path of a request is appended to it. User and password default to the variables SCHEME_USER and
+// SCHEME_PASSWORD, in capitals. `scheme`: lower-case letters. kUsage as of parse_http_url().
 Result<metrics::HttpUrl> parse_server_url(std::string_view text, std::string_view scheme, std::uint16_t port);
 
 using LabelPairs = std::vector<std::pair<std::string, std::string>>;
 // Names and values as servers take them: at most 2,048 bytes of valid UTF-8, none of them empty; service_name is always there.
 LabelPairs server_labels(const Labels& labels, const std::string& profile_name);
 
-// "Authorization: Bearer" from the environment variable FATHOM_BEARER_TOKEN, unless the URL has a user.
+// "Authorization: Bearer" from the environment variable FATHOM_BEARER_TOKEN, unless the URL has a user or password.
 std::optional<std::pair<std::string, std::string>> bearer_token(const metrics::HttpUrl& url);
 
 class ProfileServer : public Destination {

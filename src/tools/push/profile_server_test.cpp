@@ -259,6 +259,12 @@ TEST_P(ProfileServers, ATokenComesFromTheEnvironment) {
     const bool has_token = request.find("Authorization: Bearer opensesame\r\n") != std::string::npos;
     EXPECT_EQ(has_token, *user == '\0') << user;
   }
+  const std::string password = GetParam() == "parca" ? "PARCA_PASSWORD" : "PYROSCOPE_PASSWORD";
+  ::setenv(password.c_str(), "secret", 1);
+  ASSERT_TRUE((*destination(GetParam(), GetParam() + "://me@" + address))
+                  ->send(fresh(model::random_profile(3)), {"shop", "", ""}));
+  EXPECT_THAT(server.requests().back(), testing::HasSubstr("Authorization: Basic bWU6c2VjcmV0\r\n"));
+  ::unsetenv(password.c_str());
   ::unsetenv("FATHOM_BEARER_TOKEN");
 }
 

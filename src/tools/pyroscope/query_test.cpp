@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <stdlib.h>
 
 namespace fathom::pyroscope {
 namespace {
@@ -37,6 +38,19 @@ TEST(PyroscopeQuery, AServiceIsEnough) {
 TEST(PyroscopeQuery, LabelsAloneAreOfCpuTime) {
   EXPECT_EQ(parse_query("pyroscope://db?query={namespace=\"x\"}").value().type,
             "process_cpu:cpu:nanoseconds:cpu:nanoseconds");
+}
+
+TEST(PyroscopeQuery, TheLoginMayComeFromTheEnvironment) {
+  ::setenv("PYROSCOPE_PASSWORD", "hidden", 1);
+  EXPECT_EQ(parse_query("pyroscope://u@db?service=a").value().server.user, "u");
+  EXPECT_EQ(parse_query("pyroscope://u@db?service=a").value().server.password, "hidden");
+  EXPECT_EQ(parse_query("pyroscope://u:p@db?service=a").value().server.password, "p");
+  ::setenv("PYROSCOPE_USER", "me", 1);
+  EXPECT_EQ(parse_query("pyroscope+https://db?service=a").value().server.user, "me");
+  EXPECT_EQ(parse_query("pyroscope+https://db?service=a").value().server.password, "hidden");
+  ::unsetenv("PYROSCOPE_PASSWORD");
+  ::unsetenv("PYROSCOPE_USER");
+  EXPECT_EQ(parse_query("pyroscope://db?service=a").value().server.user, "");
 }
 
 TEST(PyroscopeQuery, AnythingElseIsRefusedWithoutItsPassword) {

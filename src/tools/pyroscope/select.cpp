@@ -23,8 +23,9 @@ Error answer_error(const Query& query, int status, std::string_view body) {
   const std::string message = fmt::format("{} answers {}: {}", query.server.text(), status,
                                           analysis::printable(body.substr(0, kLongestMessage)));
   if (status == 401 || status == 403)
-    return {ErrorKind::kPermission, message,
-            "FATHOM_BEARER_TOKEN in the environment, or tenant=NAME for a server with several"};
+    return {
+        ErrorKind::kPermission, message,
+        "PYROSCOPE_USER and PYROSCOPE_PASSWORD, or FATHOM_BEARER_TOKEN, in the environment; tenant=NAME for a server with several"};
   if (status == 429 || status >= 500) return {ErrorKind::kSystem, message, "a shorter time"};
   return {ErrorKind::kUsage, message, ""};
 }
