@@ -4,6 +4,7 @@
 
 #include <array>
 #include <memory>
+#include <utility>
 
 #include "analysis/core/words.h"
 #include "base/clock.h"
@@ -65,9 +66,12 @@ Result<std::vector<PushItem>> items_of(const std::string& input) {
 Result<push::Sent> send_patiently(push::Destination& destination, const model::Profile& profile,
                                   const push::Labels& labels) {
   constexpr std::array<unsigned, 3> kPauses = {1, 3, 9};  // seconds
+  bool said = false;
   for (const unsigned pause : kPauses) {
     auto sent = destination.send(profile, labels);
     if (sent || sent.error().kind != ErrorKind::kSystem) return sent;
+    if (!std::exchange(said, true))
+      say("fathom: {}; fathom tries again after 1, 4 and 13 s\n", sent.error().message);
     ::sleep(pause);
   }
   return destination.send(profile, labels);
@@ -142,7 +146,7 @@ Run add_push(CLI::App& app) {
                "allow otlp://HOST[:PORT], a protocol that is still changing (version 1.11.0)")
       ->group(kRareGroup);
   app.footer(
-      "Sending the same recording again changes nothing in ClickHouse and Parquet; Pyroscope and Parca add it up. The password is read from the environment variable CLICKHOUSE_PASSWORD. fathom report 'clickhouse://HOST/DATABASE?service=NAME&from=-1h' reads the rows of all hosts as one profile (docs/fleet.md).");
+      "Sending the same recording again changes nothing in ClickHouse and Parquet; Pyroscope and Parca add it up. The password is read from the environment variable CLICKHOUSE_PASSWORD, PYROSCOPE_PASSWORD or PARCA_PASSWORD. fathom report 'clickhouse://HOST/DATABASE?service=NAME&from=-1h' reads the rows of all hosts as one profile (docs/fleet.md).");
   return [arguments] { return run_push(*arguments); };
 }
 
