@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/abi/unwind_table.h"
+#include "binary/unwind/memory_walk.h"
 
 struct step_walk;
 namespace {
@@ -13,6 +14,7 @@ struct WalkView {
   const fathom::unwind::AddressSpace& space;
   const fathom::unwind::UnwindInput& input;
   const fathom::unwind::CodeReader& read_code;
+  bool reads_all;  // read_code reads all memory, also that of stacks
 };
 
 int step_read_u64(step_walk* w, u64 address, u64* value);
@@ -43,10 +45,12 @@ const fathom::unwind::Table* table(const step_walk* w) {
 
 int step_read_u64(step_walk* w, u64 address, u64* value) {
   const auto& input = view(w).input;
-  if (address < input.stack_start.value) return WALK_READ_FAULT;
+  const bool is_below = address < input.stack_start.value;
   const u64 offset = address - input.stack_start.value;
-  if (input.stack.size() < sizeof *value || offset > input.stack.size() - sizeof *value)
-    return WALK_STACK_CUT;
+  if (is_below || input.stack.size() < sizeof *value || offset > input.stack.size() - sizeof *value) {
+    if (view(w).reads_all && step_read_code(w, address, value) == 0) return 0;
+    return is_below ? WALK_READ_FAULT : WALK_STACK_CUT;
+  }
   std::memcpy(value, input.stack.data() + offset, sizeof *value);
   return 0;
 }
@@ -91,18 +95,15 @@ const unwind_rule* step_rule(step_walk* w, u32 rule) {
 }  // namespace
 
 namespace fathom::unwind {
+namespace {
 
-Unwinder::Unwinder(const AddressSpace& space, CodeReader read_code)
-    : space_(space), read_code_(std::move(read_code)) {}
-
-walk_end Unwinder::unwind(const UnwindInput& input, std::vector<FrameAddress>& out) const {
-  const WalkView view{space_, input, read_code_};
+walk_end walk_frames(const WalkView& view, std::vector<FrameAddress>& out) {
   step_walk walk{};
-  walk.pc = input.pc;
-  walk.sp = input.sp;
-  walk.fp = input.fp;
+  walk.pc = view.input.pc;
+  walk.sp = view.input.sp;
+  walk.fp = view.input.fp;
   walk.env = reinterpret_cast<u64>(&view);
-  walk.mapping_count = static_cast<u32>(space_.mappings().size());
+  walk.mapping_count = static_cast<u32>(view.space.mappings().size());
   walk.exact = 1;
   walk.first = 1;
   const std::size_t first = out.size();
@@ -119,6 +120,20 @@ walk_end Unwinder::unwind(const UnwindInput& input, std::vector<FrameAddress>& o
   out.erase(middle, out.end() - (WALK_ROOT_FRAMES - 1));
   out.insert(out.end() - (WALK_ROOT_FRAMES - 1), {{WALK_LEFT_OUT}, FrameAddress::Kind::kInstructionPointer});
   return end == WALK_ROOT ? WALK_MIDDLE_CUT : static_cast<walk_end>(end);
+}
+
+}  // namespace
+
+Unwinder::Unwinder(const AddressSpace& space, CodeReader read_code)
+    : space_(space), read_code_(std::move(read_code)) {}
+
+walk_end Unwinder::unwind(const UnwindInput& input, std::vector<FrameAddress>& out) const {
+  return walk_frames({space_, input, read_code_, false}, out);
+}
+
+walk_end walk_memory(const AddressSpace& space, const UnwindInput& input, const CodeReader& memory,
+                     std::vector<FrameAddress>& out) {
+  return walk_frames({space, input, memory, true}, out);
 }
 
 }  // namespace fathom::unwind

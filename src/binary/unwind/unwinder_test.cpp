@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "binary/unwind/memory_walk.h"
 #include "binary/unwind/testing_module.h"
 
 namespace fathom::unwind {
@@ -35,6 +36,10 @@ class Process {
     frames_.clear();
     const Unwinder unwinder(space_, std::move(read_code));
     return unwinder.unwind({pc, sp, fp, registers, {kStack}, stack_}, frames_);
+  }
+  walk_end walk_all(std::uint64_t pc, const CodeReader& memory) {
+    frames_.clear();
+    return walk_memory(space_, {pc, kStack, 0, nullptr, {kStack}, stack_}, memory, frames_);
   }
   std::vector<std::uint64_t> addresses() const {
     std::vector<std::uint64_t> out;
@@ -96,6 +101,22 @@ TEST(Unwinder, InterruptedCodeUnderASignalHandlerIsExact) {
   EXPECT_EQ(process.walk(at(0x10), kStack, 0), WALK_ROOT);
   EXPECT_THAT(process.addresses(), ElementsAre(at(0x10), at(0x301), at(0x0), at(0x210)));
   EXPECT_EQ(process.frames()[2].kind, FrameAddress::Kind::kInstructionPointer);
+}
+
+// As after sigaltstack(2): what was interrupted is on a stack that was not copied.
+TEST(Unwinder, BelowAHandlerWithItsOwnStackOnlyTheWholeMemoryLeadsOn) {
+  constexpr std::uint64_t kOther = kStack - 0x100000;
+  Process process(functions());
+  process.put(kStack + 16, at(0x301));
+  process.put(kStack + 24 + 168, at(0x0));
+  process.put(kStack + 24 + 160, kOther);
+  process.put(kStack + 24 + 120, 0);
+  EXPECT_EQ(process.walk(at(0x10), kStack, 0), WALK_READ_FAULT);
+  const CodeReader memory = [](ProcessAddress address) {
+    return address.value == kOther + 16 ? std::optional(at(0x210)) : std::nullopt;
+  };
+  EXPECT_EQ(process.walk_all(at(0x10), memory), WALK_ROOT);
+  EXPECT_THAT(process.addresses(), ElementsAre(at(0x10), at(0x301), at(0x0), at(0x210)));
 }
 
 TEST(Unwinder, RealignedFrameFindsItsCallerThroughMemory) {

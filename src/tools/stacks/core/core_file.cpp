@@ -130,6 +130,13 @@ bool CoreFile::is_executable(std::uint64_t address) const {
   return range != nullptr && range->executable;
 }
 
+std::vector<std::pair<std::uint64_t, std::uint64_t>> CoreFile::executable_ranges() const {
+  std::vector<std::pair<std::uint64_t, std::uint64_t>> found;
+  for (const Range& range : ranges_)
+    if (range.executable) found.emplace_back(range.start, range.end);
+  return found;
+}
+
 std::string CoreFile::build_id(std::uint64_t start) const {
   const auto elf = elf::ElfFile::parse(memory(start), "core");
   return elf ? elf->build_id() : "";

@@ -7,6 +7,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/arch/user_registers.h"
@@ -40,6 +41,8 @@ class CoreFile {
   // What the core has from there on to the end of the mapping; empty where nothing was stored.
   std::span<const std::byte> memory(std::uint64_t address) const;
   bool is_executable(std::uint64_t address) const;
+  // [start, end) of each range of memory that may be executed, ascending: of files, and code that was made at run time.
+  std::vector<std::pair<std::uint64_t, std::uint64_t>> executable_ranges() const;
   // gcore leaves out mappings that only repeat a file, and with them whether they were executable.
   bool lists(std::uint64_t address) const { return find(address) != nullptr; }
   // The build id of the file that is mapped at `start` from its beginning; "" where the core does not hold it.

@@ -107,6 +107,8 @@ TEST(CoreFile, ReadsThreadsFilesAndMemory) {
   EXPECT_THAT(file->memory(0x1ffe), ElementsAre(std::byte{'m'}, std::byte{'m'}));
   EXPECT_TRUE(file->memory(0x2000).empty()) << "mapped, and not stored";
   EXPECT_TRUE(file->memory(0xfff).empty());
+  EXPECT_THAT(file->executable_ranges(),
+              ElementsAre(std::pair<std::uint64_t, std::uint64_t>(0x1000, 0x3000)));
 }
 
 TEST(CoreFile, EveryPrefixIsReadOrRefused) {

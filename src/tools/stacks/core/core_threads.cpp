@@ -16,6 +16,7 @@
 #include "analysis/stacks/verdict.h"
 #include "base/arch/core_registers.h"
 #include "base/arch/facts.h"
+#include "binary/unwind/memory_walk.h"
 #include "binary/unwind/table.h"
 #include "formats/unpacker.h"
 
@@ -149,6 +150,9 @@ void CoreThreads::load_modules() {
     if (mapping.offset.value == 0 && head.size() > SELFMAG && std::memcmp(head.data(), ELFMAG, SELFMAG) == 0)
       build_ids.try_emplace(mapping.path, core_->build_id(mapping.start.value));
   }
+  // Code made at run time has no rules: walks go by its frame pointers. The files replace what is theirs.
+  for (const auto& [start, end] : core_->executable_ranges())
+    space_.add(ProcessAddress{start}, ProcessAddress{end}, 0, nullptr);
   for (const process::MapEntry& mapping : mappings) {
     const bool is_left_out = !core_->lists(mapping.start.value);
     if (!mapping.executable && !is_left_out) continue;
@@ -170,6 +174,16 @@ const CoreThreads::CodeRange* CoreThreads::find_code(std::uint64_t address) cons
   const auto after = std::ranges::upper_bound(code_, address, {}, &CodeRange::start);
   if (after == code_.begin() || address >= std::prev(after)->end) return nullptr;
   return &*std::prev(after);
+}
+
+model::ModuleId CoreThreads::made_code() {
+  if (made_code_.value == 0) {
+    model::Module row;
+    row.kind = model::ModuleKind::kAnonymous;
+    row.name = builder_.string("[jit]");
+    made_code_ = builder_.module(row);
+  }
+  return made_code_;
 }
 
 // Pages that only repeat a file are in most cores left out.
@@ -197,18 +211,20 @@ model::StackId CoreThreads::stack_of(const CoreThread& thread, model::WalkEnd& e
   input.registers = &registers;
   input.stack_start = ProcessAddress{input.sp};
   input.stack = core_->memory(input.sp);
-  const unwind::Unwinder unwinder(space_, [this](ProcessAddress address) -> std::optional<std::uint64_t> {
+  const auto memory = [this](ProcessAddress address) -> std::optional<std::uint64_t> {
     std::uint64_t word;
     if (!read(address.value, std::as_writable_bytes(std::span(&word, 1)))) return std::nullopt;
     return word;
-  });
+  };
   std::vector<FrameAddress> frames;
-  end = static_cast<model::WalkEnd>(unwinder.unwind(input, frames));
+  end = static_cast<model::WalkEnd>(unwind::walk_memory(space_, input, memory, frames));
   model::StackId stack;
   for (auto frame = frames.rbegin(); frame != frames.rend(); ++frame) {
     const std::uint64_t lookup = frame->for_lookup().value;
     const CodeRange* code = find_code(lookup);
-    const model::ModuleId module = code == nullptr ? model::ModuleId() : code->module->id;
+    const model::ModuleId module = code != nullptr                ? code->module->id
+                                   : core_->is_executable(lookup) ? made_code()
+                                                                  : model::ModuleId();
     const ElfAddress address{code == nullptr ? lookup : lookup - code->bias};
     const std::size_t known = profile_.frames.size();
     const model::FrameId id = builder_.frame(module, address);
@@ -285,6 +301,7 @@ Look CoreThreads::look() {
   };
   numbers.stranger = [](std::int32_t) { return std::nullopt; };
   numbers.file_lock = [](const ThreadLook&) { return std::nullopt; };
+  numbers.has_one_thread = [&look](std::int32_t) { return look.threads.size() == 1; };
   describe(profile_, memory, look);
   find_holders(memory, numbers, look);
   look.verdicts = find_verdicts(profile_, look);

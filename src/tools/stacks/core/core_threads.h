@@ -46,6 +46,7 @@ class CoreThreads {
   session::CodeModule& load_file(const process::MapEntry& mapping, const std::string& build_id);
   Fd open_file(const std::string& path, const std::string& build_id);
   const CodeRange* find_code(std::uint64_t address) const;
+  model::ModuleId made_code();
   bool read(std::uint64_t address, std::span<std::byte> bytes) const;
   model::StackId stack_of(const CoreThread& thread, model::WalkEnd& end);
   void add_thread(const CoreThread& thread, model::ProcessId process, Look& look);
@@ -58,7 +59,8 @@ class CoreThreads {
   model::Builder builder_{profile_};
   symbolize::Worker symbols_;
   std::map<std::string, std::unique_ptr<session::CodeModule>> modules_;  // by path
-  std::vector<CodeRange> code_;                                          // ascending
+  std::vector<CodeRange> code_;                                          // of files and the vdso, ascending
+  model::ModuleId made_code_;                                            // of code made at run time
   unwind::AddressSpace space_;
   std::vector<std::string> notes_;
 };
