@@ -155,7 +155,8 @@ FutexKind WaitSites::futex_kind(model::StackId stack) const {
       kind = FutexKind::kJoin;
     } else if (has("::mpmc::") || has("::mpsc::")) {
       kind = FutexKind::kChannel;
-    } else if (has("park") && !has("parking_lot")) {
+    } else if ((has("park") && !has("parking_lot")) || has("runtime.notesleep") ||
+               has("runtime.notetsleep")) {  // Go's threads sleep at a note until another one wakes them
       kind = FutexKind::kPark;
     }
     // How a lock waits is many calls deep where lines are known, and says nothing about which lock it is.
