@@ -63,7 +63,10 @@ void describe_futex(const model::Profile& profile, const MemoryReader& read, con
   if (awaited.family == LockFamily::kPthreadMutex ||
       (awaited.futex == FutexKind::kCondition && no_names && mutex_owner(*call, read)))
     awaited.futex = FutexKind::kLock;
-  if (awaited.family == LockFamily::kPthreadRwlock) awaited.futex = FutexKind::kReaderWriter;
+  if (awaited.family == LockFamily::kPthreadRwlock) {
+    awaited.futex = FutexKind::kReaderWriter;
+    awaited.address = rwlock_start(*call);  // its waiters sleep at two words
+  }
   // glibc's own join; a thread is often joined by a function with another name.
   if (awaited.futex != FutexKind::kJoin && awaited_thread(*call, read) && awaited.futex == FutexKind::kLock &&
       awaited.family == LockFamily::kUnknown)

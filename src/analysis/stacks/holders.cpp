@@ -14,8 +14,7 @@ struct InnerHolder {
   bool certain = false;  // the stack, the kernel or both say that the word is a lock's
 };
 
-std::optional<InnerHolder> holder_of_futex(const ThreadLook& thread, const MemoryReader& read,
-                                           std::uint64_t& lock) {
+std::optional<InnerHolder> holder_of_futex(const ThreadLook& thread, const MemoryReader& read) {
   const auto call = futex_call(thread.arguments);
   if (!call) return std::nullopt;
   const Awaited& awaited = thread.awaited;
@@ -28,7 +27,6 @@ std::optional<InnerHolder> holder_of_futex(const ThreadLook& thread, const Memor
   if (awaited.family == LockFamily::kPthreadRwlock) {
     const auto owner = rwlock_owner(*call, read);
     if (!owner) return std::nullopt;
-    lock = owner->lock;
     return InnerHolder{owner->tid, Evidence::kOwnerField, true};
   }
   // At a condition variable, a barrier or a semaphore, numbers in the words nearby mean nothing.
@@ -44,7 +42,9 @@ Holder known(const Look& look, const Numbers& numbers, std::int32_t tid, Evidenc
   holder.evidence = evidence;
   holder.tid = tid;
   const auto row = std::ranges::find(look.threads, tid, &ThreadLook::tid);
-  if (row != look.threads.end()) {
+  // A file lock belongs to a process: which of several threads will release it is not known.
+  const bool has_threads = evidence == Evidence::kFileLocks && !numbers.has_one_thread(tid);
+  if (row != look.threads.end() && !has_threads) {
     holder.kind = Holder::Kind::kThread;
     holder.pid = row->pid;
     holder.thread = static_cast<std::size_t>(row - look.threads.begin());
@@ -59,7 +59,7 @@ Holder known(const Look& look, const Numbers& numbers, std::int32_t tid, Evidenc
 }
 
 void find_holder(const ProcessMemory& memory, const Numbers& numbers, const Look& look, ThreadLook& thread) {
-  Awaited& awaited = thread.awaited;
+  const Awaited& awaited = thread.awaited;
   if (awaited.cause == Cause::kFileLock) {
     if (const auto pid = numbers.file_lock(thread))
       thread.holder = known(look, numbers, *pid, Evidence::kFileLocks);
@@ -70,7 +70,7 @@ void find_holder(const ProcessMemory& memory, const Numbers& numbers, const Look
   const MemoryReader read = [&memory, pid](std::uint64_t address, std::span<std::byte> bytes) {
     return memory(pid, address, bytes);
   };
-  const auto inner = holder_of_futex(thread, read, awaited.address);
+  const auto inner = holder_of_futex(thread, read);
   if (!inner) return;
   if (const auto tid = numbers.outer(pid, inner->tid)) {
     Holder holder = known(look, numbers, *tid, inner->evidence);

@@ -21,8 +21,9 @@ struct Numbers {
     std::string name;
   };
   std::function<std::optional<Stranger>(std::int32_t tid)> stranger;
-  // The process that holds the file lock that this thread waits for.
+  // The process that holds the file lock that this thread waits for, and whether a process has a single thread.
   std::function<std::optional<std::int32_t>(const ThreadLook& thread)> file_lock;
+  std::function<bool(std::int32_t pid)> has_one_thread;
 };
 
 // Fills in the holder of every thread that waits. describe() comes before it.

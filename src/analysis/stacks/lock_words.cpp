@@ -68,10 +68,14 @@ std::optional<LockOwner> mutex_owner(const FutexCall& call, const MemoryReader& 
   return LockOwner{static_cast<std::int32_t>((*words)[kOwner]), false, call.address};
 }
 
+std::uint64_t rwlock_start(const FutexCall& call) {
+  // The lock begins at a multiple of eight, so the address shows which of the two words it is.
+  return call.address - 4 * (call.address % 8 == 0 ? kPhaseWord : kWritersWord);
+}
+
 std::optional<LockOwner> rwlock_owner(const FutexCall& call, const MemoryReader& read) {
   if (call.address % 4 != 0) return std::nullopt;
-  // The lock begins at a multiple of eight, so the address shows which of the two words it is.
-  const std::uint64_t lock = call.address - 4 * (call.address % 8 == 0 ? kPhaseWord : kWritersWord);
+  const std::uint64_t lock = rwlock_start(call);
   const auto words = read_words<kRwlockWords>(read, lock);
   if (!words || !is_tid((*words)[kWriter])) return std::nullopt;
   return LockOwner{static_cast<std::int32_t>((*words)[kWriter]), false, lock};

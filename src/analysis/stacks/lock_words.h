@@ -35,6 +35,9 @@ struct LockOwner {
 // may look like a mutex: the caller knows from the stack, or checks that the number is a thread's.
 std::optional<LockOwner> mutex_owner(const FutexCall& call, const MemoryReader& read);
 
+// Where the reader-writer lock begins at one of whose two words the call waits.
+std::uint64_t rwlock_start(const FutexCall& call);
+
 // The writer that holds the reader-writer lock. nullopt: readers hold it, whose numbers it does not keep, or it is none.
 std::optional<LockOwner> rwlock_owner(const FutexCall& call, const MemoryReader& read);
 

@@ -73,6 +73,8 @@ TEST(LockWords, TheWriterOfAReaderWriterLockFromBothOfItsWords) {
   const LockOwner owner{own_tid(), false, reinterpret_cast<std::uint64_t>(&lock)};
   for (const std::size_t word : {2u, 3u})
     EXPECT_EQ(rwlock_owner(call_at(&word_at(&lock, word), FUTEX_WAIT_BITSET, 1), read_own), owner) << word;
+  for (const std::size_t word : {2u, 3u})
+    EXPECT_EQ(rwlock_start(call_at(&word_at(&lock, word), FUTEX_WAIT_BITSET, 1)), owner.lock) << word;
   pthread_rwlock_unlock(&lock);
   pthread_rwlock_rdlock(&lock);
   EXPECT_EQ(rwlock_owner(call_at(&word_at(&lock, 2), FUTEX_WAIT_BITSET, 1), read_own), std::nullopt);

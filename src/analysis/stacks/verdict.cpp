@@ -28,6 +28,13 @@ bool waits_for_lock(const ThreadLook& thread) {
          (awaited.futex == FutexKind::kLock || awaited.futex == FutexKind::kReaderWriter);
 }
 
+// Of locks of this process that never keep who holds them, or not if readers do. Of others the holder was not readable.
+bool has_no_holder_field(const ThreadLook& thread) {
+  const LockFamily family = thread.awaited.family;
+  return thread.awaited.process_private && (family == LockFamily::kPthreadRwlock ||
+                                            family == LockFamily::kRust || family == LockFamily::kParkingLot);
+}
+
 bool waits_in_kernel(const model::Profile& profile, const ThreadLook& thread) {
   return thread.wait && profile.waits[*thread.wait].state == model::WaitState::kUninterruptible;
 }
@@ -164,7 +171,8 @@ class Judge {
   }
 
   // Locks that keep no holder have one all the same. If no thread runs, and every thread that does not wait for such a lock is at rest,
-  // the holders are among the waiters: a circle, unless one that rests took a lock along. One lock alone proves nothing.
+  // the holders are among the waiters: a circle, unless one that rests took a lock along. One lock alone proves something only if no
+  // thread rests: then one that waits for it holds it, or its holder has exited.
   void find_likely() {
     Locks waiters;
     std::vector<std::size_t> others;
@@ -185,8 +193,13 @@ class Judge {
       const ThreadLook& thread = look_.threads[row];
       return thread.state == State::kWaits && (is_at_rest(thread) || reaches(row, waiting));
     });
-    if (!all_rest) return;
-    if (waiters.size() < 2) return;
+    if (!all_rest || waiters.empty()) return;
+    const bool none_can_release =
+        std::ranges::all_of(waiting,
+                            [this](std::size_t row) { return has_no_holder_field(look_.threads[row]); }) &&
+        others.size() + waiting.size() == look_.threads.size() &&
+        std::ranges::all_of(others, [&](std::size_t row) { return reaches(row, waiting); });
+    if (waiters.size() < 2 && !none_can_release) return;
     Verdict& verdict = add(Finding::kLikelyDeadlock);
     for (const auto& [lock, threads] : waiters)
       for (const std::size_t row : threads) {

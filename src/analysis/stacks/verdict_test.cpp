@@ -139,6 +139,36 @@ TEST_F(Verdicts, LocksWithoutHoldersWhileAllElseRests) {
   EXPECT_TRUE(not_claimed()) << "it may hold both, and goes on when the disk answers";
 }
 
+// A reader that wants to write waits for itself; two of them wait for each other, at the same lock.
+TEST_F(Verdicts, OneLockWithoutAHolderThatNoOtherThreadCanRelease) {
+  const std::size_t a = thread(), b = thread(), main = thread();
+  for (const std::size_t row : {a, b}) {
+    waits_for_lock(row, 0x10);
+    look.threads[row].awaited.futex = analysis::FutexKind::kReaderWriter;
+    look.threads[row].awaited.family = LockFamily::kPthreadRwlock;
+  }
+  held_by(main, 0x30, a);
+  look.threads[main].awaited.futex = analysis::FutexKind::kJoin;
+  look.threads[main].holder.evidence = Evidence::kThreadEnd;
+  const auto verdicts = judge();
+  EXPECT_EQ(verdicts[0].finding, Finding::kLikelyDeadlock);
+  EXPECT_THAT(verdicts[0].threads, ElementsAre(a, b));
+  const auto not_claimed = [&] {
+    return std::ranges::none_of(
+        judge(), [](const Verdict& verdict) { return verdict.finding == Finding::kLikelyDeadlock; });
+  };
+  const Look before = look;
+  look.threads[a].awaited.process_private = look.threads[b].awaited.process_private = false;
+  EXPECT_TRUE(not_claimed()) << "another process may hold it";
+  look = before;
+  look.threads[main].holder = {};
+  look.threads[main].awaited.cause = analysis::Cause::kSleep;
+  EXPECT_TRUE(not_claimed()) << "it may sleep with the lock";
+  look = before;
+  look.threads[a].awaited.family = look.threads[b].awaited.family = LockFamily::kPthreadMutex;
+  EXPECT_TRUE(not_claimed()) << "such a lock keeps its holder: it could not be read";
+}
+
 TEST_F(Verdicts, AHolderThatHasExitedNeverReleases) {
   const std::size_t a = thread(), b = thread(), behind = thread();
   for (const std::size_t row : {a, b}) {

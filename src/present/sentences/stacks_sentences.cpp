@@ -87,6 +87,17 @@ std::string places(const Look& look, const std::vector<std::size_t>& rows) {
   return fmt::format("in {} and {}", most->first, counted(counts.size() - 1, "other place", "other places"));
 }
 
+// parking_lot's threads sleep at words of their own, which do not show the lock.
+bool wait_for_one_lock(const Look& look, const std::vector<std::size_t>& rows) {
+  const ThreadLook& first = look.threads[rows.front()];
+  return rows.size() == 1 ||
+         (first.awaited.family != stacks::LockFamily::kParkingLot &&
+          std::ranges::all_of(rows, [&](std::size_t row) {
+            const ThreadLook& thread = look.threads[row];
+            return thread.pid == first.pid && thread.awaited.address == first.awaited.address;
+          }));
+}
+
 std::string waiters(const Look& look, const std::vector<std::size_t>& rows) {
   if (rows.size() == 1) return thread_words(look.threads[rows.front()]) + " waits";
   return fmt::format("{} threads wait", rows.size());
@@ -369,8 +380,13 @@ std::string verdict_sentence(const Look& look, const Verdict& verdict) {
           verdict.threads.size(), places(look, verdict.threads), durations(look, verdict.threads),
           behind_words(verdict));
     case Finding::kLikelyDeadlock:
+      if (wait_for_one_lock(look, verdict.threads))
+        return fmt::format(
+            "Likely deadlock: {} {} for {}{}, and no other thread can release it: either a waiter holds it, or its holder has exited.",
+            waiters(look, verdict.threads), places(look, verdict.threads),
+            awaited_words(look, look.threads[verdict.threads.front()]), durations(look, verdict.threads));
       return fmt::format(
-          "Likely deadlock: {} threads wait for different locks that do not keep their holder{}, and every other thread is at rest. The holders are among the waiters, unless a thread at rest holds a lock.",
+          "Likely deadlock: {} threads wait for locks that do not keep their holder{}, and every other thread is at rest. The holders are among the waiters, unless a thread at rest holds a lock.",
           verdict.threads.size(), durations(look, verdict.threads));
     case Finding::kHolderWaits:
     case Finding::kHolderRuns:

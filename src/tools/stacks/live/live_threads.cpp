@@ -52,6 +52,11 @@ State state_of(char state) {
   }
 }
 
+bool has_one_thread(std::int32_t pid) {
+  const auto status = process::read_status(pid);
+  return status && status->threads == 1;
+}
+
 // What was read of its wait is of no one moment.
 void as_running(ThreadLook& thread) {
   ThreadLook running;
@@ -220,6 +225,14 @@ void LiveThreads::take_names(Look& look) {
 }
 
 std::optional<std::int32_t> LiveThreads::outer_number(std::int32_t pid, std::int32_t inner) {
+  const auto tid = known_number(pid, inner);
+  if (!tid) return std::nullopt;
+  // A zombie keeps its number until its parent takes notice, and releases nothing.
+  const auto status = process::read_status(*tid);
+  return status && state_of(status->state) == State::kExiting ? std::nullopt : tid;
+}
+
+std::optional<std::int32_t> LiveThreads::known_number(std::int32_t pid, std::int32_t inner) {
   if (const auto own = numbers_.find(pid); own != numbers_.end())
     if (const auto tid = own->second.outer(inner)) return tid;
   const std::uint64_t space = process::read_namespaces(pid).pid;
@@ -249,13 +262,15 @@ Numbers LiveThreads::numbers() {
   numbers.file_lock = [this](const ThreadLook& thread) {
     return descriptors_->file_lock_holder(thread.pid, inodes_[{thread.pid, thread.tid}]);
   };
+  numbers.has_one_thread = has_one_thread;
   return numbers;
 }
 
 std::set<std::int32_t> LiveThreads::holders_elsewhere(const Look& look) const {
   std::set<std::int32_t> tids;
   for (const ThreadLook& thread : look.threads)
-    if (thread.holder.kind == Holder::Kind::kProcess && thread.holder.evidence != Evidence::kFileLocks)
+    if (thread.holder.kind == Holder::Kind::kProcess &&
+        (thread.holder.evidence != Evidence::kFileLocks || has_one_thread(thread.holder.pid)))
       tids.insert(thread.holder.tid);
   return tids;
 }

@@ -59,6 +59,7 @@ class LiveThreads {
   void take_names(Look& look);
   std::set<std::int32_t> holders_elsewhere(const Look& look) const;
   Numbers numbers();
+  std::optional<std::int32_t> known_number(std::int32_t pid, std::int32_t inner);
   std::optional<std::int32_t> outer_number(std::int32_t pid, std::int32_t inner);
   void confirm(Look& look);
 
