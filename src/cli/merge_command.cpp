@@ -1,11 +1,15 @@
 // fathom merge: recordings and files of other tools as one recording.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <memory>
 #include <optional>
+#include <string>
+#include <vector>
 
 #include "analysis/core/words.h"
 #include "cli/command.h"
+#include "cli/no_file.h"
 #include "cli/notices.h"
 #include "cli/option_groups.h"
 #include "cli/save_recording.h"
@@ -31,8 +35,14 @@ bool is_heap_dump(const model::Profile& profile) {
 
 // Dumps of one process hold the same blocks again and again, so all of them are one input.
 Result<std::vector<open::MergeInput>> open_inputs(const MergeArguments& arguments) {
-  const Result<std::vector<std::string>> files = open::files_of_inputs(arguments.inputs);
+  std::vector<std::string> named = arguments.inputs;
+  const auto others =
+      std::ranges::stable_partition(named, [](const auto& input) { return !is_no_file(input); });
+  const std::vector<std::string> not_files(others.begin(), others.end());
+  named.erase(others.begin(), others.end());
+  Result<std::vector<std::string>> files = open::files_of_inputs(named);
   if (!files) return tl::unexpected(files.error());
+  files->insert(files->end(), not_files.begin(), not_files.end());
   std::vector<open::MergeInput> inputs;
   std::vector<std::string> dumps;
   std::optional<model::Profile> only_dump;  // a pipe is read once

@@ -10,6 +10,7 @@
 #include "analysis/spans/latency.h"
 #include "analysis/summary/report.h"
 #include "base/huge_pages.h"
+#include "cli/no_file.h"
 #include "cli/notices.h"
 #include "cli/open_fleet.h"
 #include "cli/open_store.h"
@@ -17,6 +18,7 @@
 #include "formats/open/open_profile.h"
 #include "model/event_samples.h"
 #include "model/facts.h"
+#include "model/metric.h"
 
 namespace fathom::cli {
 namespace {
@@ -179,6 +181,19 @@ void add_dump_inputs(CLI::App& app, DumpInputs& inputs) {
       ->group(kRareGroup);
 }
 
+bool is_no_file(const std::string& input) {
+#ifdef FATHOM_HAS_PUSH
+  if (is_fleet(input)) return true;
+#endif
+#ifdef FATHOM_HAS_SERVE
+  std::string folder;
+  const auto stored = store_choice(input, folder);
+  return !stored || *stored;
+#else
+  return false;
+#endif
+}
+
 Result<model::Profile> open_with_names(const std::string& path, const store::ReadOptions& read,
                                        const std::string& symbols, const DumpInputs& dumps,
                                        std::optional<std::int32_t> pid, bool long_names,
@@ -186,6 +201,12 @@ Result<model::Profile> open_with_names(const std::string& path, const store::Rea
   use_huge_pages();
 #ifdef FATHOM_HAS_PUSH
   if (is_fleet(path)) return open_fleet(path, "", "");
+#endif
+#ifdef FATHOM_HAS_SERVE
+  std::string folder;
+  auto stored = store_choice(path, folder);
+  if (!stored) return tl::unexpected(stored.error());
+  if (*stored) return open_store(folder, std::move(**stored), long_names);
 #endif
   open::DumpOptions merging{dumps.initial, pid};
   if (!dumps.merge.empty()) {
@@ -227,6 +248,10 @@ Result<model::Profile> open_selected(const std::string& path, const SelectionOpt
   auto stored = store_choice(path, folder);
   if (!stored) return tl::unexpected(stored.error());
   if (*stored) {
+    // What is live follows from all events before it, which are in no window.
+    if (const auto metric = model::metric_from(options.metric); metric && model::is_heap(*metric))
+      return fail(ErrorKind::kNotFound, "windows of fathom serve have no heap",
+                  "fathom record --heap, or /debug/pprof/heap of fathom serve --heap --listen ADDRESS");
     if (!options.store_target.empty()) (*stored)->target = options.store_target;
     if ((*stored)->from.empty()) (*stored)->from = options.from.mark;
     if ((*stored)->until.empty()) (*stored)->until = options.until.mark;

@@ -301,8 +301,9 @@ Run add_serve(CLI::App& app) {
       ->capture_default_str()
       ->check(CLI::Range(1, 10000))
       ->type_name("HZ");
-  app.add_flag("--heap", arguments->heap,
-               "sample the heap for /debug/pprof/heap and allocs; puts hooks into the target");
+  app.add_flag(
+      "--heap", arguments->heap,
+      "sample the heap for /debug/pprof/heap and allocs (windows have no heap); puts hooks into the target");
   app.add_option("--window", arguments->window_s, "length of a window: 60, 10s, 5m")
       ->transform(seconds_word())
       ->check(CLI::Range(1.0, 86400.0))
