@@ -30,7 +30,11 @@ struct OomArguments {
 
 Result<std::string> read_log(const OomArguments& arguments) {
   if (arguments.file.empty()) return oom::read_kernel_log();
-  if (arguments.file != "-") return read_file(arguments.file);
+  if (arguments.file != "-") {
+    auto log = read_file(arguments.file);
+    if (!log && log.error().remedy.empty()) log.error().remedy = "journalctl -k -b -1 | fathom oom -";
+    return log;
+  }
   const Fd input(::dup(STDIN_FILENO));
   return read_file(input, "standard input", std::size_t{1} << 30);
 }

@@ -291,6 +291,14 @@ TEST_F(OpenProfile, AnErrorNamesTheNearestFormat) {
   }
 }
 
+TEST_F(OpenProfile, ACoreFileIsForFathomStacks) {
+  const std::string core =
+      file(std::string("\x7f"
+                       "ELF\2\1\1\0\0\0\0\0\0\0\0\0\4\0",
+                       18));
+  EXPECT_THAT(opened(core).error().remedy, testing::StartsWith("fathom stacks "));
+}
+
 TEST_F(OpenProfile, DataThatAFormatLacksIsNoReasonToRejectIt) {
   store::ReadOptions options;
   options.blocks.emplace();

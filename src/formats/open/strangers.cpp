@@ -191,7 +191,7 @@ std::optional<Stranger> stranger_of(std::string_view content) {
   if (content.starts_with("\x7f"
                           "ELF") &&
       content.size() > 17 && content[16] == 4)
-    return Stranger{"a core dump", "gdb -c {}"};
+    return Stranger{"a core dump", "fathom stacks {}"};
   for (const Beginning& beginning : kBeginnings)
     if (content.starts_with(beginning.magic)) return beginning.stranger;
   const std::string_view head = content.substr(0, kLookedAt);
