@@ -297,6 +297,18 @@ TEST(CommandLine, ARecordingCutAnywhereIsReadOrRefused) {
   }
 }
 
+// A server that restarts is waited for, and whoever waits knows for what.
+TEST(CommandLine, PushSaysAtOnceThatAServerIsAwayAndThatItTriesAgain) {
+  const TempDir folder;
+  std::ofstream(folder / "in.folded") << "main;work 5\n";
+  const Running push(fathom_command({"push", "pyroscope://127.0.0.1:1", folder / "in.folded"}));
+  const auto said = [&] {
+    return push.errors_so_far().find("; fathom tries again after ") != std::string::npos;
+  };
+  EXPECT_TRUE(wait_until([&] { return said() || push.finished(); }, std::chrono::milliseconds(30'000)));
+  EXPECT_TRUE(said()) << push.errors_so_far();
+}
+
 // Installed on a machine without sources, compiler and tools: everything it needs is in it.
 TEST(CommandLine, RunsAlone) {
   FATHOM_NEEDS_PERF_EVENT();

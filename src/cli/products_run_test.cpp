@@ -13,6 +13,7 @@
 #include "cli/testing_program.h"
 #include "formats/packer.h"
 #include "formats/readers.h"
+#include "linux/metrics/testing_http_server.h"
 
 namespace fathom::cli {
 namespace {
@@ -99,6 +100,7 @@ TEST_F(Products, EveryCommandReadsEveryFormatHoweverItComes) {
       // Refusals: there is no terminal here, and no log.
       {{"tui", "FILE"}, {2}, {2}},
       {{"oom", "FILE"}, {3}, {3}},
+      {{"push", "FILE", "--parquet", folder_ + "/pushed"}, {0}, {0, 3}},
       {{"symbolize", "FILE", "--symbols", folder_ + "/symbols", "-o", folder_ + "/out.named", "--force"},
        {0, 1, 2, 3},
        {0, 1, 2, 3}},
@@ -133,9 +135,85 @@ TEST_F(Products, EveryCommandReadsEveryFormatHoweverItComes) {
             << command.words[0] << " of " << of.format << " as " << way;
       }
     }
+    for (const auto& [status, words] :
+         {std::pair(1, std::vector<std::string>{"stacks", plain}),
+          std::pair(2, std::vector<std::string>{"list", plain}),
+          std::pair(2, std::vector<std::string>{"clean", plain, "--max-size", "0"})}) {
+      const Outcome refused = run(words);
+      EXPECT_EQ(refused.status, status) << words[0] << " of " << of.format << refused.error;
+      EXPECT_THAT(refused.error, HasSubstr("\ntry: ")) << words[0] << " of " << of.format;
+    }
     const Outcome compared = run({"diff", plain, gz});
     EXPECT_EQ(compared.status, 0) << "diff of " << of.format << compared.error;
   }
+}
+
+// A store of fathom serve, a folder with Parquet files and a profile server are inputs as files are; a core file is one of a single command.
+TEST_F(Products, EveryCommandReadsOrRefusesWhatIsNoProfileInAFile) {
+  std::filesystem::create_directories(folder_ + "/store/server");
+  std::filesystem::copy_file(recording_, folder_ + "/store/server/20261127T085700.020Z-60.040s.fathom");
+  ASSERT_EQ(run({"push", "--parquet", folder_ + "/dataset", recording_}).status, 0);
+  ASSERT_EQ(run({"export", recording_, "-o", folder_ + "/served.pb"}).status, 0);
+  const std::string served = read_file(folder_ + "/served.pb").value();
+  const metrics::TestingHttpServer server(
+      [&](const std::string&) { return metrics::http_answer(200, served); });
+  std::string core(
+      "\x7f"
+      "ELF\2\1\1\0\0\0\0\0\0\0\0\0\4\0",
+      18);
+  core.resize(4096);
+  struct Input {
+    std::string name;
+    bool is_profile, is_folder;
+  };
+  const std::vector<Input> inputs = {
+      {folder_ + "/store", true, true},
+      {folder_ + "/store?target=server", true, false},
+      {folder_ + "/dataset", true, true},
+      {folder_ + "/dataset?service=server", true, false},
+      {fmt::format("pyroscope://127.0.0.1:{}?service=server", server.address().port), true, false},
+      {file("core", core), false, false},
+  };
+  struct Command {
+    std::vector<std::string> words;  // "INPUT" stands for the input
+    std::set<int> of_profile, of_core;
+  };
+  const std::vector<Command> commands = {
+      {{"report", "INPUT"}, {0}, {1}},
+      {{"report", "INPUT", "--json"}, {0}, {1}},
+      {{"flamegraph", "INPUT", "-o", folder_ + "/out.svg"}, {0}, {1}},
+      {{"view", "INPUT", "--html", folder_ + "/out.html"}, {0}, {1}},
+      {{"export", "INPUT", "--to", "folded"}, {0}, {1}},
+      {{"export", "INPUT", "--to", "otlp", "--experimental"}, {0}, {1}},
+      {{"merge", folder_ + "/out.fathom", "INPUT", "--force"}, {0}, {1}},
+      {{"diff", "INPUT", "INPUT"}, {0}, {1}},
+      {{"push", "INPUT", "--parquet", folder_ + "/pushed"}, {0}, {1}},
+      {{"leaks", "INPUT"}, {3}, {1}},
+      {{"timeline", "INPUT", "-o", folder_ + "/out.timeline.svg"}, {3}, {1}},
+      {{"symbolize", "INPUT", "--symbols", folder_ + "/symbols", "-o", folder_ + "/out.named"}, {1, 3}, {1}},
+      {{"tui", "INPUT"}, {2}, {2}},
+      {{"oom", "INPUT"}, {1, 3}, {3}},
+      {{"stacks", "INPUT"}, {1, 3}, {1}},
+  };
+  std::filesystem::create_directory(folder_ + "/symbols");
+  for (const Input& input : inputs) {
+    const auto outcome_of = [&](std::vector<std::string> words, const std::set<int>& expected) {
+      std::ranges::replace(words, std::string("INPUT"), input.name);
+      const Outcome outcome = run(words);
+      EXPECT_TRUE(expected.contains(outcome.status))
+          << words[0] << " of " << input.name << ": " << outcome.status << outcome.error;
+      if (outcome.status == 0) return;
+      EXPECT_THAT(outcome.error, HasSubstr("\ntry: ")) << words[0] << " of " << input.name;
+    };
+    for (const Command& command : commands)
+      outcome_of(command.words, input.is_profile ? command.of_profile : command.of_core);
+    outcome_of({"list", "INPUT"}, input.is_folder ? std::set{0} : std::set{2, 3});
+    outcome_of({"clean", "INPUT", "--older", "9999d", "--dry-run"},
+               input.is_folder ? std::set{0} : std::set{2, 3});
+  }
+  EXPECT_THAT(run({"report", folder_ + "/store", "--metric", "heap-live"}).error,
+              HasSubstr("windows of fathom serve have no heap\ntry: fathom record --heap, or "));
+  EXPECT_THAT(run({"report", folder_ + "/core"}).error, HasSubstr("\ntry: fathom stacks "));
 }
 
 TEST_F(Products, WhatIsWrittenIsReplacedTheSecondTime) {
