@@ -83,8 +83,9 @@ struct Functions {
   }
 
  private:
-  // A function that an interpreter or a loop calls only to enter itself again is a part of it, whatever its name: the list of those
-  // names is never complete. main alone starts the program and is no loop: what it calls is an answer.
+  // A function that an interpreter or a loop calls only to enter itself again is a part of it, whatever its name, and so are those
+  // between two such calls: the list of those names is never complete. main alone starts the program and is no loop: what it calls
+  // is an answer.
   void find_stepping_stones(const CallTree& tree) {
     struct Sums {
       std::int64_t total = 0, passed = 0;
@@ -100,11 +101,9 @@ struct Functions {
       above.resize(std::min<std::size_t>(above.size(), node.depth));
       started.resize(above.size());
       if (of_node[i] != kNoFunction) sums[of_node[i]].total += node.total;
-      if (const std::size_t depth = above.size(); depth >= 2 && starts(i)) {
-        const std::uint32_t caller = of_node[above[depth - 1]];
-        if (caller != kNoFunction && starts(above[depth - 2]) && started[depth - 2] >= kMainAndLoop)
-          sums[caller].passed += node.total;
-      }
+      if (starts(i) && !started.empty() && started.back() >= kMainAndLoop)
+        for (std::size_t depth = above.size(); depth-- > 0 && !starts(above[depth]);)
+          if (of_node[above[depth]] != kNoFunction) sums[of_node[above[depth]]].passed += node.total;
       started.push_back((started.empty() ? 0 : started.back()) + (starts(i) ? 1 : 0));
       above.push_back(i);
     }

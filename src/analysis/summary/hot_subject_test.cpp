@@ -160,6 +160,14 @@ TEST(HotSubject, IsNotTheFunctionThatStartsEverything) {
               ElementsAre("m_eval 100"));
 }
 
+// As in Python, where a type's call goes to its __init__, which is interpreted again.
+TEST(HotSubject, IsNoFunctionThatOnlyLeadsFromTheLoopIntoTheLoopAgain) {
+  std::string stacks = "main;m_eval;o_call;o_init;m_eval;o_encode 36 ";
+  for (int i = 0; i < 16; ++i)
+    stacks += "main;m_eval;o_call;o_init;m_eval;o_part" + std::to_string(i) + " 4 ";
+  EXPECT_THAT(subjects_of(stacks), ElementsAre("o_encode 36"));
+}
+
 TEST(HotSubject, IsReportedAsSpreadIfNoFunctionPasses) {
   std::string stacks;
   for (int i = 0; i < 10; ++i)
