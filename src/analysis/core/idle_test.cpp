@@ -117,6 +117,18 @@ TEST(WaitReasons, AreTheWorkOfADatabase) {
   EXPECT_EQ(reason("fdatasync", {"main", "save", "fdatasync"}), "");
 }
 
+TEST(IdleRules, OfGoAndOfJava) {
+  EXPECT_EQ(rule_for("nanosleep", {"runtime.mstart1", "runtime.sysmon", "runtime.usleep.abi0"}),
+            "Go scheduler");
+  EXPECT_EQ(rule_for("futex", {"runtime.mstart1", "runtime.templateThread", "runtime.notesleep"}),
+            "Go scheduler");
+  EXPECT_EQ(rule_for("futex", {"main.main", "runtime.lock2", "runtime.futexsleep"}), "");
+  EXPECT_EQ(rule_for("futex", {"thread_native_entry", "ServiceThread::service_thread_entry"}),
+            "JVM housekeeping");
+  EXPECT_EQ(rule_for("futex", {"JVM_MonitorWait"}, "Reference Handl"), "JVM housekeeping");
+  EXPECT_EQ(rule_for("futex", {"JVM_MonitorWait"}, "main"), "");
+}
+
 TEST(IdleRules, OfTheFileAreWellFormed) {
   const Result<WaitRules> rules = parse_wait_rules(kIdleRulesText, "idle_rules.txt");
   ASSERT_TRUE(rules) << rules.error().message;

@@ -6,6 +6,7 @@
 #include <array>
 #include <map>
 #include <set>
+#include <string_view>
 #include <tuple>
 
 #include "analysis/core/call_tree.h"
@@ -88,7 +89,7 @@ class Collector {
       cause.idle.add(row.waited_ns, waits_.weight(row));
       report.idle_waits.add(row.waited_ns, waits_.weight(row));
       idle_of_[thread] += static_cast<double>(weighted_ns(row.waited_ns, waits_.weight(row)));
-      IdleDraft& idle = idle_[*row.idle];
+      IdleDraft& idle = idle_[waits_.idle().name(*row.idle)];
       idle.sum.add(row.waited_ns, waits_.weight(row));
       idle.threads.insert(wait.thread.value);
       return;
@@ -159,8 +160,8 @@ class Collector {
 
   std::vector<IdleRow> sorted_idle() const {
     std::vector<IdleRow> rows;
-    for (const auto& [rule, draft] : idle_)
-      rows.push_back({waits_.idle().name(rule), draft.threads.size(), draft.sum});
+    for (const auto& [name, draft] : idle_)
+      rows.push_back({std::string(name), draft.threads.size(), draft.sum});
     std::stable_sort(rows.begin(), rows.end(),
                      [](const IdleRow& a, const IdleRow& b) { return a.sum.total_ns() > b.sum.total_ns(); });
     return rows;
@@ -267,7 +268,7 @@ class Collector {
   WaitSites sites_;
   std::vector<std::string> names_;
   std::array<CauseRow, kCauseCount> causes_;
-  std::map<std::uint8_t, IdleDraft> idle_;
+  std::map<std::string_view, IdleDraft> idle_;               // by name, which several rules may have
   std::map<std::string, double> waited_, queued_, idle_of_;  // by thread name
   std::map<BlockedKey, BlockedDraft> blocked_;
   std::map<std::pair<std::uint8_t, std::string>, ReasonDraft> by_reason_;  // and place
