@@ -1,9 +1,9 @@
 #include "analysis/summary/memory_problem.h"
 
 #include <algorithm>
-#include <map>
-#include <string_view>
 #include <vector>
+
+#include "analysis/summary/resident_points.h"
 
 namespace fathom::analysis {
 namespace {
@@ -32,29 +32,8 @@ double growth_of(const Report& report) {
 
 std::optional<Trend> find_kept_trend(const Report& report) {
   if (!report.resident || report.profile == nullptr) return std::nullopt;
-  const model::Profile& profile = *report.profile;
-  std::map<std::uint64_t, std::map<std::size_t, double>> moments;
-  for (std::size_t i = 0; i < profile.series.size(); ++i) {
-    const model::Series& series = profile.series[i];
-    const std::string_view name = profile.strings[series.name];
-    if ((name != "memory.rss_anon" && name != "memory.rss_shmem") ||
-        (report.selection.pid && series.pid != *report.selection.pid))
-      continue;
-    for (const model::Point& point : series.points) {
-      const std::uint64_t into = point.time_ns - std::min(point.time_ns, profile.meta.start_ns);
-      if (into >= report.selection.from_ns.value_or(0) && into < report.selection.to_ns.value_or(UINT64_MAX))
-        moments[point.time_ns][i] = point.value;
-    }
-  }
-  std::map<std::size_t, double> now;
-  std::vector<TrendPoint> points;
-  for (const auto& [time_ns, values] : moments) {
-    for (const auto& [series, value] : values) now[series] = value;
-    double sum = 0;
-    for (const auto& [series, value] : now) sum += value;
-    if (sum > 0)
-      points.push_back({static_cast<double>(time_ns - std::min(time_ns, profile.meta.start_ns)) * 1e-9, sum});
-  }
+  const std::vector<TrendPoint> points =
+      resident_points(*report.profile, report.selection, ResidentPart::kKept);
   return points.empty() ? report.resident->trend : find_trend(points);
 }
 

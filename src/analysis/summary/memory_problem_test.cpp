@@ -76,6 +76,27 @@ TEST(MemoryProblem, IsNoneOfPagesOfFiles) {
   }
 }
 
+// As of a shell that runs one command after the other.
+TEST(MemoryProblem, IsNoneOfProcessesThatHaveEnded) {
+  HandMade hand;
+  const std::uint64_t start = hand.profile.meta.start_ns;
+  for (std::int32_t child = 0; child < 8; ++child) {
+    const std::uint64_t begins = start + static_cast<std::uint64_t>(child) * 500'000'000;
+    const auto process = hand.process(10 + child, "job");
+    hand.profile.processes[process.value].end_ns = begins + 450'000'000;
+    model::Series& row = hand.profile.series.emplace_back();
+    row.name = hand.profile.strings.intern("memory.rss_anon");
+    row.pid = 10 + child;
+    for (std::uint64_t i = 0; i < 4; ++i) row.points.push_back({begins + i * 100'000'000, 2 * kMiB});
+  }
+  Report report;
+  report.profile = &hand.profile;
+  report.resident = find_resident(hand.profile, {});
+  ASSERT_TRUE(report.resident);
+  EXPECT_EQ(report.resident->most, 2 * kMiB);
+  EXPECT_EQ(find_memory_problem(report).kind, MemoryProblemKind::kNone);
+}
+
 TEST(MemoryProblem, OfAFunctionWhoseBlocksGrowIsALeak) {
   for (const auto& [confidence, expected] : {std::pair{Confidence::kHigh, MemoryProblemKind::kLeak},
                                              {Confidence::kLow, MemoryProblemKind::kGrows}}) {

@@ -4,6 +4,8 @@
 #include <map>
 #include <vector>
 
+#include "analysis/summary/resident_points.h"
+
 namespace fathom::analysis {
 namespace {
 
@@ -35,33 +37,10 @@ void add_free_memory(const model::Profile& profile, const Selection& selection, 
 }  // namespace
 
 std::optional<ResidentMemory> find_resident(const model::Profile& profile, const Selection& selection) {
-  // Series of one process are read at the same moments; those of several are added up to the last value of each.
-  std::map<std::uint64_t, std::map<std::size_t, double>> moments;
-  for (std::size_t i = 0; i < profile.series.size(); ++i) {
-    const model::Series& series = profile.series[i];
-    const std::string_view name = profile.strings[series.name];
-    if (!name.starts_with("memory.rss_") || (selection.pid && series.pid != *selection.pid)) continue;
-    for (const model::Point& point : series.points) {
-      const std::uint64_t into =
-          point.time_ns > profile.meta.start_ns ? point.time_ns - profile.meta.start_ns : 0;
-      if (into >= selection.from_ns.value_or(0) && into < selection.to_ns.value_or(UINT64_MAX))
-        moments[point.time_ns][i] = point.value;
-    }
-  }
-  if (moments.empty()) return std::nullopt;
-  std::map<std::size_t, double> now;
-  std::vector<TrendPoint> points;
-  ResidentMemory memory;
-  for (const auto& [time_ns, values] : moments) {
-    for (const auto& [series, value] : values) now[series] = value;
-    double sum = 0;
-    for (const auto& [series, value] : now) sum += value;
-    if (sum <= 0) continue;  // it had ended
-    points.push_back(
-        {(static_cast<double>(time_ns) - static_cast<double>(profile.meta.start_ns)) * 1e-9, sum});
-    memory.most = std::max(memory.most, sum);
-  }
+  const std::vector<TrendPoint> points = resident_points(profile, selection, ResidentPart::kAll);
   if (points.empty()) return std::nullopt;
+  ResidentMemory memory;
+  for (const TrendPoint& point : points) memory.most = std::max(memory.most, point.value);
   memory.first = points.front().value;
   memory.last = points.back().value;
   memory.trend = find_trend(points);
