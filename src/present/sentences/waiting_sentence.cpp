@@ -132,6 +132,11 @@ std::map<Reason, ReasonSum> with_small_ones_joined(const std::map<Reason, Reason
   return joined;
 }
 
+// For the end of a thread or of a child, of which the recording shows what it did until then.
+bool is_passed_on(const Reason& reason) {
+  return reason.cause == Cause::kChild || reason.rule == "the end of a thread";
+}
+
 constexpr std::size_t kMostIdle = 2;
 
 // One wait each, from the beginning to the end.
@@ -188,24 +193,31 @@ std::string sentence_of_waiting(const Report& report) {
   // Both of them are time without a CPU, which is known in all.
   const double throttled = report.waits->throttled_ns, run_queue = std::max(0.0, times.queued - throttled);
   double told = run_queue, variance = 0;
-  std::vector<std::pair<double, std::string>> parts;  // ns
-  if (run_queue > 0) parts.emplace_back(run_queue, seconds(run_queue * 1e-9) + " for a CPU (run queue)");
+  struct Part {
+    double ns = 0;
+    std::string words;
+    bool passed_on = false;
+  };
+  std::vector<Part> parts;
+  if (run_queue > 0) parts.push_back({run_queue, seconds(run_queue * 1e-9) + " for a CPU (run queue)"});
   for (const auto& [reason, sum] : with_small_ones_joined(by_reason, kLeastShare * waited)) {
-    parts.emplace_back(sum.ns, time_of(sum) + " " + words_of(reason) + place_of(sum));
+    parts.push_back({sum.ns, time_of(sum) + " " + words_of(reason) + place_of(sum), is_passed_on(reason)});
     told += sum.ns;
     variance += sum.variance;
   }
   // Times are exact, and the objects of walked waits are known: a long one may be among the others.
   const double rest = waited - told;
   if (!report.selection.stacks && rest >= kMuch * waited && rest > 2 * 1.96 * std::sqrt(variance))
-    parts.emplace_back(
-        rest, seconds(rest * 1e-9) + (report.waits->open_ns >= 0.5 * rest ? " in waits that had not ended yet"
-                                                                          : " for an unknown cause"));
-  std::stable_sort(parts.begin(), parts.end(),
-                   [](const auto& a, const auto& b) { return a.first > b.first; });
+    parts.push_back({rest, seconds(rest * 1e-9) + (report.waits->open_ns >= 0.5 * rest
+                                                       ? " in waits that had not ended yet"
+                                                       : " for an unknown cause")});
+  std::erase_if(parts, [&](const Part& part) { return part.ns < kLeastShare * waited; });
+  std::ranges::stable_sort(parts, [](const Part& a, const Part& b) {
+    return std::tuple(!a.passed_on, a.ns) > std::tuple(!b.passed_on, b.ns);
+  });
   constexpr std::size_t kMost = 3;
   for (std::size_t i = 0; i < std::min(kMost, parts.size()); ++i)
-    if (parts[i].first >= kLeastShare * waited) text += (i == 0 ? ": " : ", ") + parts[i].second;
+    text += (i == 0 ? ": " : ", ") + parts[i].words;
   return text + ".";
 }
 

@@ -294,6 +294,17 @@ TEST(FirstScreen, ShowsAThreadThatWaitsForTheEndOfAnother) {
   EXPECT_THAT(screen_of(program.hand.profile), HasSubstr("9.90 s for the end of a thread in run_all."));
 }
 
+// What that other thread did is the news.
+TEST(FirstScreen, ShowsWaitsForTheEndOfAnotherThreadLast) {
+  WaitingProgram program;
+  program.wait({"main", "run_all()", "__pthread_clockjoin_ex"}, "futex").argument = 128;
+  program.hand.profile.waits.back().waited_ns = 6'000'000'000;
+  program.wait({"main", "Ledger::post()", "pthread_mutex_lock"}, "futex").argument = 128;
+  program.hand.profile.waits.back().waited_ns = 3'900'000'000;
+  EXPECT_THAT(screen_of(program.hand.profile),
+              testing::ContainsRegex("3.90 s for a lock .*, 6.00[[:space:]]+s for the end"));
+}
+
 TEST(FirstScreen, SaysWhoAsksForASyncAndWhatAStopIs) {
   WaitingProgram program;
   program.wait({"main", "Journal::append()", "fsync"}, "fsync",
