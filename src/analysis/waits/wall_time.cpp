@@ -75,6 +75,7 @@ class PauseOfWaits {
       case Cause::kReclaim:
         return Pause::kMemory;
       case Cause::kSocket:
+        return is_for_anyone(wait) ? Pause::kIdle : Pause::kPeer;
       case Cause::kPipe:
         return Pause::kPeer;
       case Cause::kPoll:
@@ -93,6 +94,12 @@ class PauseOfWaits {
   }
 
  private:
+  // A socket without a peer at a port that others know: nobody was asked for anything, and work has not arrived.
+  bool is_for_anyone(const model::Wait& wait) const {
+    const model::Profile& profile = waits_.profile();
+    return profile.strings[profile.objects[wait.object.value].name].ends_with(", listening");
+  }
+
   // A thread that waits for another one waits for that thread's work, which its own row shows; the rest is
   // how the wait ended.
   Pause of_futex(const model::Wait& wait) const {

@@ -215,6 +215,21 @@ TEST(WallTime, CallsAnAnswerOfTheDnsThatNeverComesOneOfAPeer) {
   EXPECT_NEAR(wall_of(program.hand.profile).peers_ns, 10 * kSecond, 1e6);
 }
 
+TEST(WallTime, IsIdleUntilSomeoneComesToASocketThatListens) {
+  for (const bool listens : {true, false}) {
+    Program program;
+    const auto main = program.thread("app", 0);
+    for (int k = 0; k < 2; ++k) {
+      model::Wait& wait = program.waits(main, "serve", "poll", k * 5, k * 5 + 5 - 1e-6);
+      wait.result = 0;
+      wait.object = program.hand.object(model::ObjectKind::kSocket,
+                                        listens ? "port 80, listening" : "port 46096, without a peer");
+    }
+    const WallTime wall = wall_of(program.hand.profile);
+    EXPECT_NEAR(listens ? wall.idle_ns : wall.peers_ns, 10 * kSecond, 1e6);
+  }
+}
+
 // The end of a thread is not always seen, and one that ran for a moment does not run until the recording ends.
 TEST(WallTime, OfAThreadWhoseEndIsNotKnownIsNotRunning) {
   Program program;

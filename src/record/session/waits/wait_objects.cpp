@@ -32,12 +32,22 @@ dev_t user_device(std::uint32_t device) {
   return makedev(device >> 20, device & 0xfffff);
 }
 
-// With a timeout it is still a wait for that peer. A socket without one waits for anybody, as an event loop does.
-bool polls_one_peer(const sources::Waited& wait) {
+// With a timeout it is still a wait for that peer, or for anyone where the socket has none.
+bool polls_one_socket(const sources::Waited& wait) {
   const std::string_view call = model::system_call_name(wait.system_call);
   return (call == "poll" || call == "ppoll" || call == "select" || call == "pselect6") && wait.inode != 0 &&
          wait.file_mode == S_IFSOCK && (wait.peer_family == AF_INET || wait.peer_family == AF_INET6) &&
-         wait.peer_port != 0;
+         (wait.peer_port != 0 || wait.local_port != 0);
+}
+
+// Linux gives such ports to sockets that asked for none (the default of ip_local_port_range): a UDP socket with one sent a question
+// and waits for the answer, and nobody could know where to reach it otherwise.
+constexpr std::uint32_t kFirstGivenPort = 32768, kLastGivenPort = 60999;
+
+std::string name_without_peer(const sources::Waited& wait) {
+  const bool is_given = wait.local_port >= kFirstGivenPort && wait.local_port <= kLastGivenPort;
+  const bool accepts = model::system_call_name(wait.system_call).starts_with("accept");
+  return fmt::format("port {}, {}", wait.local_port, is_given && !accepts ? "without a peer" : "listening");
 }
 
 }  // namespace
@@ -46,12 +56,12 @@ std::string peer_name(const sources::Waited& wait) {
   char text[INET6_ADDRSTRLEN];
   switch (wait.peer_family) {
     case AF_INET: {
-      if (wait.peer_port == 0) return fmt::format("port {}, listening", wait.local_port);
+      if (wait.peer_port == 0) return name_without_peer(wait);
       ::inet_ntop(AF_INET, wait.peer_address.data(), text, sizeof(text));
       return fmt::format("{}:{}", text, wait.peer_port);
     }
     case AF_INET6:
-      if (wait.peer_port == 0) return fmt::format("port {}, listening", wait.local_port);
+      if (wait.peer_port == 0) return name_without_peer(wait);
       // A socket of both families has its IPv4 peers at ::ffff:0:0/96 (RFC 4291, 2.5.5.2).
       if (std::ranges::equal(kMappedIpv4, std::span(wait.peer_address).first(kMappedIpv4.size()))) {
         ::inet_ntop(AF_INET, wait.peer_address.data() + kMappedIpv4.size(), text, sizeof(text));
@@ -119,7 +129,7 @@ WaitObjects::Found WaitObjects::find(const sources::Waited& wait, bool collectiv
   if (call == "wait4" || call == "waitid")
     return {own_object(collective, ObjectKind::kProcess, "", wait.arguments[call == "waitid"], wait.pid), 0};
   if (model::takes_descriptor(wait.system_call)) return file(wait, collective);
-  if (polls_one_peer(wait)) return {object(ObjectKind::kSocket, peer_name(wait), 0, 0), 0};
+  if (polls_one_socket(wait)) return {object(ObjectKind::kSocket, peer_name(wait), 0, 0), 0};
   return {};
 }
 

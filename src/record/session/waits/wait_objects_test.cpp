@@ -94,7 +94,7 @@ TEST(WaitObjects, BeyondALimitOnlyTheKindDistinguishesObjects) {
   EXPECT_EQ(objects.find(futex(9, 0x10)).object, known);
 }
 
-TEST(WaitObjects, APollOfOneSocketWithAPeerIsAWaitForThatPeer) {
+TEST(WaitObjects, APollOfOneSocketIsAWaitForItsPeerOrForAnyone) {
   model::Profile profile;
   WaitObjects objects(profile);
   sources::Waited wait = with_peer(AF_INET, "10.0.0.1", 53);
@@ -105,8 +105,13 @@ TEST(WaitObjects, APollOfOneSocketWithAPeerIsAWaitForThatPeer) {
   const auto object = objects.find(wait, false).object;
   EXPECT_EQ(profile.objects.at(object.value).kind, model::ObjectKind::kSocket);
   EXPECT_EQ(profile.strings[profile.objects.at(object.value).name], "10.0.0.1:53");
+  const auto name = [&] {
+    return std::string(profile.strings[profile.objects.at(objects.find(wait, false).object.value).name]);
+  };
   wait.peer_port = 0;
-  EXPECT_EQ(objects.find(wait, false).object.value, 0u) << "one that listens waits for anybody";
+  EXPECT_EQ(name(), "port 6379, listening");
+  wait.local_port = 0;
+  EXPECT_EQ(objects.find(wait, false).object.value, 0u) << "nobody can reach it";
   wait.peer_port = 53;
   wait.inode = 0;
   EXPECT_EQ(objects.find(wait, false).object.value, 0u) << "a poll of several files";
@@ -135,6 +140,16 @@ TEST(PeerName, OfASocketOfBothFamiliesIsTheIPv4Address) {
 TEST(PeerName, SaysWhereASocketWithoutAPeerListens) {
   EXPECT_EQ(peer_name(with_peer(AF_INET, "", 0)), "port 6379, listening");
   EXPECT_EQ(peer_name(with_peer(AF_INET6, "", 0)), "port 6379, listening");
+}
+
+// As of a resolver that asked with sendto; a server may have been given such a port, too.
+TEST(PeerName, SaysThatASocketWithAPortOfTheKernelHasNoPeer) {
+  sources::Waited wait = with_peer(AF_INET, "", 0);
+  wait.local_port = 46096;
+  wait.system_call = 45;  // recvfrom
+  EXPECT_EQ(peer_name(wait), "port 46096, without a peer");
+  wait.system_call = 43;  // accept
+  EXPECT_EQ(peer_name(wait), "port 46096, listening");
 }
 
 TEST(PeerName, NamesOtherFamilies) {
