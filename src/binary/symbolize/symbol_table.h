@@ -31,7 +31,7 @@ class SymbolTable {
   void finish();
 
   // The innermost symbol around `address`. Symbols with a size end there; one without reaches to the next
-  // symbol, but not out of its section.
+  // symbol, but not out of its section, and not far where only exported functions have names: the next ones are missing.
   std::optional<FoundSymbol> find(ElfAddress address) const;
   std::optional<std::string_view> ifunc_at(ElfAddress resolver) const;
 
@@ -67,6 +67,7 @@ class SymbolTable {
   std::vector<Entry> entries_;         // sorted, one for each address
   std::vector<Entry> ifuncs_;
   std::vector<Range> code_;  // executable sections, else segments; sorted
+  bool exported_only_ = true;
 };
 
 }  // namespace fathom::symbolize

@@ -18,10 +18,10 @@ struct Entry {
   std::uint16_t section = 1;
 };
 
-// A file with code from 0x1000 to 0x2000, data from 0x3000, more code from 0x5000 to 0x5100.
+// A file with code from 0x1000 to 0x2800, data from 0x3000, more code from 0x5000 to 0x5100.
 class Table {
  public:
-  explicit Table(const std::vector<Entry>& entries) {
+  explicit Table(const std::vector<Entry>& entries, bool exported_only = false) {
     elf::testing::Bytes symbols(sizeof(Elf64_Sym)), names(1);
     for (const auto& entry : entries) {
       const Elf64_Sym symbol{static_cast<Elf64_Word>(names.size()),
@@ -35,17 +35,18 @@ class Table {
       names.push_back({});
     }
     elf::testing::ElfBuilder builder;
-    const auto code = builder.blob(elf::testing::Bytes(0x1000));
+    const auto code = builder.blob(elf::testing::Bytes(0x1800));
     const auto small = builder.blob(elf::testing::Bytes(0x100));
     builder.segment(PT_LOAD, PF_R | PF_X, 0x1000, code);
     builder.section(".text", SHT_PROGBITS, SHF_ALLOC | SHF_EXECINSTR, 0x1000, code);
     builder.section(".data", SHT_PROGBITS, SHF_ALLOC | SHF_WRITE, 0x3000, small);
     builder.section(".fini", SHT_PROGBITS, SHF_ALLOC | SHF_EXECINSTR, 0x5000, small);
-    builder.section(".symtab", SHT_SYMTAB, 0, 0, builder.blob(symbols), 5, sizeof(Elf64_Sym));
+    builder.section(exported_only ? ".dynsym" : ".symtab", exported_only ? SHT_DYNSYM : SHT_SYMTAB, 0, 0,
+                    builder.blob(symbols), 5, sizeof(Elf64_Sym));
     builder.section(".strtab", SHT_STRTAB, 0, 0, builder.blob(names));
     bytes_ = builder.build();
     const auto file = elf::ElfFile::parse(bytes_, "test");
-    table_.add(*file, elf::SymbolTable::kSymtab);
+    table_.add(*file, exported_only ? elf::SymbolTable::kDynsym : elf::SymbolTable::kSymtab);
     table_.finish();
   }
   std::string at(std::uint64_t address) const {
@@ -74,6 +75,15 @@ TEST(SymbolTable, ASymbolWithoutSizeReachesToTheNextOneButNotOutOfItsSection) {
   EXPECT_EQ(table.at(0x1210), "");
   EXPECT_EQ(table.at(0x1fff), "last");
   EXPECT_EQ(table.at(0x5000), "");
+}
+
+// The functions after it are there, and only their names are not.
+TEST(SymbolTable, AnExportedSymbolWithoutSizeDoesNotReachFar) {
+  const std::vector<Entry> symbols{{"filter", 0x1100, 0, STT_NOTYPE}};
+  const Table exported(symbols, true), all(symbols);
+  EXPECT_EQ(exported.at(0x1500), "filter");
+  EXPECT_EQ(exported.at(0x2100), "");
+  EXPECT_EQ(all.at(0x2100), "filter");
 }
 
 TEST(SymbolTable, ALabelInsideAFunctionDoesNotEndIt) {
