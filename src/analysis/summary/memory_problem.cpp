@@ -52,7 +52,9 @@ MemoryProblem find_memory_problem(const Report& report) {
     const double share = std::min(1.0, report.resident->free_bytes / report.resident->last);
     if (share >= kMemoryThresholds.held) return {MemoryProblemKind::kHeld, 0, share, {}};
   }
-  if (report.allocator_cpu && report.allocator_cpu->interval().low >= kMemoryThresholds.churn)
+  // Most of next to nothing is nothing.
+  if (report.allocator_cpu && !report.activity.idle() &&
+      report.allocator_cpu->interval().low >= kMemoryThresholds.churn)
     return {MemoryProblemKind::kChurn, 0, report.allocator_cpu->share(), {}};
   return {};
 }

@@ -161,6 +161,11 @@ TEST(MemoryProblem, IsChurnWhereAllocatorsTakeTheCpu) {
   EXPECT_EQ(find_memory_problem(report).kind, MemoryProblemKind::kChurn);
   report.allocator_cpu = AllocatorCpu{.total = 10, .inside = 3, .functions = {}};
   EXPECT_EQ(find_memory_problem(report).kind, MemoryProblemKind::kNone) << "too few samples";
+  report.allocator_cpu->total = 1000;
+  report.allocator_cpu->inside = 320;
+  report.activity.duration_s = 100;
+  report.activity.cpu_s = 1;
+  EXPECT_EQ(find_memory_problem(report).kind, MemoryProblemKind::kNone) << "it hardly ran";
 }
 
 TEST(MemoryProblem, IsReportedNextToTheClass) {
