@@ -125,6 +125,8 @@ TEST(IdleRules, OfGoAndOfJava) {
   EXPECT_EQ(rule_for("futex", {"main.main", "runtime.lock2", "runtime.futexsleep"}), "");
   EXPECT_EQ(rule_for("futex", {"thread_native_entry", "ServiceThread::service_thread_entry"}),
             "JVM housekeeping");
+  EXPECT_EQ(rule_for("futex", {"VMThread::run", "VMThread::wait_for_operation", "Monitor::wait"}),
+            "JVM housekeeping");
   EXPECT_EQ(rule_for("futex", {"JVM_MonitorWait"}, "Reference Handl"), "JVM housekeeping");
   EXPECT_EQ(rule_for("futex", {"JVM_MonitorWait"}, "main"), "");
 }
