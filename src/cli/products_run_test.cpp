@@ -100,7 +100,7 @@ TEST_F(Products, EveryCommandReadsEveryFormatHoweverItComes) {
       // Refusals: there is no terminal here, and no log.
       {{"tui", "FILE"}, {2}, {2}},
       {{"oom", "FILE"}, {3}, {3}},
-      {{"push", "FILE", "--parquet", folder_ + "/pushed"}, {0}, {0, 3}},
+      {{"push", "FILE", "--parquet", folder_ + "/pushed"}, {0, 1}, {0, 3}},  // 1: instructions
       {{"symbolize", "FILE", "--symbols", folder_ + "/symbols", "-o", folder_ + "/out.named", "--force"},
        {0, 1, 2, 3},
        {0, 1, 2, 3}},
@@ -170,7 +170,7 @@ TEST_F(Products, EveryCommandReadsOrRefusesWhatIsNoProfileInAFile) {
       {folder_ + "/store", true, true},
       {folder_ + "/store?target=server", true, false},
       {folder_ + "/dataset", true, true},
-      {folder_ + "/dataset?service=server", true, false},
+      {folder_ + "/dataset?service=hand", true, false},
       {fmt::format("pyroscope://127.0.0.1:{}?service=server", server.address().port), true, false},
       {file("core", core), false, false},
   };
