@@ -142,7 +142,7 @@ TEST_F(WatchRun, TheDeathOfTheTargetIsReportedWithItsLastRss) {
   EXPECT_GT(ended.at("last_rss_bytes").get<double>(), 10 * kMiB);
 }
 
-TEST_F(WatchRun, OnATerminalTheScreenIsDrawnAgainWhenItsSizeChanges) {
+TEST_F(WatchRun, OnATerminalTheScreenIsDrawnAgainWhenItsSizeChangesAndEndsWithAKey) {
   start_known_memory();
   std::vector<std::string> command{"env", "TERM=xterm"};
   for (std::string& word : fathom_command({"watch", pid(), "--interval", "3600"}))
@@ -152,8 +152,28 @@ TEST_F(WatchRun, OnATerminalTheScreenIsDrawnAgainWhenItsSizeChanges) {
   ::kill(terminal.pid(), SIGWINCH);
   ASSERT_TRUE(terminal.wait_for("fathom: ")) << "drawn again long before the next look";
   EXPECT_THAT(terminal.screen(), HasSubstr("thread stacks"));
+  terminal.type("o");
+  ASSERT_TRUE(terminal.wait_for("order by size")) << terminal.screen();
+  terminal.type(" ");
+  ASSERT_TRUE(terminal.wait_for("frozen")) << terminal.screen();
+  terminal.type("q");
+  EXPECT_EQ(terminal.wait(milliseconds(20'000)), 0);
+  const std::string& screen = terminal.screen();
+  EXPECT_THAT(screen.substr(screen.rfind("\x1b[?1049l")), HasSubstr("thread stacks"))
+      << "the last reading stays";
+}
+
+TEST_F(WatchRun, OnATerminalWithoutKeysItPrintsLines) {
+  start_known_memory();
+  std::vector<std::string> command{"env", "TERM=xterm", "sh", "-c", "exec \"$@\" < /dev/null", "sh"};
+  for (std::string& word : fathom_command({"watch", pid(), "--interval", "0.1"}))
+    command.push_back(std::move(word));
+  Terminal terminal(command);
+  ASSERT_TRUE(terminal.wait_for("RSS ")) << terminal.screen();
+  ASSERT_TRUE(terminal.wait_for("RSS ")) << terminal.screen();
   terminal.type(Terminal::kCtrlC);
   EXPECT_EQ(terminal.wait(milliseconds(20'000)), 0);
+  EXPECT_THAT(terminal.screen(), Not(HasSubstr("\x1b[?1049h")));
 }
 
 TEST_F(WatchRun, TheMappingsAddUpToRss) {

@@ -2,12 +2,9 @@
 // kept: the key s keeps the recording, which is removed otherwise.
 #include <fmt/format.h>
 #include <poll.h>
-#include <sys/ioctl.h>
-#include <termios.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <filesystem>
 #include <memory>
 #include <optional>
@@ -18,9 +15,9 @@
 #include "base/clock.h"
 #include "base/shell_word.h"
 #include "cli/command.h"
+#include "cli/live_terminal.h"
 #include "cli/notices.h"
 #include "cli/option_groups.h"
-#include "cli/output.h"
 #include "cli/record_arguments.h"
 #include "cli/record_option_list.h"
 #include "cli/seconds_word.h"
@@ -42,58 +39,6 @@ struct TopArguments {
   std::size_t rows = 10;
 };
 
-// Keys come one by one and are not shown, and the screen is another one, until the object goes away. Signals that end us are
-// requests by then (StopRequests).
-class TopTerminal {
- public:
-  TopTerminal() {
-    if (::isatty(STDIN_FILENO) != 1 || ::isatty(STDOUT_FILENO) != 1 ||
-        ::tcgetattr(STDIN_FILENO, &before_) != 0)
-      return;
-    termios raw = before_;
-    raw.c_lflag &= ~static_cast<tcflag_t>(ICANON | ECHO | IEXTEN);
-    raw.c_iflag &= ~static_cast<tcflag_t>(IXON | ICRNL);
-    raw.c_cc[VMIN] = 0;
-    raw.c_cc[VTIME] = 0;
-    active_ = ::tcsetattr(STDIN_FILENO, TCSAFLUSH, &raw) == 0;
-    if (active_) put("\x1b[?1049h\x1b[?25l\x1b[2J");
-  }
-  ~TopTerminal() {
-    if (!active_) return;
-    put("\x1b[0m\x1b[?25h\x1b[?1049l");
-    (void)::tcsetattr(STDIN_FILENO, TCSAFLUSH, &before_);
-  }
-  TopTerminal(const TopTerminal&) = delete;
-  TopTerminal& operator=(const TopTerminal&) = delete;
-  bool active() const { return active_; }
-
-  void draw(const TopScreen& screen) const {
-    winsize size{};
-    if (::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_col == 0 || size.ws_row == 0)
-      size = {.ws_row = 24, .ws_col = 80, .ws_xpixel = 0, .ws_ypixel = 0};
-    put(tui::drawn(screen.styled(size.ws_col, size.ws_row), output_has_color()));
-  }
-  // True: a key changed something.
-  bool read_keys(TopScreen& screen) const {
-    std::array<char, 64> keys;
-    bool changed = false;
-    const ssize_t count = ::read(STDIN_FILENO, keys.data(), keys.size());
-    for (ssize_t i = 0; i < count; ++i) changed = screen.key(keys[static_cast<std::size_t>(i)]) || changed;
-    return changed;
-  }
-
- private:
-  static void put(std::string_view text) {
-    while (!text.empty()) {
-      const ssize_t written = ::write(STDOUT_FILENO, text.data(), text.size());
-      if (written <= 0) return;
-      text.remove_prefix(static_cast<std::size_t>(written));
-    }
-  }
-  termios before_{};
-  bool active_ = false;
-};
-
 // Shows tables until the target ends, the user ends it or the time is over.
 Result<session::RecordOutcome> show_top(const TopArguments& arguments, session::RecordOptions options,
                                         TopScreen& screen) {
@@ -105,7 +50,7 @@ Result<session::RecordOutcome> show_top(const TopArguments& arguments, session::
   const auto& group = arguments.record.group;
   if (group) session.follow([&group] { return process::members_of(*group); });
   if (auto started = session.start(); !started) return tl::unexpected<Error>(started.error());
-  const TopTerminal terminal;
+  const LiveTerminal terminal;
   for (session.step(); !session.ended(); session.step()) {
     const bool fresh = companion.take_fresh();
     if (fresh && !terminal.active()) {
@@ -113,7 +58,12 @@ Result<session::RecordOutcome> show_top(const TopArguments& arguments, session::
       if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size() || std::fflush(stdout) != 0)
         session.request_stop({.pass_on = 0, .at_once = true});  // the reader has gone
     }
-    if (terminal.active() && (terminal.read_keys(screen) || fresh)) terminal.draw(screen);
+    if (terminal.active()) {
+      bool changed = fresh;
+      for (const char key : terminal.read_keys()) changed = screen.key(key) || changed;
+      const auto [width, height] = terminal.size();
+      if (changed) terminal.draw(screen.styled(width, height));
+    }
     if (screen.wants_end()) session.request_stop({.pass_on = 0, .at_once = true});
     pollfd ready[] = {{session.poll_fd(), POLLIN, 0},
                       {stops.fd(), POLLIN, 0},

@@ -6,24 +6,12 @@
 #include <utility>
 
 #include "analysis/core/words.h"
-#include "present/text/character_width.h"
 
 namespace fathom::cli {
 namespace {
 
 constexpr char kEscape = 27, kReturn = '\r', kNewLine = '\n', kDelete = 127, kBackspace = 8;
 constexpr std::size_t kLongestFilter = 100;
-
-std::string cut_to(const std::string& line, std::size_t width) {
-  std::size_t at = 0, columns = 0;
-  while (at < line.size()) {
-    const present::Character next = present::first_character(std::string_view(line).substr(at));
-    if (columns + next.columns > width) break;
-    columns += next.columns;
-    at += next.bytes;
-  }
-  return line.substr(0, at);
-}
 
 std::string_view unit_of(TopMetric metric) {
   switch (metric) {
@@ -153,7 +141,7 @@ std::vector<std::string> TopScreen::lines(std::size_t width, std::size_t height)
           : fmt::format("m metric  o order  f filter{}  space freeze  s save  q quit",
                         filter_.empty() ? "" : " (" + analysis::printable(filter_) + ", x: all)"));
   lines.resize(std::min(lines.size(), height));
-  for (std::string& line : lines) line = cut_to(line, width);
+  for (std::string& line : lines) line = tui::cut(line, width);
   return lines;
 }
 

@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 #include <poll.h>
 #include <signal.h>
-#include <sys/ioctl.h>
 #include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/wait.h>
@@ -25,6 +24,7 @@
 #include "cli/command.h"
 #include "cli/flight_beside.h"
 #include "cli/group_option.h"
+#include "cli/live_terminal.h"
 #include "cli/metrics_option.h"
 #include "cli/notices.h"
 #include "cli/option_groups.h"
@@ -119,14 +119,15 @@ class Signals {
   Signals(const Signals&) = delete;
   Signals& operator=(const Signals&) = delete;
 
-  enum class Wake : std::uint8_t { kTime, kResize, kEnd };
-  Wake wait_until(std::uint64_t until_ns) {
+  enum class Wake : std::uint8_t { kTime, kResize, kKeys, kEnd };
+  // `keys`: the terminal that keys come from, or -1.
+  Wake wait_until(std::uint64_t until_ns, int keys) {
     for (;;) {
       const std::uint64_t now = monotonic_ns();
       if (now >= until_ns) return Wake::kTime;
-      pollfd poll{fd_.get(), POLLIN, 0};
+      pollfd ready[] = {{fd_.get(), POLLIN, 0}, {keys, POLLIN, 0}};
       const std::uint64_t left_ms = (until_ns - now + 999'999) / 1'000'000;
-      if (::poll(&poll, 1, static_cast<int>(std::min<std::uint64_t>(left_ms, 3'600'000))) <= 0) continue;
+      if (::poll(ready, 2, static_cast<int>(std::min<std::uint64_t>(left_ms, 3'600'000))) <= 0) continue;
       signalfd_siginfo info;
       Wake wake = Wake::kTime;
       while (::read(fd_.get(), &info, sizeof(info)) == sizeof(info)) {
@@ -134,6 +135,8 @@ class Signals {
         wake = Wake::kResize;
       }
       if (wake == Wake::kResize) return wake;
+      if ((ready[1].revents & ~POLLIN) != 0) return Wake::kEnd;  // the terminal is gone
+      if (ready[1].revents != 0) return Wake::kKeys;
     }
   }
 
@@ -168,16 +171,6 @@ bool print(std::string_view text) {
   return true;
 }
 
-bool is_screen() {
-  const char* terminal = std::getenv("TERM");
-  return ::isatty(STDOUT_FILENO) == 1 && terminal != nullptr && std::string_view(terminal) != "dumb";
-}
-
-std::size_t screen_rows() {
-  winsize size{};
-  return ::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_row > 3 ? size.ws_row : 24;
-}
-
 class Watch {
  public:
   Watch(const WatchArguments& arguments, bool screen) : arguments_(arguments), screen_(screen) {}
@@ -195,6 +188,7 @@ class Watch {
       if (!log) return tl::unexpected<Error>(log.error());
       log_.emplace(std::move(*log));
     }
+    if (screen_) terminal_.emplace();
     return {};
   }
 
@@ -225,30 +219,48 @@ class Watch {
       ++target;
     }
     if (server_) publish();
-    return (!screen_ || draw()) && (!targets_.empty() || waits_for_names());
+    return draw() && (!targets_.empty() || waits_for_names());
   }
 
+  // Nothing without a screen. False: the terminal is gone.
   bool draw() {
-    if (targets_.empty()) return true;
-    const std::size_t rows = screen_rows();
+    if (!terminal_) return true;
+    if (!frozen_ && !targets_.empty()) {
+      shown_.clear();
+      for (const Target& target : targets_)
+        if (target.view) shown_.push_back(*target.view);
+    }
+    const auto [width, height] = terminal_->size();
+    std::vector<tui::ScreenLine> lines = shown_lines(width, height);
+    lines.resize(height - 1);
+    lines.push_back({fmt::format("o order by {}  space {}  q quit", by_growth_ ? "size" : "growth",
+                                 frozen_ ? "continue (frozen)" : "freeze"),
+                     tui::Style::kStatus});
+    for (tui::ScreenLine& line : lines) line.text = tui::cut(line.text, width);
+    return terminal_->draw(lines);
+  }
+
+  // Reads the keys that were typed. False: q was one of them, or the terminal is gone.
+  bool obey_keys() {
+    for (const char key : terminal_->read_keys()) {
+      if (key == 'q') return false;
+      if (key == ' ') frozen_ = !frozen_;
+      if (key == 'o') by_growth_ = !by_growth_;
+    }
+    return draw();
+  }
+  int keys_fd() const { return terminal_ && terminal_->active() ? STDIN_FILENO : -1; }
+
+  // Puts the terminal back and prints what its screen showed last.
+  void leave_screen() {
+    if (!terminal_) return;
+    const auto [width, height] = terminal_->size();
+    terminal_.reset();
+    const bool color = output_has_color();
     std::string all;
-    for (const Target& target : targets_) {
-      if (!target.view) continue;
-      all += watch::screen_text(*target.view, {.width = output_width(),
-                                               .height = std::max<std::size_t>(rows / targets_.size(), 8),
-                                               .color = output_has_color()});
-    }
-    for (const std::string& ended : ended_) all += ended + "\n";
-    // Each line to its end, and what is below; no scrolling.
-    std::string out = std::exchange(drawn_, true) ? "\x1b[H" : "\x1b[2J\x1b[H";
-    std::size_t line = 0, start = 0;
-    while (start < all.size() && line + 1 < rows) {
-      const std::size_t end = all.find('\n', start);
-      out += all.substr(start, end - start) + "\x1b[K\n";
-      start = end == std::string::npos ? all.size() : end + 1;
-      ++line;
-    }
-    return print(out + "\x1b[J");
+    for (const tui::ScreenLine& line : shown_lines(width, height))
+      all += (color ? tui::styled_text(line) : line.text) + "\n";
+    (void)print(all);
   }
 
   Result<int> print_mappings() {
@@ -430,14 +442,28 @@ class Watch {
     ended_.push_back(text);
     if (log_ && !watch::Log::is_csv(arguments_.log))
       if (auto logged = log_->add(json); !logged) return tl::unexpected<Error>(logged.error());
-    // What was on the screen stays above it.
-    if (screen_ && targets_.size() > 1) return true;
+    if (screen_) return true;  // leave_screen() prints it
     return print((arguments_.json ? json : text) + "\n");
+  }
+
+  std::vector<tui::ScreenLine> shown_lines(std::size_t width, std::size_t height) const {
+    const std::size_t each = (height - 1) / std::max<std::size_t>(shown_.size(), 1);  // without the keys
+    std::vector<tui::ScreenLine> lines;
+    for (const watch::View& view : shown_)
+      for (tui::ScreenLine& line : watch::screen_lines(view, {.width = width,
+                                                             .height = std::max<std::size_t>(each, 8),
+                                                             .color = false,
+                                                             .by_growth = by_growth_}))
+        lines.push_back(std::move(line));
+    for (const std::string& ended : ended_) lines.push_back({ended});
+    return lines;
   }
 
   const WatchArguments& arguments_;
   const bool screen_;
-  bool drawn_ = false;
+  std::optional<LiveTerminal> terminal_;  // with screen_: from open() to leave_screen()
+  std::vector<watch::View> shown_;        // the readings on the screen
+  bool frozen_ = false, by_growth_ = false;
   std::vector<Target> targets_;
   std::vector<std::string> ended_;
   std::optional<watch::Log> log_;
@@ -456,11 +482,7 @@ class Watch {
   std::uint64_t group_looked_ns_ = 0;
 };
 
-Result<int> watch_until_end(const WatchArguments& arguments, const std::vector<std::int32_t>& pids,
-                            Signals& signals) {
-  Watch watch(arguments, is_screen() && !arguments.json && !arguments.once && !arguments.maps);
-  if (auto opened = watch.open(pids); !opened) return tl::unexpected<Error>(opened.error());
-  if (arguments.maps) return watch.print_mappings();
+Result<int> look_until_end(Watch& watch, const WatchArguments& arguments, Signals& signals) {
   const auto interval_ns = static_cast<std::uint64_t>(std::llround(arguments.interval_s * 1e9));
   for (std::uint64_t next = monotonic_ns();;) {
     const auto goes_on = watch.look();
@@ -468,12 +490,23 @@ Result<int> watch_until_end(const WatchArguments& arguments, const std::vector<s
     if (!*goes_on || arguments.once) return kDone;
     next = std::max(next + interval_ns, monotonic_ns());  // a look that took longer is not caught up with
     for (;;) {
-      const Signals::Wake wake = signals.wait_until(next);
+      const Signals::Wake wake = signals.wait_until(next, watch.keys_fd());
       if (wake == Signals::Wake::kEnd) return kDone;
       if (wake == Signals::Wake::kTime) break;
-      if (!watch.draw()) return kDone;
+      if (wake == Signals::Wake::kResize && !watch.draw()) return kDone;
+      if (wake == Signals::Wake::kKeys && !watch.obey_keys()) return kDone;
     }
   }
+}
+
+Result<int> watch_until_end(const WatchArguments& arguments, const std::vector<std::int32_t>& pids,
+                            Signals& signals) {
+  Watch watch(arguments, LiveTerminal::is_there() && !arguments.json && !arguments.once && !arguments.maps);
+  if (auto opened = watch.open(pids); !opened) return tl::unexpected<Error>(opened.error());
+  if (arguments.maps) return watch.print_mappings();
+  const auto status = look_until_end(watch, arguments, signals);
+  watch.leave_screen();
+  return status;
 }
 
 Result<int> run_watch(WatchArguments& arguments) {
@@ -541,7 +574,7 @@ Run add_watch(CLI::App& app) {
       ->needs(flight);
   app.add_flag("--maps", arguments->maps, "print every mapping, largest first, and exit");
   app.footer(
-      "Without --heap, watch does not stop or change the process. On a terminal it refreshes one screen; otherwise it prints one line per reading; Ctrl-C ends it. Without root it shows processes of the same user. --log renames a file of 16 MiB to FILE.1 and keeps four old ones. With --listen, watch waits for processes that you name, before they start and after they end. --flight FILE --heap records memory by call site for weeks, also after a crash.");
+      "Without --heap, watch does not stop or change the process. On a terminal it refreshes one screen: o orders by growth, space freezes, q quits. Otherwise it prints one line per reading; Ctrl-C ends it. Without root it shows processes of the same user. --log renames a file of 16 MiB to FILE.1 and keeps four old ones. With --listen, watch waits for processes that you name, before they start and after they end. --flight FILE --heap records memory by call site for weeks, also after a crash.");
   return [arguments] { return run_watch(*arguments); };
 }
 

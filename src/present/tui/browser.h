@@ -146,7 +146,4 @@ class Browser {
   bool done_ = false;
 };
 
-// `text` cut to `width` columns.
-std::string cut(const std::string& text, std::size_t width);
-
 }  // namespace fathom::tui

@@ -36,20 +36,6 @@ std::vector<std::string> lines_of(const std::string& text) {
 
 }  // namespace
 
-std::string cut(const std::string& text, std::size_t width) {
-  if (present::display_width(text) <= width) return text;
-  std::size_t used = 0, at = 0;
-  while (at < text.size()) {
-    std::size_t end = at + 1;
-    while (end < text.size() && (static_cast<unsigned char>(text[end]) & 0xc0) == 0x80) ++end;
-    const std::size_t wide = present::display_width(std::string_view(text).substr(at, end - at));
-    if (used + wide > width) break;
-    used += wide;
-    at = end;
-  }
-  return text.substr(0, at);
-}
-
 std::string Browser::percent(std::int64_t value) const {
   return value == 0 ? "" : analysis::percent_number(analysis::share(tree_, value));
 }

@@ -4,6 +4,8 @@
 
 #include <string_view>
 
+#include "present/text/character_width.h"
+
 namespace fathom::tui {
 
 static std::string_view escape_of(Style style) {
@@ -25,15 +27,28 @@ static std::string_view escape_of(Style style) {
   return "";
 }
 
+std::string cut(const std::string& text, std::size_t width) {
+  std::size_t at = 0, columns = 0;
+  while (at < text.size()) {
+    const present::Character next = present::first_character(std::string_view(text).substr(at));
+    if (columns + next.columns > width) break;
+    columns += next.columns;
+    at += next.bytes;
+  }
+  return text.substr(0, at);
+}
+
+std::string styled_text(const ScreenLine& line) {
+  return fmt::format("{}{}\x1b[0m", escape_of(line.style), line.text);
+}
+
 std::string drawn(const std::vector<ScreenLine>& lines, bool color) {
   std::string out = "\x1b[H";
   for (std::size_t i = 0; i < lines.size(); ++i) {
     const bool marked = color || lines[i].style == Style::kCursor || lines[i].style == Style::kStatus;
-    const std::string_view escape = marked ? escape_of(lines[i].style) : "";
     out += fmt::format("\x1b[{};1H", i + 1);
-    out += escape;
-    out += lines[i].text;
-    out += "\x1b[0m\x1b[K";
+    out += styled_text({lines[i].text, marked ? lines[i].style : Style::kPlain});
+    out += "\x1b[K";
   }
   return out + "\x1b[J";
 }

@@ -1,6 +1,7 @@
-// A screen of a terminal as lines, each with its meaning, and the bytes that draw it: one look for `fathom tui` and `fathom top`.
+// A screen of a terminal as lines, each with its meaning, and the bytes that draw it: one look for `fathom tui`, `fathom top` and `fathom watch`.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -12,6 +13,12 @@ struct ScreenLine {
   std::string text;  // no control characters; at most as wide as the screen
   Style style = Style::kPlain;
 };
+
+// As much of the start of `text` as so many columns hold.
+std::string cut(const std::string& text, std::size_t width);
+
+// The text in its style, and back to plain.
+std::string styled_text(const ScreenLine& line);
 
 // From the upper left corner on; what was below the last line is cleared. Without `color` only the cursor's row and the status line
 // look different from others.

@@ -156,12 +156,17 @@ std::string short_name(const std::string& name) {
   return printable(name.substr(0, path) + name.substr(slash + 1));
 }
 
-std::string bold(const std::string& text, bool color) {
-  return color ? "\x1b[1m" + text + "\x1b[0m" : text;
+// Each line of `text` in one style. Each ends with "\n".
+void add_lines(std::vector<tui::ScreenLine>& lines, std::string_view text, tui::Style style) {
+  for (std::size_t end = text.find('\n'); end != std::string_view::npos; end = text.find('\n')) {
+    lines.push_back({std::string(text.substr(0, end)), style});
+    text.remove_prefix(end + 1);
+  }
 }
 
 struct Row {
   std::string size, change, spark, slope, name;
+  bool grows = false;  // with certainty
 };
 
 Row row_of(const LineView& view) {
@@ -172,7 +177,10 @@ Row row_of(const LineView& view) {
   if (view.line.kind == "thread-stacks") name += fmt::format(" ({})", view.line.ranges);
   return {size_of(view.line.bytes),
           view.change && *view.change != 0 ? signed_bytes(static_cast<double>(*view.change)) : "",
-          sparkline(view.values, kSparkColumns), slope_text(view.slope), printable(name)};
+          sparkline(view.values, kSparkColumns),
+          slope_text(view.slope),
+          printable(name),
+          view.slope && view.slope->grows()};
 }
 
 // Mapped files with their cached pages; without files that could not be queried.
@@ -201,22 +209,32 @@ std::string files_text(const Composition& composition, const TextOptions& option
   return table.empty() ? "" : table.text(options.width, options.color);
 }
 
+double certain_growth(const LineView& line) {
+  return line.slope && line.slope->grows() ? line.slope->per_second : 0;
+}
+
 // Lines of less than a thousandth of RSS, and those that there is no room for, are one.
-std::vector<Row> rows_of(const View& view, std::size_t most) {
+std::vector<Row> rows_of(const View& view, std::size_t most, bool by_growth) {
   std::vector<Row> rows;
   const std::uint64_t least = view.look.figures.rss / 1000;
   std::uint64_t rest = 0;
   std::size_t rest_count = 0;
-  for (const LineView& line : view.lines) {
-    if (rows.size() + 1 < most && line.line.bytes >= least && line.line.bytes != 0) {
-      rows.push_back(row_of(line));
-    } else if (line.line.bytes != 0) {
-      rest += line.line.bytes;
+  std::vector<const LineView*> lines;
+  for (const LineView& line : view.lines) lines.push_back(&line);
+  if (by_growth)
+    std::ranges::stable_sort(
+        lines, [](const LineView* a, const LineView* b) { return certain_growth(*a) > certain_growth(*b); });
+  for (const LineView* line : lines) {
+    if (rows.size() + 1 < most && line->line.bytes >= least && line->line.bytes != 0) {
+      rows.push_back(row_of(*line));
+    } else if (line->line.bytes != 0) {
+      rest += line->line.bytes;
       ++rest_count;
     }
   }
   if (rest_count > 0)
-    rows.push_back({size_of(rest), "", "", "", fmt::format("in {} smaller parts", rest_count)});
+    rows.push_back({size_of(rest), "", "", "",
+                    fmt::format("in {} {} parts", rest_count, by_growth ? "other" : "smaller"), false});
   return rows;
 }
 
@@ -239,7 +257,7 @@ std::string sparkline(std::span<const double> values, std::size_t columns) {
   return out;
 }
 
-std::string screen_text(const View& view, const TextOptions& options) {
+std::vector<tui::ScreenLine> screen_lines(const View& view, const TextOptions& options) {
   const Figures& figures = view.look.figures;
   std::string head =
       fmt::format("{} (pid {}) · RSS {}", printable(view.name), view.pid, size_of(figures.rss));
@@ -247,13 +265,15 @@ std::string screen_text(const View& view, const TextOptions& options) {
     head += fmt::format(" {}", signed_bytes(static_cast<double>(*view.rss_change)));
   head += fmt::format(" · peak {}", size_of(figures.rss_peak));
   if (const std::string growth = growth_text(view); !growth.empty()) head += " · " + growth;
-  std::string out = bold(present::fill("", head, options.width, 2), options.color);
+  std::vector<tui::ScreenLine> lines;
+  add_lines(lines, present::fill("", head, options.width, 2), tui::Style::kTitle);
   std::vector<std::string> below;
   if (const std::string limit = limit_text(view); !limit.empty()) below.push_back(limit);
   for (const model::CountedLimit& near : model::near_limits(view.look.counted))
     below.push_back(fmt::format("{}; {}", present::limit_text(near), present::limit_consequence(near.kind)));
   if (const std::string rates = rates_text(view); !rates.empty()) below.push_back(rates);
-  for (const std::string& line : below) out += present::fill("  ", line, options.width, 4);
+  for (const std::string& line : below)
+    add_lines(lines, present::fill("  ", line, options.width, 4), tui::Style::kPlain);
 
   std::string tail;
   if (const auto& composition = view.look.composition) {
@@ -276,12 +296,13 @@ std::string screen_text(const View& view, const TextOptions& options) {
   if (view.look.composition != nullptr && view.look.composition->longest_call_ns != 0)
     own += fmt::format("; the target waited for no reading longer than {}",
                        analysis::seconds(static_cast<double>(view.look.composition->longest_call_ns) * 1e-9));
-  tail += present::fill("  ", own, options.width, 4);
+  const std::string own_text = present::fill("  ", own, options.width, 4);
 
   std::size_t most = 1000;
   if (options.height != 0) {
-    const auto used = static_cast<std::size_t>(std::count(out.begin(), out.end(), '\n') +
-                                               std::count(tail.begin(), tail.end(), '\n'));
+    const auto used =
+        lines.size() + static_cast<std::size_t>(std::count(tail.begin(), tail.end(), '\n') +
+                                                std::count(own_text.begin(), own_text.end(), '\n'));
     most = options.height > used + 3 ? options.height - used - 2 : 2;
   }
   TextTable table({{"resident", Align::kRight},
@@ -289,13 +310,27 @@ std::string screen_text(const View& view, const TextOptions& options) {
                    {"", Align::kLeft},
                    {"slope", Align::kLeft},
                    {"part", Align::kLeft, true}});
-  for (Row& row : rows_of(view, most))
-    table.add({std::move(row.size), std::move(row.change), std::move(row.spark), std::move(row.slope),
-               std::move(row.name)});
-  if (!table.empty()) out += table.text(options.width, options.color);
+  const std::size_t table_line = lines.size();
+  const std::vector<Row> rows = rows_of(view, most, options.by_growth);
+  for (const Row& row : rows) table.add({row.size, row.change, row.spark, row.slope, row.name});
+  if (!table.empty()) {
+    add_lines(lines, table.text(options.width, false), tui::Style::kPlain);
+    lines[table_line].style = tui::Style::kHead;
+    for (std::size_t i = 0; i < rows.size(); ++i)
+      if (rows[i].grows) lines[table_line + 1 + i].style = tui::Style::kHot;
+  }
   if (options.height == 0 && view.look.composition != nullptr)
-    out += files_text(*view.look.composition, options);
-  return out + tail;
+    add_lines(lines, files_text(*view.look.composition, options), tui::Style::kPlain);
+  add_lines(lines, tail, tui::Style::kPlain);
+  add_lines(lines, own_text, tui::Style::kFaint);
+  return lines;
+}
+
+std::string screen_text(const View& view, const TextOptions& options) {
+  std::string out;
+  for (const tui::ScreenLine& line : screen_lines(view, options))
+    out += (options.color ? tui::styled_text(line) : line.text) + "\n";
+  return out;
 }
 
 std::string line_text(const View& view) {

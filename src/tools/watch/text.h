@@ -5,7 +5,9 @@
 #include <cstddef>
 #include <span>
 #include <string>
+#include <vector>
 
+#include "present/tui/screen.h"
 #include "tools/watch/history.h"
 
 namespace fathom::watch {
@@ -14,10 +16,13 @@ struct TextOptions {
   std::size_t width = 100;  // columns; 0: lines as long as they are
   std::size_t height = 0;   // rows for all of it; 0: as many as it takes
   bool color = false;
-  std::size_t top = 0;  // rows of the mapping table; 0: all
+  std::size_t top = 0;     // rows of the mapping table; 0: all
+  bool by_growth = false;  // the part that grows fastest first, instead of the largest
 };
 
-// The lines of one process. With little height the smallest ones are taken together.
+// The lines of one process; parts that grow are hot. If they do not fit into the height, one line sums the last parts.
+std::vector<tui::ScreenLine> screen_lines(const View& view, const TextOptions& options);
+// The same as text.
 std::string screen_text(const View& view, const TextOptions& options);
 
 // "14:02:11 redis-server (pid 812): RSS 512.0 MiB +1.2 MiB, ...": no newline at the end.

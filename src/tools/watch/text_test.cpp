@@ -81,6 +81,34 @@ TEST(WatchText, GrowthHasItsIntervalAndTheTimeLeft) {
   EXPECT_THAT(screen_text(view, {}), HasSubstr("not growing"));
 }
 
+// The same look as `fathom top`.
+TEST(WatchText, AScreenHasATitleAnUnderlinedHeadAndHotPartsThatGrow) {
+  View view = a_view();
+  view.lines[1].slope = analysis::Slope{1.0 * kMiBOfText, 0.9 * kMiBOfText, 1.1 * kMiBOfText};
+  view.lines[2].slope = analysis::Slope{10, -5, 25};
+  const std::vector<tui::ScreenLine> lines = screen_lines(view, {.width = 80, .height = 24});
+  EXPECT_EQ(lines.front().style, tui::Style::kTitle);
+  EXPECT_EQ(lines.back().style, tui::Style::kFaint) << "what fathom itself uses";
+  std::vector<std::string> heads, hot;
+  for (const tui::ScreenLine& line : lines) {
+    if (line.style == tui::Style::kHead) heads.push_back(line.text);
+    if (line.style == tui::Style::kHot) hot.push_back(line.text);
+  }
+  EXPECT_THAT(heads, testing::ElementsAre(HasSubstr("part")));
+  EXPECT_THAT(hot, testing::ElementsAre(HasSubstr("mdbx.dat")));
+  EXPECT_THAT(screen_text(view, {.color = true}), HasSubstr("\x1b[1;31m"));
+}
+
+TEST(WatchText, ByGrowthThePartThatCertainlyGrowsFastestIsFirst) {
+  View view = a_view();
+  view.lines[0].slope = analysis::Slope{2.0 * kMiBOfText, -1.0 * kMiBOfText, 5.0 * kMiBOfText};  // uncertain
+  view.lines[1].slope = analysis::Slope{1.0 * kMiBOfText, 0.9 * kMiBOfText, 1.1 * kMiBOfText};
+  view.lines[2].slope = analysis::Slope{3.0 * kMiBOfText, 2.9 * kMiBOfText, 3.1 * kMiBOfText};
+  const std::string text = screen_text(view, {.by_growth = true});
+  EXPECT_LT(text.find("thread stacks"), text.find("mdbx.dat")) << text;
+  EXPECT_LT(text.find("mdbx.dat"), text.find("heap of brk")) << text;
+}
+
 TEST(WatchText, FitsTheScreenOfAnySize) {
   View view = a_view();
   for (int i = 0; i < 100; ++i) {
