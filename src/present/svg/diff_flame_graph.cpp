@@ -183,10 +183,10 @@ class Drawing {
     if (!of_way[0].empty()) coloring.legend.push_back({"less than in base", of_way[0], -1});
     if (!of_way[1].empty()) coloring.legend.push_back({"more than in base", of_way[1], -1});
     if (!whole_way[1].empty()) coloring.legend.push_back({"new (+)", whole_way[1], -1});
-    if (!striped_rows.empty()) coloring.legend.push_back({"changed by itself", striped_rows, -1});
+    if (!striped_rows.empty()) coloring.legend.push_back({"its own code changed", striped_rows, -1});
     coloring.legend.push_back({"no more than noise", {0}, -1});
     coloring.meaning =
-        "Colour: how a frame with all that it calls has changed, the stronger the more of it (a tenth, a third, all). Stripes: it changed by itself, and not only through what it calls.";
+        "Blue frames cost less than in base, orange ones more, each with all that it calls; the stronger the colour, the larger the change (up to a tenth, up to a third, more, all). Stripes: the cost of the function's own code changed, not only that of its callees.";
     return coloring;
   }
 
@@ -228,7 +228,7 @@ class Drawing {
     if (least > 0) {
       const bool points = report_.unit == DiffUnit::kOfCore || report_.unit == DiffUnit::kShare;
       floor += fmt::format(
-          " Floor: a function that changed by itself by more than {} would have been seen, whichever it is.",
+          " Floor: a change of more than {} in the own cost of any function would have been detected.",
           points ? analysis::percent_number(least) + " points" : diff_value(report_, least));
     }
     options_.notes.push_back(std::move(floor));
