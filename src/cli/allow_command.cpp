@@ -53,8 +53,7 @@ Result<int> run_allow(const AllowArguments& arguments) {
   if (!of_others) return tl::unexpected<Error>(of_others.error());
   if (of_others->empty()) fmt::print("Everything is as it was before.\n");
   for (const allow::Change& change : *of_others)
-    fmt::print("{} was changed by somebody else meanwhile, and stays as it is.\n",
-               allow::setting_name(change));
+    fmt::print("Another program changed {} meanwhile: it stays as it is.\n", allow::setting_name(change));
   return kDone;
 }
 

@@ -59,7 +59,7 @@ constexpr auto kExamples = std::to_array<Example>({
     {"limit", "fathom limit --memory 8g --bisect -- ./job", "find the smallest limit that works"},
     {"doctor", "fathom doctor", "what works on this machine, and how to get the rest"},
     {"doctor", "fathom doctor -p PID", "and what works for this process"},
-    {"allow", "sudo fathom allow -d 10min", "users may record their own processes for ten minutes"},
+    {"allow", "fathom allow -d 10min", "users may record their own processes for ten minutes"},
     {"detach", "fathom detach -p PID", "remove a tracer that a killed fathom left"},
     {"help", "fathom help words", "what the words in reports mean"},
     {"man", "fathom man record | man -l -", "read a manual page"},

@@ -104,7 +104,8 @@ std::error_code look_through(const fs::path& folder, const IsOurs& is_ours, std:
 Result<std::vector<Recording>> find_recordings(const fs::path& folder, const IsOurs& is_ours) {
   std::error_code problem;
   if (!fs::is_directory(folder, problem) && fs::exists(folder, problem))
-    return fail(ErrorKind::kUsage, folder.string() + ": this is no folder", "the folder that the file is in");
+    return fail(ErrorKind::kUsage, folder.string() + ": this is not a folder",
+                "the folder that the file is in");
   if (!fs::is_directory(folder, problem))
     return fail(ErrorKind::kNotFound, folder.string() + ": there is no such folder",
                 "fathom record -- COMMAND");
