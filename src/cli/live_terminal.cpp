@@ -4,23 +4,12 @@
 #include <unistd.h>
 
 #include <array>
-#include <cerrno>
 #include <cstdlib>
 #include <string_view>
 
 #include "cli/output.h"
 
 namespace fathom::cli {
-
-static bool put_on_terminal(std::string_view text) {
-  while (!text.empty()) {
-    const ssize_t written = ::write(STDOUT_FILENO, text.data(), text.size());
-    if (written < 0 && errno == EINTR) continue;
-    if (written <= 0) return false;
-    text.remove_prefix(static_cast<std::size_t>(written));
-  }
-  return true;
-}
 
 bool LiveTerminal::is_there() {
   const char* name = std::getenv("TERM");
@@ -41,12 +30,12 @@ LiveTerminal::LiveTerminal() {
   raw.c_cc[VMIN] = 0;
   raw.c_cc[VTIME] = 0;
   active_ = ::tcsetattr(STDIN_FILENO, TCSAFLUSH, &raw) == 0;
-  if (active_) put_on_terminal("\x1b[?1049h\x1b[?25l\x1b[2J");
+  if (active_) tui::put_on_output("\x1b[?1049h\x1b[?25l\x1b[2J");
 }
 
 LiveTerminal::~LiveTerminal() {
   if (!active_) return;
-  put_on_terminal("\x1b[0m\x1b[?25h\x1b[?1049l");
+  tui::put_on_output("\x1b[0m\x1b[?25h\x1b[?1049l");
   (void)::tcsetattr(STDIN_FILENO, TCSAFLUSH, &before_);
 }
 
@@ -57,7 +46,7 @@ std::pair<std::size_t, std::size_t> LiveTerminal::size() const {
 }
 
 bool LiveTerminal::draw(const std::vector<tui::ScreenLine>& lines) const {
-  return put_on_terminal(tui::drawn(lines, output_has_color()));
+  return tui::put_on_output(tui::drawn(lines, output_has_color()));
 }
 
 std::string LiveTerminal::read_keys() const {

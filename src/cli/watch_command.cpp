@@ -8,7 +8,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
@@ -160,17 +159,6 @@ std::uint64_t own_rss() {
   return rss = status ? status->rss_anon + status->rss_file + status->rss_shmem : 0;
 }
 
-// Standard output, a line or a screen at a time. False: it has no reader any more.
-bool print(std::string_view text) {
-  while (!text.empty()) {
-    const ssize_t written = ::write(STDOUT_FILENO, text.data(), text.size());
-    if (written < 0 && errno == EINTR) continue;
-    if (written <= 0) return false;
-    text.remove_prefix(static_cast<std::size_t>(written));
-  }
-  return true;
-}
-
 class Watch {
  public:
   Watch(const WatchArguments& arguments, bool screen) : arguments_(arguments), screen_(screen) {}
@@ -215,7 +203,7 @@ class Watch {
           target->history.add(std::move(*look), own_process_cpu_ns(), own_rss(), target->watched.missing());
       if (scraper_ && target->place.number == 1) add_metrics(*target->view);
       if (auto logged = log_look(*target->view); !logged) return tl::unexpected<Error>(logged.error());
-      if (!screen_ && !print(text_of(*target->view))) return false;
+      if (!screen_ && !tui::put_on_output(text_of(*target->view))) return false;
       ++target;
     }
     if (server_) publish();
@@ -260,7 +248,7 @@ class Watch {
     std::string all;
     for (const tui::ScreenLine& line : shown_lines(width, height))
       all += (color ? tui::styled_text(line) : line.text) + "\n";
-    (void)print(all);
+    (void)tui::put_on_output(all);
   }
 
   Result<int> print_mappings() {
@@ -274,7 +262,7 @@ class Watch {
               : fmt::format("{}\n", process::describe(process)) +
                     watch::mappings_text(*mappings, {.width = output_is_narrow() ? output_width() : 0,
                                                      .color = output_has_color()});
-      if (!print(text)) break;
+      if (!tui::put_on_output(text)) break;
     }
     return kDone;
   }
@@ -443,7 +431,7 @@ class Watch {
     if (log_ && !watch::Log::is_csv(arguments_.log))
       if (auto logged = log_->add(json); !logged) return tl::unexpected<Error>(logged.error());
     if (screen_) return true;  // leave_screen() prints it
-    return print((arguments_.json ? json : text) + "\n");
+    return tui::put_on_output((arguments_.json ? json : text) + "\n");
   }
 
   std::vector<tui::ScreenLine> shown_lines(std::size_t width, std::size_t height) const {

@@ -1,7 +1,9 @@
 #include "present/tui/screen.h"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
+#include <cerrno>
 #include <string_view>
 
 #include "present/text/character_width.h"
@@ -51,6 +53,16 @@ std::string drawn(const std::vector<ScreenLine>& lines, bool color) {
     out += "\x1b[K";
   }
   return out + "\x1b[J";
+}
+
+bool put_on_output(std::string_view text) {
+  while (!text.empty()) {
+    const ssize_t written = ::write(STDOUT_FILENO, text.data(), text.size());
+    if (written < 0 && errno == EINTR) continue;
+    if (written <= 0) return false;
+    text.remove_prefix(static_cast<std::size_t>(written));
+  }
+  return true;
 }
 
 }  // namespace fathom::tui

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace fathom::tui {
@@ -23,5 +24,8 @@ std::string styled_text(const ScreenLine& line);
 // From the upper left corner on; what was below the last line is cleared. Without `color` only the cursor's row and the status line
 // look different from others.
 std::string drawn(const std::vector<ScreenLine>& lines, bool color);
+
+// Writes to standard output, past its buffer: a line or a screen at a time. False: it has no reader any more.
+bool put_on_output(std::string_view text);
 
 }  // namespace fathom::tui

@@ -52,16 +52,6 @@ void on_resize(int) {
   saved.resized = 1;
 }
 
-bool write_all(std::string_view text) {
-  while (!text.empty()) {
-    const ssize_t written = ::write(STDOUT_FILENO, text.data(), text.size());
-    if (written < 0 && errno == EINTR) continue;
-    if (written <= 0) return false;
-    text.remove_prefix(static_cast<std::size_t>(written));
-  }
-  return true;
-}
-
 class RawTerminal {
  public:
   static constexpr std::array<int, 5> kEnds = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGABRT};
@@ -88,7 +78,7 @@ class RawTerminal {
     ready_ = true;
     saved.active = 1;
     if (::tcsetattr(keys, TCSAFLUSH, &raw) != 0) saved.active = 0;
-    active_ = saved.active != 0 && write_all(kEnter);
+    active_ = saved.active != 0 && put_on_output(kEnter);
   }
   ~RawTerminal() {
     put_back();
@@ -160,9 +150,9 @@ Result<> run_in_terminal(Browser& browser, bool color) {
     if (redraw) {
       const auto [width, height] = screen_size();
       std::string screen = drawn(browser.draw(width, height), color);
-      if (screen != last && !write_all(screen)) return {};
+      if (screen != last && !put_on_output(screen)) return {};
       last = std::move(screen);
-      if (const auto copied = browser.take_copied()) (void)write_all(to_clipboard(*copied));
+      if (const auto copied = browser.take_copied()) (void)put_on_output(to_clipboard(*copied));
     }
     redraw = false;
     pollfd wait{keys->get(), POLLIN, 0};
