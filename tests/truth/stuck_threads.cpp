@@ -332,7 +332,7 @@ void file_lock() {
     want_the_file(fd);
   });
   wait_until_ready(1);
-  answer_and_stay("holder-in-another-process", {tids[0]}, 0, "want_the_file");
+  answer_and_stay("holder-waits", {tids[0]}, 0, "want_the_file");
 }
 
 void busy() {
