@@ -16,7 +16,6 @@
 #include "analysis/core/words.h"
 #include "analysis/diff/diff.h"
 #include "analysis/diff/fail_condition.h"
-#include "analysis/diff/measured.h"
 #include "analysis/diff/memory_diff.h"
 #include "analysis/diff/power.h"
 #include "analysis/diff/totals.h"
@@ -270,16 +269,6 @@ bool has_metric(const std::vector<analysis::DiffRun>& side, model::Metric metric
   });
 }
 
-// One side was sampled, and a clock knows the CPU time of both: totals are compared, and no functions.
-bool cpu_by_clock(const Inputs& inputs) {
-  const auto measured = [](const std::vector<analysis::DiffRun>& side) {
-    return std::all_of(side.begin(), side.end(),
-                       [](const analysis::DiffRun& run) { return analysis::clock_cpu_ns(run).has_value(); });
-  };
-  return (has_metric(inputs.base, model::Metric::kCpu) || has_metric(inputs.fresh, model::Metric::kCpu)) &&
-         measured(inputs.base) && measured(inputs.fresh);
-}
-
 // "cpu, off-cpu", "nothing"
 std::string metrics_text(const analysis::DiffRun& run) {
   std::string text;
@@ -297,9 +286,7 @@ Result<std::vector<model::Metric>> metrics_of(const DiffArguments& arguments, co
   for (const Metric metric :
        {Metric::kCpu, Metric::kOffCpu, Metric::kHeapPeak, Metric::kHeapLive, Metric::kHeapAllocated,
         Metric::kHeapAllocations, Metric::kHeapGrowth, Metric::kHeapLeaked, Metric::kHeapTemporary}) {
-    if ((has_metric(inputs.base, metric) && has_metric(inputs.fresh, metric)) ||
-        (metric == Metric::kCpu && cpu_by_clock(inputs)))
-      metrics.push_back(metric);
+    if (has_metric(inputs.base, metric) && has_metric(inputs.fresh, metric)) metrics.push_back(metric);
   }
   if (metrics.empty())
     return fail(ErrorKind::kNotFound,
