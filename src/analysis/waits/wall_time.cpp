@@ -94,7 +94,7 @@ class PauseOfWaits {
   }
 
  private:
-  // A socket without a peer at a port that others know: nobody was asked for anything, and work has not arrived.
+  // A socket without a peer at a port that others know: it asked no one, and work has not arrived.
   bool is_for_anyone(const model::Wait& wait) const {
     const model::Profile& profile = waits_.profile();
     return profile.strings[profile.objects[wait.object.value].name].ends_with(", listening");

@@ -41,7 +41,7 @@ bool polls_one_socket(const sources::Waited& wait) {
 }
 
 // Linux gives such ports to sockets that asked for none (the default of ip_local_port_range): a UDP socket with one sent a question
-// and waits for the answer, and nobody could know where to reach it otherwise.
+// and waits for the answer: no other program knows its port.
 constexpr std::uint32_t kFirstGivenPort = 32768, kLastGivenPort = 60999;
 
 std::string name_without_peer(const sources::Waited& wait) {

@@ -111,7 +111,7 @@ TEST(WaitObjects, APollOfOneSocketIsAWaitForItsPeerOrForAnyone) {
   wait.peer_port = 0;
   EXPECT_EQ(name(), "port 6379, listening");
   wait.local_port = 0;
-  EXPECT_EQ(objects.find(wait, false).object.value, 0u) << "nobody can reach it";
+  EXPECT_EQ(objects.find(wait, false).object.value, 0u) << "no other program knows its port";
   wait.peer_port = 53;
   wait.inode = 0;
   EXPECT_EQ(objects.find(wait, false).object.value, 0u) << "a poll of several files";
