@@ -42,6 +42,9 @@ Result<int> read_setting(const std::string& file) {
 
 Result<> write_setting(const std::string& file, int value) {
   const Fd fd(::open(file.c_str(), O_WRONLY | O_CLOEXEC | O_NOFOLLOW));
+  if (!fd && errno == EROFS)  // as in containers without all privileges
+    return fail(ErrorKind::kPermission, file + " may not be changed from this container",
+                "run it on the host: containers share its kernel, and the setting with it");
   if (!fd) return system_error(file, errno);
   const std::string text = fmt::format("{}\n", value);
   if (::write(fd.get(), text.data(), text.size()) != static_cast<ssize_t>(text.size()))

@@ -2,7 +2,9 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sched.h>
 #include <signal.h>
+#include <sys/mount.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -157,6 +159,33 @@ TEST_F(LoweredSettingsTest, ASecondOwnerIsRefused) {
   ASSERT_FALSE(second);
   EXPECT_EQ(second.error().message, "another fathom allow is running");
   EXPECT_EQ(get("perf_event_paranoid"), "2");
+}
+
+TEST_F(LoweredSettingsTest, InAContainerTheHostIsNamedAsThePlace) {
+  if (::geteuid() != 0) GTEST_SKIP() << "needs root, to mount";
+  int told[2];
+  ASSERT_EQ(::pipe(told), 0);
+  const pid_t child = ::fork();
+  if (child == 0) {  // which has mounts of its own
+    const std::string kernel = folder_ + "/kernel";
+    std::string said = "no mount";
+    if (::unshare(CLONE_NEWNS) == 0 && ::mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) == 0 &&
+        ::mount(kernel.c_str(), kernel.c_str(), nullptr, MS_BIND, nullptr) == 0 &&
+        ::mount(nullptr, kernel.c_str(), nullptr, MS_REMOUNT | MS_BIND | MS_RDONLY, nullptr) == 0) {
+      const auto lowered = lower();
+      said = lowered ? "lowered" : lowered.error().remedy;
+    }
+    [[maybe_unused]] const ssize_t written = ::write(told[1], said.data(), said.size());
+    ::_exit(0);
+  }
+  ::close(told[1]);
+  char said[256] = {};
+  ASSERT_GT(::read(told[0], said, sizeof(said) - 1), 0);
+  ::close(told[0]);
+  ::waitpid(child, nullptr, 0);
+  if (std::string(said) == "no mount") GTEST_SKIP() << "needs root, to mount";
+  EXPECT_THAT(said, testing::StartsWith("run it on the host"));
+  EXPECT_EQ(get("perf_event_paranoid"), "3");
 }
 
 TEST_F(LoweredSettingsTest, AJournalThatOthersMayWriteIsNotBelieved) {
