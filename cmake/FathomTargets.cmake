@@ -164,11 +164,13 @@ function(fathom_library name)
 endfunction()
 
 # A test program. Its tests run as one ctest entry per TEST, with the folder of the source tree as working folder.
+# SERIAL: they want the machine for themselves (they measure time, look at all processes, or kill fathom), so they run one at a time,
+# after all others. LATE: they run after those without a word here, beside tests of other programs.
 # THREADS: what it tests has threads of its own, so `make tsan` runs it too.
 add_custom_target(unit_tests)      # all programs with the label unit: what sanitizers are built for
 add_custom_target(threaded_tests)  # those whose label ends in _with_threads
 function(fathom_test name)
-  cmake_parse_arguments(arg "SERIAL;THREADS" "LABEL;TIMEOUT" "SOURCES;LIBRARIES;DEPENDS" ${ARGN})
+  cmake_parse_arguments(arg "SERIAL;LATE;THREADS" "LABEL;TIMEOUT" "SOURCES;LIBRARIES;DEPENDS" ${ARGN})
   add_executable(${name} ${arg_SOURCES})
   target_link_libraries(${name} PRIVATE ${arg_LIBRARIES} fmt::fmt GTest::gtest GTest::gmock GTest::gtest_main)
   target_compile_options(${name} PRIVATE ${FATHOM_TEST_OPTIONS})
@@ -200,7 +202,9 @@ function(fathom_test name)
   endif()
   list(APPEND properties TIMEOUT ${timeout})
   if(arg_SERIAL)
-    list(APPEND properties RUN_SERIAL TRUE COST -1)  # one at a time, after the others
+    list(APPEND properties RUN_SERIAL TRUE COST -2)
+  elseif(arg_LATE)
+    list(APPEND properties RESOURCE_LOCK ${name} COST -1)
   endif()
   gtest_discover_tests(${name} WORKING_DIRECTORY ${CMAKE_CURRENT_SOURCE_DIR}
                        DISCOVERY_TIMEOUT 60 PROPERTIES ${properties})
