@@ -176,6 +176,7 @@ static ProblemClass classify_by_time(const Report& report) {
   if (!report.waits || (report.unsampled && share_without_waits(report) > kMuch)) {
     const auto used = report.activity.cpus_used();
     if (!used) return problem;
+    problem.waits_summed = report.stacks_waited_ns > 0;
     problem.busy = *used;
     problem.ran = 1;
     if (*used < kProblemThresholds.idle_below) problem.kind = ProblemKind::kIdle;

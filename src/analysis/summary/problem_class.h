@@ -63,9 +63,10 @@ struct FurtherKind {
 struct ProblemClass {
   ProblemKind kind = ProblemKind::kUnknown;
   bool waits_known = false;
-  double busy_s = 0;  // 0: waits were not recorded
-  double busy = 0;    // of the length of the recording: the rest, no thread had work. Without waits: CPUs
-                      // used
+  bool waits_summed = false;  // not known by moment and cause, but by stack
+  double busy_s = 0;          // 0: waits were not recorded
+  double busy = 0;  // of the length of the recording: the rest, no thread had work. Without waits: CPUs
+                    // used
   // Parts of the busy time: at least one thread ran; none ran and one could have; none of both, and they waited for this.
   double ran = 0, disk = 0, peers = 0, locks = 0, slept = 0, unended = 0;
   // The time spent waiting for pages, or the CPU time of page faults, whichever is more.

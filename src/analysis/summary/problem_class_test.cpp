@@ -267,6 +267,24 @@ TEST(ProblemClass, ComesFromTheCpusAloneIfWaitsWereNotRecorded) {
             "CPU-bound. The program used 0.91 CPUs on average (threshold: 0.7); waits were not recorded");
 }
 
+// As servers that add up many hosts have them.
+TEST(ProblemClass, SaysThatWaitsAreKnownAsSumsWhereSamplesHaveThem) {
+  HandMade hand;
+  const auto thread = hand.thread(hand.process(1, "app"), 1, "app", 4'500'000'000);
+  const auto stack = hand.stack({hand.frame(hand.module("app"), {"main"})});
+  hand.sample(thread, stack, 900);
+  hand.sample(thread, stack, 3, 0, model::Metric::kOffCpu, 2'500'000'000);
+  const Report report = make_report(hand.profile, {}).value();
+  EXPECT_EQ(report.stacks_waited_ns, 7'500'000'000);
+  EXPECT_EQ(
+      present::sentence_of(classify(report)),
+      "CPU-bound. The program used 0.90 CPUs on average (threshold: 0.7); of waits only sums are known");
+  EXPECT_EQ(present::sentence_of_waiting(report),
+            "Threads waited for 7.50 s in all; what for is not known here.");
+  EXPECT_THAT(present::next_commands(report, classify(report), "app.pb.gz"),
+              testing::Contains("fathom report app.pb.gz --metric off-cpu"));
+}
+
 // Below one core, and without waits, there was no line at all.
 TEST(ProblemClass, SaysThatItIsNotKnownWhereHalfACoreWasUsedAndWaitsWereNotRecorded) {
   HandMade hand;

@@ -135,6 +135,14 @@ std::int64_t total_without_choice(const model::Profile& profile, const Selection
   return build_call_tree(profile, {.selection = all, .thread_roots = false}).total;
 }
 
+static std::int64_t waited_by_stack(const model::Profile& profile, const Selection& selection) {
+  const auto waits = [](const model::Sample& sample) { return sample.metric == model::Metric::kOffCpu; };
+  if (std::ranges::none_of(profile.all_samples(), waits)) return 0;
+  Selection waiting = selection;
+  waiting.metric = model::Metric::kOffCpu;
+  return build_call_tree(profile, {.selection = waiting, .thread_roots = false}).total;
+}
+
 // The look is one of all threads, at the end.
 static stacks::Look find_stuck(const model::Profile& profile, const Selection& selection) {
   const auto fact = profile.meta.facts.find(stacks::kLookFact);
@@ -190,6 +198,8 @@ Result<Report> make_report(const model::Profile& profile, const ReportOptions& o
   report.quality = judge_quality(profile, report.tree, report.modules, report.unsampled);
   if (!profile.all_waits().empty() || model::has_thread_times(profile))
     report.waits = make_wait_report(profile, options.selection);
+  else
+    report.stacks_waited_ns = waited_by_stack(profile, options.selection);
   report.heap = make_heap_report(profile, options.selection);
   if (options.heap_by && of_heap)
     report.heap_groups = group_heap(profile, {.selection = options.selection,

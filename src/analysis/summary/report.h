@@ -155,7 +155,9 @@ struct Report {
   double least_share = 0;
   // Where the selection takes stacks by their functions: the tree's total if it took all.
   std::optional<std::int64_t> whole;
-  std::optional<WaitReport> waits;        // where waiting was recorded, whatever the metric
+  std::optional<WaitReport> waits;  // where waiting was recorded, whatever the metric
+  // Without `waits`: off-CPU time that is known by stack alone, as servers and other tools have it. It has no moments and no causes.
+  std::int64_t stacks_waited_ns = 0;
   std::optional<HeapReport> heap;         // where the heap was traced, whatever the metric
   std::optional<HeapGroups> heap_groups;  // of heap metrics, where asked for
   std::optional<StackGroups> groups;      // where asked for

@@ -134,6 +134,8 @@ static std::string pressure_text(const ProblemClass& problem) {
 
 static std::string sentence_of_class(const ProblemClass& problem) {
   const ProblemThresholds& from = kProblemThresholds;
+  const std::string_view no_waits =
+      problem.waits_summed ? "of waits only sums are known" : "waits were not recorded";
   const std::string share = rounded_percent(problem.share());
   const auto threshold = [](double value) { return fmt::format(" (threshold: {})", rounded_percent(value)); };
   // Shares are of the busy time, which leaves out when no thread had work.
@@ -149,8 +151,8 @@ static std::string sentence_of_class(const ProblemClass& problem) {
       // A file without times says nothing about it.
       if (problem.waits_known || problem.busy <= 0) return "";
       return fmt::format(
-          "unknown. The program used {:.2f} CPUs on average, between idle (below {:g}) and CPU-bound (at least {:g}), and waits were not recorded",
-          problem.busy, from.idle_below, from.ran);
+          "unknown. The program used {:.2f} CPUs on average, between idle (below {:g}) and CPU-bound (at least {:g}), and {}",
+          problem.busy, from.idle_below, from.ran, no_waits);
     case ProblemKind::kIdle:
       if (!problem.waits_known)
         return fmt::format("idle. The program used {:.2f} CPUs on average (threshold: {:g})", problem.busy,
@@ -163,9 +165,8 @@ static std::string sentence_of_class(const ProblemClass& problem) {
           share, rounded_percent(from.ran), rounded_percent(from.queued), rounded_percent(from.waited));
     case ProblemKind::kCpu:
       if (!problem.waits_known)
-        return fmt::format(
-            "CPU-bound. The program used {:.2f} CPUs on average (threshold: {:g}); waits were not recorded",
-            problem.busy, from.ran);
+        return fmt::format("CPU-bound. The program used {:.2f} CPUs on average (threshold: {:g}); {}",
+                           problem.busy, from.ran, no_waits);
       return fmt::format(
           "CPU-bound. A thread was running in {} of the busy time{}; cache misses are not measured", share,
           threshold(from.ran));
@@ -317,6 +318,8 @@ std::vector<std::string> next_commands(const Report& report, const ProblemClass&
   }
   if (report.tree.metric == model::Metric::kCpu && report.tree.total > 0)
     commands.push_back("fathom flamegraph " + file);
+  if (report.stacks_waited_ns > 0 && report.tree.metric != model::Metric::kOffCpu)
+    commands.push_back(tables + " --metric off-cpu");
   if (problem.kind == ProblemKind::kCpuAndMemory && report.memory) commands.push_back(tables + " --memory");
   const auto& memory = problem.pressure.memory;
   const std::string resident = tables + " --memory";

@@ -165,6 +165,9 @@ std::string doubt_of_idleness(const WaitReport& waits) {
 }  // namespace
 
 std::string sentence_of_waiting(const Report& report) {
+  if (report.stacks_waited_ns > 0 && report.tree.metric != model::Metric::kOffCpu)
+    return fmt::format("Threads waited for {} in all; what for is not known here.",
+                       seconds(static_cast<double>(report.stacks_waited_ns) * 1e-9));
   if (!report.waits) return "";
   const Times times = times_of(*report.waits);
   const double waited = std::max(0.0, times.waited - times.idle) + times.queued;
