@@ -7,6 +7,7 @@ namespace fathom::parquet {
 namespace {
 
 constexpr std::size_t kGroup = 8;
+constexpr std::uint64_t kMostReserved = 1'000'000;  // what a damaged file claims costs no more
 
 void put_varint_to(std::string& out, std::uint64_t value) {
   for (; value >= 0x80; value >>= 7) out += static_cast<char>(value | 0x80);
@@ -68,6 +69,7 @@ template std::string hybrid_encode(const std::vector<std::uint8_t>&, unsigned);
 
 void hybrid_decode(Cursor& in, unsigned bits, std::uint64_t count, std::vector<std::uint32_t>& out) {
   if (bits > 32) in.fail();
+  out.reserve(out.size() + std::min(count, kMostReserved));
   while (count != 0 && in.ok()) {
     const std::uint64_t head = in.read_uleb128();
     if ((head & 1) == 0) {

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <zstd.h>
 
+#include <algorithm>
 #include <span>
 
 #include "base/cursor.h"
@@ -13,6 +14,9 @@
 
 namespace fathom::parquet {
 namespace {
+
+// Of values, before the first of them is there: what a damaged file claims costs no more than this.
+constexpr std::uint64_t kMostReservedValues = 1'000'000;
 
 struct PageHeader {
   std::int32_t type = -1, encoding = -1, defined_encoding = kRle, repeated_encoding = kRle;
@@ -66,6 +70,7 @@ class PageReader {
   Result<> read(std::string_view bytes, std::uint64_t rows) {
     Cursor in(std::as_bytes(std::span(bytes)));
     const std::size_t values_before = into_.numbers.size(), lengths_before = into_.lengths.size();
+    if (values_before == 0) into_.numbers.reserve(std::min(place_.values, kMostReservedValues));
     std::uint64_t entries = 0;
     while (entries < place_.values) {
       const PageHeader header = read_header(in);
@@ -188,10 +193,10 @@ class PageReader {
     if (header.encoding != kRleDictionary && header.encoding != kPlainDictionary)
       return unsupported(fmt::format("encoding {}", header.encoding));
     if (count == 0) return {};
-    std::vector<std::uint32_t> rows;
-    hybrid_decode(in, in.read<std::uint8_t>(), count, rows);
+    rows_.clear();
+    hybrid_decode(in, in.read<std::uint8_t>(), count, rows_);
     if (!in.ok()) return damaged("a page is cut short");
-    for (const std::uint32_t row : rows) {
+    for (const std::uint32_t row : rows_) {
       if (row >= dictionary_.size()) return damaged("a value is not in its dictionary");
       into_.numbers.push_back(dictionary_[row]);
     }
@@ -204,7 +209,7 @@ class PageReader {
   std::uint64_t& budget_;
   Column& into_;
   std::vector<std::uint64_t> dictionary_;
-  std::vector<std::uint32_t> repeated_, defined_;
+  std::vector<std::uint32_t> repeated_, defined_, rows_;
 };
 
 }  // namespace

@@ -10,7 +10,11 @@ namespace {
 // Bytes `distance` before the end, once more. They may overlap what they make: that is how runs are packed.
 bool repeat(std::string& out, std::uint64_t distance, std::uint64_t length, std::uint64_t most) {
   if (distance == 0 || distance > out.size() || length > most - out.size()) return false;
-  for (std::uint64_t i = 0; i < length; ++i) out += out[out.size() - distance];
+  const std::size_t from = out.size() - distance;
+  if (distance >= length)
+    out.append(out, from, length);
+  else
+    for (std::uint64_t i = 0; i < length; ++i) out += out[from + i];
   return true;
 }
 

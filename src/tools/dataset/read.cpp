@@ -3,8 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <deque>
+#include <future>
 #include <optional>
 #include <set>
+#include <thread>
 
 #include "base/files.h"
 #include "base/shell_word.h"
@@ -17,6 +20,7 @@ namespace {
 
 constexpr std::uint64_t kNsPerSecond = 1'000'000'000, kHourS = 3600;
 constexpr std::size_t kMostNames = 20;  // in a message
+constexpr std::size_t kMostAhead = 8;   // files in memory
 
 std::string some_of(const std::vector<std::string>& names) {
   if (names.size() <= kMostNames) return fmt::format("{}", fmt::join(names, ", "));
@@ -76,11 +80,19 @@ Result<Chosen> choose(const std::string& folder, const clickhouse::Location& cho
   return chosen;
 }
 
+// Unpacking takes most of the time, so other threads do it ahead of the one that adds up.
 Result<> add_files(const Chosen& chosen, Sums& sums) {
+  const std::size_t most_ahead = std::clamp<std::size_t>(std::thread::hardware_concurrency(), 1, kMostAhead);
+  std::deque<std::future<Result<parquet::Table>>> ahead;
+  auto next = chosen.files.begin();
   for (const SamplesFile& file : chosen.files) {
-    const auto bytes = read_file(file.path);
-    if (!bytes) return tl::unexpected<Error>(bytes.error());
-    if (auto added = sums.add(*bytes, file.path, file.host); !added) return added;
+    for (; next != chosen.files.end() && ahead.size() < most_ahead; ++next)
+      ahead.push_back(
+          std::async(std::launch::async | std::launch::deferred, &Sums::read_samples, next->path));
+    const auto table = ahead.front().get();
+    ahead.pop_front();
+    if (!table) return tl::unexpected<Error>(table.error());
+    sums.add(*table, file.host);
   }
   return {};
 }

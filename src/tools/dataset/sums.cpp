@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "base/files.h"
 #include "formats/parquet/reader.h"
 #include "tools/clickhouse/row_binary.h"
 #include "tools/clickhouse/rows.h"
@@ -30,6 +31,9 @@ auto answers(const Column& column, Answer answer) {
   for (const std::string& text : column.texts) all.push_back(answer(text));
   return all;
 }
+
+constexpr std::uint32_t kNoKind = UINT32_MAX;
+constexpr std::size_t kMostRemembered = 1000;
 
 enum class MetricUse : std::uint8_t { kSkip, kMarker, kCount };
 
@@ -64,16 +68,20 @@ void Sums::add_marker(std::uint64_t start_s, std::uint64_t length_ns, std::uint6
   if (versions_.insert(version).second) extent_.versions.assign(versions_.begin(), versions_.end());
 }
 
-Result<> Sums::add(const std::string& file, const std::string& path, const std::string& host) {
+Result<Table> Sums::read_samples(const std::string& path) {
   static constexpr ColumnInfo kWanted[] = {
       kSampleColumns[kMetric],   kSampleColumns[kStart],    kSampleColumns[kVersion],
       kSampleColumns[kThread],   kSampleColumns[kStack],    kSampleColumns[kBatch],
       kSampleColumns[kWindowNs], kSampleColumns[kPeriodNs], kSampleColumns[kValue]};
-  const auto table = parquet::read_parquet(file, path, kWanted);
-  if (!table) return tl::unexpected<Error>(table.error());
-  const Column &metric = table->columns[0], &start = table->columns[1], &version = table->columns[2],
-               &thread = table->columns[3], &stack = table->columns[4], &batch = table->columns[5],
-               &length = table->columns[6], &period = table->columns[7], &value = table->columns[8];
+  const auto file = read_file(path);
+  if (!file) return tl::unexpected<Error>(file.error());
+  return parquet::read_parquet(*file, path, kWanted);
+}
+
+void Sums::add(const Table& table, const std::string& host) {
+  const Column &metric = table.columns[0], &start = table.columns[1], &version = table.columns[2],
+               &thread = table.columns[3], &stack = table.columns[4], &batch = table.columns[5],
+               &length = table.columns[6], &period = table.columns[7], &value = table.columns[8];
   const auto uses = answers(metric, [&](const std::string& text) {
     if (text == clickhouse::kWindowMetric) return MetricUse::kMarker;
     const bool counts =
@@ -84,10 +92,10 @@ Result<> Sums::add(const std::string& file, const std::string& path, const std::
     const auto begins = [&](const std::string& one) { return text.starts_with(one); };
     return filter_.versions.empty() || std::ranges::any_of(filter_.versions, begins);
   });
-  // Rows of one metric and thread follow each other.
-  std::uint64_t last_metric = UINT64_MAX, last_thread = UINT64_MAX;
-  std::uint32_t kind = 0;
-  for (std::uint64_t row = 0; row < table->rows; ++row) {
+  // The kind of each metric and thread of this file, once it is known; where there are too many, each row costs a search.
+  const bool few = metric.texts.size() < kMostRemembered && thread.texts.size() < kMostNames;
+  std::vector<std::uint32_t> kinds(few ? metric.texts.size() * thread.texts.size() : 0, kNoKind);
+  for (std::uint64_t row = 0; row < table.rows; ++row) {
     const MetricUse use = uses[metric.numbers[row]];
     const std::uint64_t start_s = start.numbers[row] / kMicrosPerSecond;
     if (use == MetricUse::kSkip || !versions[version.numbers[row]] || start_s < filter_.from_unix_s ||
@@ -97,11 +105,11 @@ Result<> Sums::add(const std::string& file, const std::string& path, const std::
       add_marker(start_s, length.numbers[row], batch.numbers[row], host, text_at(version, row));
       continue;
     }
-    if (metric.numbers[row] != last_metric || thread.numbers[row] != last_thread) {
-      last_metric = metric.numbers[row];
-      last_thread = thread.numbers[row];
-      kind = kind_of(metric.texts[last_metric], thread.texts[last_thread]);
-    }
+    const std::string &metric_name = text_at(metric, row), &thread_name = text_at(thread, row);
+    const std::uint64_t place = metric.numbers[row] + thread.numbers[row] * metric.texts.size();
+    std::uint32_t kind = place < kinds.size() ? kinds[place] : kNoKind;
+    if (kind == kNoKind) kind = kind_of(metric_name, thread_name);
+    if (place < kinds.size()) kinds[place] = kind;
     const Key key{kind, period.numbers[row], stack.numbers[row]};
     if (once_ && !counted_.insert({key, batch.numbers[row]}).second) continue;
     const auto [sum, added] = sums_.try_emplace(key, 0);
@@ -109,7 +117,6 @@ Result<> Sums::add(const std::string& file, const std::string& path, const std::
     if (__builtin_add_overflow(sum->second, static_cast<std::int64_t>(value.numbers[row]), &sum->second))
       sum->second = std::numeric_limits<std::int64_t>::max();
   }
-  return {};
 }
 
 Result<> Sums::add_stacks(const std::string& file, const std::string& path) {

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "formats/parquet/table.h"
 #include "tools/clickhouse/location.h"
 #include "tools/clickhouse/profile_of.h"
 
@@ -26,8 +27,10 @@ class Sums {
   // `once`: each row counts once for each window, for windows that several files have. It takes longer.
   explicit Sums(RowFilter filter, bool once = false) : filter_(std::move(filter)), once_(once) {}
 
-  // The rows of one file. kMalformed and kUnsupported as of read_parquet().
-  Result<> add(const std::string& file, const std::string& path, const std::string& host);
+  // The rows of one file, as add() takes them. Needs no Sums, so that files can be read in several threads. kMalformed and
+  // kUnsupported as of read_parquet().
+  static Result<parquet::Table> read_samples(const std::string& path);
+  void add(const parquet::Table& samples, const std::string& host);
   // The stacks of one file, if their rows are used by what was added before.
   Result<> add_stacks(const std::string& file, const std::string& path);
 
