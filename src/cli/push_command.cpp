@@ -115,8 +115,12 @@ Result<int> run_push(PushArguments arguments) {
                                 ? ""
                                 : fmt::format("; the {} already had {}", is_folder ? "folder" : "server",
                                               analysis::counted(sum.known_parts, "window"));
-  say("fathom: {} {} with {} ({} bytes){}\n", is_folder ? "wrote" : "sent",
-      analysis::counted(sum.parts, "window"), analysis::counted(sum.rows, "row"), sum.bytes, known);
+  // Servers without tables take profiles.
+  const std::string what = sum.rows == 0 && sum.parts != 0
+                               ? analysis::counted(sum.parts, "profile")
+                               : fmt::format("{} with {}", analysis::counted(sum.parts, "window"),
+                                             analysis::counted(sum.rows, "row"));
+  say("fathom: {} {} ({} bytes){}\n", is_folder ? "wrote" : "sent", what, sum.bytes, known);
   return kDone;
 }
 
