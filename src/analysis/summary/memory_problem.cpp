@@ -34,7 +34,12 @@ std::optional<Trend> find_kept_trend(const Report& report) {
   if (!report.resident || report.profile == nullptr) return std::nullopt;
   const std::vector<TrendPoint> points =
       resident_points(*report.profile, report.selection, ResidentPart::kKept);
-  return points.empty() ? report.resident->trend : find_trend(points);
+  if (points.empty()) return report.resident->trend;
+  const Trend kept = find_trend(points);
+  // Both are the same memory but for the files. Where it makes most of the rise, it decides nothing that chance moved one of two
+  // curves that are nearly one across a threshold.
+  const bool is_most = kept.growth() >= 0.5 * report.resident->trend.growth();
+  return kept.shape != TrendShape::kGrowing && is_most ? report.resident->trend : kept;
 }
 
 MemoryProblem find_memory_problem(const Report& report) {

@@ -44,6 +44,9 @@ std::optional<ResidentMemory> find_resident(const model::Profile& profile, const
   memory.first = points.front().value;
   memory.last = points.back().value;
   memory.trend = find_trend(points);
+  // What grew is gone: that is no course that goes on.
+  if (memory.trend.shape == TrendShape::kGrowing && memory.last < 0.5 * memory.most)
+    memory.trend.shape = TrendShape::kNoise;
   if (memory.trend.shape == TrendShape::kGrowing) memory.first_touch = find_first_touch(profile, selection);
   add_free_memory(profile, selection, memory);
   return memory;
