@@ -29,9 +29,8 @@ std::string unpacked_gzip(const std::string& bytes, std::size_t size) {
   stream.next_out = reinterpret_cast<Bytef*>(text.data());
   stream.avail_out = static_cast<uInt>(text.size());
   EXPECT_EQ(inflate(&stream, Z_FINISH), Z_STREAM_END);
-  text.resize(text.size() - stream.avail_out);
   inflateEnd(&stream);
-  return text;
+  return text.substr(0, text.size() - stream.avail_out);
 }
 
 TEST(Packer, GivesBackWhatItWasGiven) {

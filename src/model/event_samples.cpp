@@ -51,11 +51,10 @@ bool is_whole(const Sample& sample) {
 // From here on the recording is one of these events, and what is known of CPU samples is known of nothing.
 void describe(Profile& profile, std::string name, const std::vector<RecordedEvent>& chosen) {
   std::string unit = chosen.front().unit;
-  std::uint64_t count = 0, lost = 0;
+  std::uint64_t lost = 0;
   bool each = true;
   for (const RecordedEvent& event : chosen) {
     if (event.unit != unit) unit = "events";
-    count += event.count;
     lost += event.lost;
     each = each && event.samples == event.count;
   }

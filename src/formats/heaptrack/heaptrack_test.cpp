@@ -153,8 +153,8 @@ TEST(Heaptrack, DamageIsSaidWithItsLine) {
 
 TEST(Heaptrack, ALineThatIsNoRecordCostsItself) {
   const std::size_t at = kLedger.find("\n+ ") + 1;
-  const std::string text =
-      std::string(kLedger.substr(0, at)) + "WARNING: disk\n" + std::string(kLedger.substr(at));
+  std::string text(kLedger);
+  text.insert(at, "WARNING: disk\n");
   const model::Profile damaged = read_heaptrack(text, "x").value(),
                        whole = read_heaptrack(kLedger, "x").value();
   EXPECT_EQ(damaged.heap.rows, whole.heap.rows);

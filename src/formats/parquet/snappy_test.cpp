@@ -18,7 +18,9 @@ TEST(Snappy, LiteralsAndCopiesThatOverlapThemselves) {
 
 TEST(Snappy, LongLiteralsHaveTheirLengthAfterTheTag) {
   const std::string text(300, 'x');
-  EXPECT_EQ(unpack_snappy(std::string("\xac\x02\xf4\x2b\x01", 5) + text, 300).value_or("damaged"), text);
+  std::string packed("\xac\x02\xf4\x2b\x01", 5);
+  packed += text;
+  EXPECT_EQ(unpack_snappy(packed, 300).value_or("damaged"), text);
 }
 
 TEST(Snappy, DamageIsNothing) {
