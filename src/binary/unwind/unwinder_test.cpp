@@ -210,6 +210,32 @@ TEST(Unwinder, CodeMadeAtRunTimeGoesByTheFramePointer) {
   EXPECT_THAT(process.addresses(), ElementsAre(0x500010, at(0x210)));
 }
 
+// HotSpot's interpreter pushes the address at which it goes on, and jumps into the method.
+TEST(Unwinder, CodeMadeAtRunTimeMayReturnBehindAJump) {
+  Process process(functions());
+  process.space().add({0x500000}, {0x501000}, 0, nullptr);
+  const auto code = [](ProcessAddress address) {
+    return std::optional<std::uint64_t>(address.value < kBias ? 0 : std::uint64_t{0xe8} << 24);
+  };
+  const std::uint64_t fp = kStack + 0x80, next_fp = kStack + 0xc0;
+  const auto walk = [&] { return process.walk(0x500010, kStack + 0x40, fp, nullptr, code); };
+  process.put(fp, next_fp);
+  process.put(fp + 8, 0x500020);
+  process.put(next_fp, 0);
+  process.put(next_fp + 8, at(0x210));
+  EXPECT_EQ(walk(), WALK_ROOT);
+  EXPECT_THAT(process.addresses(), ElementsAre(0x500010, 0x500020, at(0x210)));
+  for (const std::uint64_t no_frame :
+       {std::uint64_t{0}, fp, fp - 8, next_fp + 4, fp + (std::uint64_t{2} << 20)}) {
+    process.put(fp, no_frame);
+    EXPECT_EQ(walk(), WALK_NO_RULE) << no_frame;
+  }
+  process.put(fp, next_fp);
+  process.put(next_fp + 8, 0x500030);
+  EXPECT_EQ(walk(), WALK_NO_RULE) << "the chain ends there";
+  EXPECT_THAT(process.addresses(), ElementsAre(0x500010, 0x500020));
+}
+
 TEST(Unwinder, CodeReaderSeparatesReturnAddressesFromNumbers) {
   Process process(functions());
   process.put(kStack + 0x40, at(0x210));

@@ -34,14 +34,27 @@ STEP_INLINE int step_plausible_return(struct step_walk* w, u64 address) {
   return step_find_mapping(w, address) >= 0 && step_after_call(w, address);
 }
 
+/* The interpreter of a Java machine pushes the address that a method returns to, and jumps: no call stands before that. It
+ * is believed if both are code made at run time, and the caller's frame lies a little further up. Inline, as above. */
+STEP_INLINE int step_pushed_return(struct step_walk* w, u64 address, u64 fp) {
+  const struct unwind_mapping* m;
+  int index;
+  if (fp <= w->fp || fp - w->fp > STEP_FP_REACH || (fp & 7)) return 0;
+  index = step_find_mapping(w, address);
+  if (index < 0) return 0;
+  m = step_mapping(w, (u32)index);
+  return m && m->page_count == 0;
+}
+
 /* The caller by the frame pointer: rbp points at the saved rbp, with the return address above it. */
-STEP_FN int step_by_frame_pointer(struct step_walk* w) {
+STEP_FN int step_by_frame_pointer(struct step_walk* w, u32 made_at_run_time) {
   u64 ra = 0, fp = 0;
   if (!w) return WALK_NO_RULE;
   if (w->fp < w->sp || w->fp - w->sp > STEP_FP_REACH || (w->fp & 7)) return WALK_NO_RULE;
   if (step_read_u64(w, w->fp + 8, &ra) || step_read_u64(w, w->fp, &fp)) return WALK_NO_RULE;
   if (ra == 0) return WALK_ROOT;
-  if (!step_plausible_return(w, ra)) return WALK_NO_RULE;
+  if (!step_plausible_return(w, ra) && !(made_at_run_time && step_pushed_return(w, ra, fp)))
+    return WALK_NO_RULE;
   w->sp = w->fp + 16;
   w->fp = fp;
   w->pc = ra;
@@ -87,7 +100,7 @@ STEP_FN int step_without_rule(struct step_walk* w, u32 made_at_run_time) {
   if (!made_at_run_time && step_leaf(w) == 0)
     end = 0;
   else {
-    end = step_by_frame_pointer(w);
+    end = step_by_frame_pointer(w, made_at_run_time);
     if (end == WALK_NO_RULE && made_at_run_time) end = step_leaf(w);
   }
   if (end) return end;
