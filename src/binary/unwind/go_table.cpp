@@ -1,5 +1,7 @@
 #include "binary/unwind/go_table.h"
 
+#include <string_view>
+
 #include "base/arch/common/code_references.h"
 #include "base/cursor.h"
 #include "binary/elf/go_functions.h"
@@ -53,7 +55,7 @@ class Compiler {
     if (size_within(ranges_, start, size) != size) return;
     const auto first = static_cast<std::uint32_t>(cfi_.rows.size());
     unwind_rule whole{};
-    if ((function.flags & elf::kGoFirstFrame) != 0) {
+    if ((function.flags & elf::kGoFirstFrame) != 0 && !is_signal_handler(function)) {
       whole.cfa = CFA_END;
     } else if ((function.flags & elf::kGoSetsStackPointer) != 0) {
       whole = rule_of_switch();
@@ -71,6 +73,12 @@ class Compiler {
     }
     ++added_;
     cfi_.functions.push_back({{start}, size, first, static_cast<std::uint32_t>(cfi_.rows.size() - first)});
+  }
+
+  // Go's tracebacks begin anew below it. The kernel has called it, and the code that was interrupted follows.
+  bool is_signal_handler(const elf::GoFunction& function) const {
+    const std::string_view name = table_.name(function);
+    return name == "runtime.sigtramp" || name == "runtime.sigtramp.abi0";
   }
 
   bool is_signal_return(std::uint64_t start) const {

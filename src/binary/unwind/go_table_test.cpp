@@ -25,6 +25,7 @@ struct GoFunction {
   std::uint32_t offset;  // from the code's start
   std::uint8_t flags;
   Bytes rows;  // differences, as the table holds them
+  std::string name = {};
 };
 
 struct GoSpec {
@@ -36,12 +37,20 @@ struct GoSpec {
 
 Bytes table_bytes(const GoSpec& spec) {
   Bytes rows(1), entries, details;
+  constexpr std::uint64_t kHeader = 8 + 8 * 8;
+  Bytes names = bytes({0});  // the first one is empty
+  const auto add_name = [&](const std::string& name) {
+    if (name.empty()) return 0u;
+    const auto at = static_cast<std::uint32_t>(names.size());
+    append(names, name.c_str(), name.size() + 1);
+    return at;
+  };
   const std::size_t index = (spec.functions.size() * 2 + 1) * 4;
   for (const GoFunction& each : spec.functions) {
     put(entries, each.offset);
     put(entries, static_cast<std::uint32_t>(index + details.size()));
     for (const std::uint32_t word :
-         {each.offset, 0u, 0u, 0u, static_cast<std::uint32_t>(rows.size()), 0u, 0u, 0u, 0u})
+         {each.offset, add_name(each.name), 0u, 0u, static_cast<std::uint32_t>(rows.size()), 0u, 0u, 0u, 0u})
       put(details, word);
     if (spec.magic == 0xfffffff1) put(details, 1u);  // the first line
     append(details, bytes({0, each.flags, 0, 0}).data(), 4);
@@ -52,11 +61,11 @@ Bytes table_bytes(const GoSpec& spec) {
   Bytes out;
   put(out, spec.magic);
   append(out, bytes({0, 0, 1, 8}).data(), 4);
-  constexpr std::uint64_t kHeader = 8 + 8 * 8;
   for (const std::uint64_t word :
-       {std::uint64_t{spec.functions.size()}, std::uint64_t{0}, spec.text, std::uint64_t{0}, std::uint64_t{0},
-        std::uint64_t{0}, kHeader, kHeader + rows.size()})
+       {std::uint64_t{spec.functions.size()}, std::uint64_t{0}, spec.text, kHeader, std::uint64_t{0},
+        std::uint64_t{0}, kHeader + names.size(), kHeader + names.size() + rows.size()})
     put(out, word);
+  append(out, names.data(), names.size());
   append(out, rows.data(), rows.size());
   append(out, entries.data(), entries.size());
   return out;
@@ -99,6 +108,17 @@ TEST(GoTable, FramesAreKnownByInstruction) {
   EXPECT_EQ(find_rule(table, {kCode + 0x201}), rule(CFA_END));
   EXPECT_EQ(find_rule(table, {kCode + 0x3ff}),
             rule(CFA_SIGNAL));  // one byte before what a handler returns to
+}
+
+TEST(GoTable, BelowASignalHandlerTheWalkGoesOn) {
+  GoSpec spec = program();
+  spec.functions[1].name = "runtime.mstart.abi0";
+  spec.functions.insert(spec.functions.begin() + 2,
+                        {0x280, 1, bytes({2, 4, 48, 0x60, 0}), "runtime.sigtramp.abi0"});
+  const auto table = table_of(table_bytes(spec));
+  EXPECT_EQ(find_rule(table, {kCode + 0x201}), rule(CFA_END));
+  EXPECT_EQ(find_rule(table, {kCode + 0x281}), rule(CFA_SP, 8));
+  EXPECT_EQ(find_rule(table, {kCode + 0x284}), rule(CFA_SP, 32, FP_AT_CFA, -16));
 }
 
 TEST(GoTable, OlderTableHasNoFirstLines) {
