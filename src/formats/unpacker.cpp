@@ -1,6 +1,7 @@
 #include "formats/unpacker.h"
 
 #include <fmt/format.h>
+#include <lzma.h>
 #include <zlib.h>
 #include <zstd.h>
 
@@ -13,8 +14,9 @@ namespace {
 
 using namespace std::string_view_literals;
 
-constexpr std::string_view kGzip = "\x1f\x8b"sv, kZstd = "\x28\xb5\x2f\xfd"sv;
+constexpr std::string_view kGzip = "\x1f\x8b"sv, kZstd = "\x28\xb5\x2f\xfd"sv, kXz = "\xfd\x37zXZ\0"sv;
 constexpr std::size_t kUnpackedPiece = 256 * 1024;
+constexpr std::uint64_t kMostXzMemory = std::uint64_t{128} << 20;  // xz -9 needs 65 MiB
 
 tl::unexpected<Error> cut(const std::string& name, std::string_view tool) {
   return fail(ErrorKind::kMalformed, fmt::format("{}: packed with {}, and damaged or cut short", name, tool),
@@ -105,6 +107,46 @@ Result<std::string> from_zstd(std::string_view content, const std::string& name,
   return text;
 }
 
+class XzDecoder {
+ public:
+  XzDecoder() { started_ = lzma_stream_decoder(&stream_, kMostXzMemory, LZMA_CONCATENATED) == LZMA_OK; }
+  ~XzDecoder() { lzma_end(&stream_); }
+  XzDecoder(const XzDecoder&) = delete;
+  XzDecoder& operator=(const XzDecoder&) = delete;
+  bool started() const { return started_; }
+  lzma_stream& stream() { return stream_; }
+
+ private:
+  lzma_stream stream_ = LZMA_STREAM_INIT;
+  bool started_ = false;
+};
+
+// Each piece of what is packed in `content` -> visit(piece).
+template <class Visit>
+Result<> unpack_xz(std::string_view content, const std::string& name, std::uint64_t most, Visit visit) {
+  XzDecoder decoder;
+  if (!decoder.started()) return fail(ErrorKind::kSystem, name + ": liblzma failed");
+  lzma_stream& stream = decoder.stream();
+  stream.next_in = reinterpret_cast<const std::uint8_t*>(content.data());
+  stream.avail_in = content.size();
+  std::vector<char> piece(kUnpackedPiece);
+  for (std::uint64_t size = 0;;) {
+    stream.next_out = reinterpret_cast<std::uint8_t*>(piece.data());
+    stream.avail_out = piece.size();
+    const lzma_ret status = lzma_code(&stream, LZMA_FINISH);
+    if (status == LZMA_MEMLIMIT_ERROR)
+      return fail(ErrorKind::kUnsupported,
+                  fmt::format("{}: unpacking it needs more than {} MiB of memory", name, kMostXzMemory >> 20),
+                  "xz -d, which has no such limit");
+    if (status != LZMA_OK && status != LZMA_STREAM_END) return cut(name, "xz");
+    const std::size_t made = piece.size() - stream.avail_out;
+    if (made > most - size) return too_large(name, most);
+    size += made;
+    visit(std::string_view(piece.data(), made));
+    if (status == LZMA_STREAM_END) return {};
+  }
+}
+
 std::string first_of_gzip(std::string_view content, std::size_t most) {
   z_stream stream{};
   if (inflateInit2(&stream, 15 + 16) != Z_OK) return "";
@@ -133,24 +175,44 @@ std::string first_of_zstd(std::string_view content, std::size_t most) {
   return text;
 }
 
+std::string first_of_xz(std::string_view content, std::size_t most) {
+  XzDecoder decoder;
+  if (!decoder.started()) return "";
+  lzma_stream& stream = decoder.stream();
+  std::string text(most, '\0');
+  stream.next_in = reinterpret_cast<const std::uint8_t*>(content.data());
+  stream.avail_in = std::min(content.size(), kFirstPacked);
+  stream.next_out = reinterpret_cast<std::uint8_t*>(text.data());
+  stream.avail_out = text.size();
+  while (stream.avail_out != 0 && lzma_code(&stream, LZMA_RUN) == LZMA_OK) continue;
+  return text.substr(0, stream.total_out);
+}
+
 }  // namespace
 
 std::string first_unpacked(std::string_view content, std::size_t most) {
-  return content.starts_with(kGzip) ? first_of_gzip(content, most) : first_of_zstd(content, most);
+  if (content.starts_with(kGzip)) return first_of_gzip(content, most);
+  return content.starts_with(kXz) ? first_of_xz(content, most) : first_of_zstd(content, most);
 }
 
 bool is_packed(std::string_view content) {
-  return content.starts_with(kGzip) || content.starts_with(kZstd);
+  return content.starts_with(kGzip) || content.starts_with(kZstd) || content.starts_with(kXz);
 }
 
 Result<std::string> unpacked(std::string_view content, const std::string& name, std::uint64_t most) {
-  return content.starts_with(kGzip) ? from_gzip(content, name, most) : from_zstd(content, name, most);
+  if (content.starts_with(kGzip)) return from_gzip(content, name, most);
+  if (!content.starts_with(kXz)) return from_zstd(content, name, most);
+  std::string text;
+  Result<> read = unpack_xz(content, name, most, [&](std::string_view piece) { text.append(piece); });
+  if (!read) return tl::unexpected(read.error());
+  return text;
 }
 
 Result<> unpack(std::string_view content, const std::string& name, std::uint64_t most,
                 const std::function<void(std::string_view piece)>& visit) {
-  return content.starts_with(kGzip) ? unpack_gzip(content, name, most, visit)
-                                    : unpack_zstd(content, name, most, visit);
+  if (content.starts_with(kGzip)) return unpack_gzip(content, name, most, visit);
+  return content.starts_with(kXz) ? unpack_xz(content, name, most, visit)
+                                  : unpack_zstd(content, name, most, visit);
 }
 
 }  // namespace fathom::formats

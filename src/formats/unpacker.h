@@ -10,7 +10,7 @@
 
 namespace fathom::formats {
 
-// Whether these are the first bytes of a file of gzip or zstd.
+// Whether these are the first bytes of a file of gzip, xz or zstd.
 bool is_packed(std::string_view content);
 
 // All of it: files that were packed one by one and put together are one. `name` is the file's, for messages. kMalformed

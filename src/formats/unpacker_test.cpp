@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <lzma.h>
 
 #include "formats/packer.h"
 
@@ -12,8 +13,22 @@ using testing::HasSubstr;
 
 constexpr std::uint64_t kPlenty = 100 << 20;
 
-std::string packed(std::string_view text, Packing packing) {
-  Packer packer(packing);
+enum class Packed { kGzip, kZstd, kXz };
+
+std::string packed_xz(std::string_view text) {
+  std::string all(lzma_stream_buffer_bound(text.size()), '\0');
+  std::size_t size = 0;
+  EXPECT_EQ(lzma_easy_buffer_encode(1, LZMA_CHECK_CRC32, nullptr,
+                                    reinterpret_cast<const std::uint8_t*>(text.data()), text.size(),
+                                    reinterpret_cast<std::uint8_t*>(all.data()), &size, all.size()),
+            LZMA_OK);
+  all.resize(size);
+  return all;
+}
+
+std::string packed(std::string_view text, Packed packing) {
+  if (packing == Packed::kXz) return packed_xz(text);
+  Packer packer(packing == Packed::kGzip ? Packing::kGzip : Packing::kZstd);
   packer.add(text);
   return packer.finish().value();
 }
@@ -24,10 +39,12 @@ std::string long_text() {
   return text;
 }
 
-class Unpacker : public testing::TestWithParam<Packing> {};
-INSTANTIATE_TEST_SUITE_P(All, Unpacker, testing::Values(Packing::kGzip, Packing::kZstd),
+class Unpacker : public testing::TestWithParam<Packed> {};
+INSTANTIATE_TEST_SUITE_P(All, Unpacker, testing::Values(Packed::kGzip, Packed::kZstd, Packed::kXz),
                          [](const auto& packing) {
-                           return packing.param == Packing::kGzip ? "gzip" : "zstd";
+                           return packing.param == Packed::kGzip   ? "gzip"
+                                  : packing.param == Packed::kZstd ? "zstd"
+                                                                   : "xz";
                          });
 
 TEST_P(Unpacker, WhatWasPackedIsThereAgain) {

@@ -43,7 +43,7 @@ struct NameOptions {
 };
 
 // The profile has passed check(). An imported one is named after its file (meta.target). A file packed with
-// gzip or zstd is treated as its content. A recognized file that cannot be read (a picture) is kUnsupported
+// gzip, xz or zstd is treated as its content. A recognized file that cannot be read (a picture) is kUnsupported
 // with a remedy.
 // Anything that `options` request is kNotFound except in a recording.
 Result<model::Profile> open_profile(const std::string& path, const NameOptions& names,
