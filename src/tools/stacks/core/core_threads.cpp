@@ -16,15 +16,18 @@
 #include "analysis/stacks/verdict.h"
 #include "base/arch/core_registers.h"
 #include "base/arch/facts.h"
+#include "base/shell_word.h"
 #include "binary/unwind/memory_walk.h"
 #include "binary/unwind/table.h"
 #include "formats/unpacker.h"
+#include "tools/stacks/core/root_files.h"
 
 namespace fathom::stacks {
 namespace {
 
 constexpr std::uint64_t kMostUnpacked = std::uint64_t{64} << 30;
 constexpr std::chrono::seconds kNames(60);
+constexpr std::string_view kLz4 = "\x04\x22\x4d\x18";
 constexpr const char* kVdso = "[vdso]";
 
 std::string_view text_of(std::span<const std::byte> bytes) {
@@ -71,6 +74,9 @@ Result<std::unique_ptr<CoreThreads>> CoreThreads::open(const std::string& path, 
     threads->unpacked_ = std::move(*unpacked);
     bytes = std::as_bytes(std::span(threads->unpacked_));
   }
+  if (text_of(bytes).starts_with(kLz4))
+    return fail(ErrorKind::kUnsupported, path + ": packed with lz4, which fathom does not unpack",
+                fmt::format("lz4 -d {}, and then fathom stacks with its output", shell_word(path)));
   auto core = CoreFile::parse(bytes, path);
   if (!core) return tl::unexpected<Error>(core.error());
   threads->core_.emplace(std::move(*core));
@@ -81,16 +87,16 @@ Result<std::unique_ptr<CoreThreads>> CoreThreads::open(const std::string& path, 
 // The file of that build id: below the root of the other machine, here, or among the files with symbols. Where the core does not
 // hold the id, its path has to do.
 Fd CoreThreads::open_file(const std::string& path, const std::string& build_id) {
-  std::vector<std::string> candidates;
-  candidates.push_back(options_.sysroot + path);
-  if (!options_.symbols.symbol_directory.empty())
-    for (const std::string& name : {path, "/" + last_name(path)})
-      candidates.push_back(options_.symbols.symbol_directory + name);
+  std::vector<std::pair<std::string, std::string>> candidates;  // root and path
+  for (const std::string& same : same_paths(path)) candidates.emplace_back(options_.sysroot, same);
+  if (const std::string& folder = options_.symbols.symbol_directory; !folder.empty())
+    for (const std::string& name : {path, "/" + last_name(path)}) candidates.emplace_back("", folder + name);
+  if (!options_.sysroot.empty() && !build_id.empty()) candidates.emplace_back("", path);
   bool other = false;
-  for (const std::string& candidate : candidates) {
-    Fd fd(::open(candidate.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  for (const auto& [root, name] : candidates) {
+    Fd fd = open_below(root, name);
     if (!fd) continue;
-    const auto file = elf::ModuleFile::of_fd(fd.get(), candidate);
+    const auto file = elf::ModuleFile::of_fd(fd.get(), name);
     if (!file) continue;
     if (build_id.empty() || file->elf().build_id() == build_id) return fd;
     other = true;

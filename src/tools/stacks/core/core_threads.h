@@ -27,7 +27,7 @@ struct CoreOptions {
 
 class CoreThreads {
  public:
-  // Opens a core file, packed with gzip or zstd or not.
+  // Opens a core file, packed with gzip, xz or zstd or not.
   static Result<std::unique_ptr<CoreThreads>> open(const std::string& path, CoreOptions options);
   // Whether the file is one, by its first bytes.
   static bool recognize(const std::string& path);
