@@ -184,9 +184,36 @@ var quoted = (text) => /^[\w.,:/@%+=-]+$/.test(text) ? text : `'${text.replaceAl
 // src/shape.ts
 var wholeEdits = ["plumbing", "kernel", "own", "recursion", "runtime"];
 var isEdit = (text) => wholeEdits.includes(text) || /^(merge|collapse|hide|from):./s.test(text);
+function inOrder({ parent, place, of }) {
+  const count = parent.length;
+  let i = 1;
+  for (let last = 0; i < count; last = i++) {
+    while (last > parent[i]) last = parent[last];
+    if (last !== parent[i]) break;
+  }
+  if (i >= count) return { parent, place, of };
+  const sizes2 = new Uint32Array(count).fill(1), rank = new Uint32Array(count), next = new Uint32Array(count);
+  for (let i2 = count - 1; i2 > 0; i2--) sizes2[parent[i2]] += sizes2[i2];
+  next[0] = 1;
+  for (let i2 = 1; i2 < count; i2++) {
+    rank[i2] = next[parent[i2]];
+    next[parent[i2]] += sizes2[i2];
+    next[i2] = rank[i2] + 1;
+  }
+  const out = { parent: new Uint32Array(count), place: new Uint32Array(count), of: new Uint32Array(of.length) };
+  for (let i2 = 0; i2 < count; i2++) {
+    out.parent[rank[i2]] = rank[parent[i2]];
+    out.place[rank[i2]] = place[i2];
+  }
+  for (let i2 = 0; i2 < of.length; i2++) out.of[i2] = rank[of[i2]];
+  return out;
+}
 var plain = null;
 function plainShape(doc) {
-  if (plain?.doc !== doc) plain = { doc, shape: { parent: doc.parent, place: doc.place, of: doc.parent.map((_, i) => i) } };
+  if (plain?.doc === doc) return plain.shape;
+  const of = new Uint32Array(doc.parent.length);
+  for (let i = 0; i < of.length; i++) of[i] = i;
+  plain = { doc, shape: inOrder({ parent: doc.parent, place: doc.place, of }) };
   return plain.shape;
 }
 var passing = /* @__PURE__ */ new WeakMap();
@@ -194,26 +221,27 @@ var leastOwn = 0.01;
 function passesOn(doc) {
   let known3 = passing.get(doc);
   if (known3) return known3;
-  const cost = new Float64Array(doc.nodes), self = new Float64Array(doc.places), total = new Float64Array(doc.places);
+  known3 = new Uint8Array(doc.nodes);
+  passing.set(doc, known3);
+  if (!doc.kind.includes(2 /* runtime */)) return known3;
+  const { parent, place: placeOf, kind } = doc, cost = new Float64Array(doc.nodes), self = new Float64Array(doc.places), total = new Float64Array(doc.places);
   for (const table of doc.costs.values()) {
     const all = table.sums[table.sums.length - 1] || 1;
     for (let i = 0; i < table.node.length; i++) {
       const part = (table.sums[table.first[i + 1]] - table.sums[table.first[i]]) / all;
       cost[table.node[i]] += part;
-      self[doc.place[table.node[i]]] += part;
+      self[placeOf[table.node[i]]] += part;
     }
   }
-  known3 = new Uint8Array(doc.nodes);
   const below = new Uint8Array(doc.nodes);
   for (let i = doc.nodes - 1; i > 0; i--) {
-    const place = doc.place[i], above = doc.parent[i], isLibrary = doc.kind[place] === 2 /* runtime */;
-    if (below[i] || doc.kind[place] === 0 /* code */) below[above] = 1;
-    if (isLibrary && below[i]) known3[i] = 1;
+    const place = placeOf[i], above = parent[i];
+    if (below[i] || kind[place] === 0 /* code */) below[above] = 1;
+    if (below[i] && kind[place] === 2 /* runtime */) known3[i] = 1;
     cost[above] += cost[i];
     total[place] += cost[i];
   }
-  for (let i = 1; i < doc.nodes; i++) if (known3[i] && self[doc.place[i]] > leastOwn * total[doc.place[i]]) known3[i] = 0;
-  passing.set(doc, known3);
+  for (let i = 1; i < doc.nodes; i++) if (known3[i] && self[placeOf[i]] > leastOwn * total[placeOf[i]]) known3[i] = 0;
   return known3;
 }
 function firstEdits(doc) {
@@ -262,18 +290,75 @@ function shapeOf(doc, edits) {
     }
     of[i] = id;
   }
-  return { parent: Uint32Array.from(parent), place: Uint32Array.from(place), of };
+  return inOrder({ parent: Uint32Array.from(parent), place: Uint32Array.from(place), of });
 }
-function rankOf(shape) {
-  const count = shape.parent.length, sizes2 = new Uint32Array(count).fill(1), rank = new Uint32Array(count), next = new Uint32Array(count);
-  for (let i = count - 1; i > 0; i--) sizes2[shape.parent[i]] += sizes2[i];
-  next[0] = 1;
-  for (let i = 1; i < count; i++) {
-    rank[i] = next[shape.parent[i]];
-    next[shape.parent[i]] += sizes2[i];
-    next[i] = rank[i] + 1;
+
+// src/skeleton.ts
+function sortedBy(rows, key, keys) {
+  const next = new Uint32Array(keys + 1), out = new Uint32Array(rows.length);
+  for (let i = 0; i < rows.length; i++) next[key[rows[i]] + 1]++;
+  for (let i = 0; i < keys; i++) next[i + 1] += next[i];
+  for (let i = 0; i < rows.length; i++) out[next[key[rows[i]]]++] = rows[i];
+  return out;
+}
+function makeSkeleton(doc, cells, shape, threads) {
+  const count = shape.parent.length, length = cells.node.length, { shown } = doc, { parent: callerOf, place: placeOf, of } = shape;
+  const node = new Uint32Array(length), rank = new Uint32Array(length), inTurn = new Uint32Array(length), ranks = /* @__PURE__ */ new Map();
+  for (let i = 0; i < length; i++) {
+    node[i] = of[shown[cells.node[i]]];
+    inTurn[i] = i;
+    if (!threads) continue;
+    let at = ranks.get(cells.thread[i]);
+    if (at === void 0) ranks.set(cells.thread[i], at = ranks.size);
+    rank[i] = at;
   }
-  return rank;
+  const byNode = sortedBy(inTurn, node, count), order = threads ? sortedBy(byNode, rank, ranks.size) : byNode;
+  let room = count + (count >> 3) + ranks.size + 1, rows = 1;
+  let parent = new Uint32Array(room), place = new Uint32Array(room), first = new Uint32Array(room), own = new Uint32Array(room);
+  const rowOf = new Uint32Array(count);
+  for (let k = 0, top = 0, thread = -1; k < length; k++) {
+    const cell = order[k], leaf = node[cell], isNext = threads && cells.thread[cell] !== thread;
+    const lowest = isNext ? rows : top;
+    let size = isNext ? 1 : 0, up = leaf;
+    for (; up !== 0 && rowOf[up] <= lowest; up = callerOf[up]) size++;
+    if (rows + size > room) {
+      room = 2 * (rows + size);
+      [parent, place, first, own] = [parent, place, first, own].map((from) => {
+        const to = new Uint32Array(room);
+        to.set(from);
+        return to;
+      });
+    }
+    if (isNext) {
+      thread = cells.thread[cell];
+      rowOf[0] = top = rows++;
+      place[top] = doc.places + thread;
+      first[top] = own[top] = k;
+      size--;
+    }
+    const above = rowOf[up];
+    let row = rows + size;
+    for (let call = leaf; row > rows; call = callerOf[call]) {
+      rowOf[call] = --row;
+      parent[row] = row - 1;
+      place[row] = placeOf[call];
+      first[row] = own[row] = k;
+    }
+    if (size) parent[rows] = above;
+    rows += size;
+    own[rowOf[leaf]] = k + 1;
+  }
+  const end = own.slice(0, rows);
+  for (let i = rows - 1; i > 0; i--) if (end[i] > end[parent[i]]) end[parent[i]] = end[i];
+  return { parent: parent.slice(0, rows), place: place.slice(0, rows), order, first: first.slice(0, rows), own: own.slice(0, rows), end };
+}
+function outermostOf({ parent, place }, places) {
+  const out = new Uint8Array(parent.length), onPath = new Uint32Array(places);
+  for (let i = 1, last = 0; i < out.length; last = i++) {
+    for (; last !== parent[i]; last = parent[last]) onPath[place[last]]--;
+    out[i] = onPath[place[i]]++ === 0 ? 1 : 0;
+  }
+  return out;
 }
 
 // src/aggregate.ts
@@ -447,82 +532,6 @@ function spentIn(doc, taken, shape, threads) {
   return out;
 }
 var skeletons = /* @__PURE__ */ new WeakMap();
-function orderCells(parent, of) {
-  const rows = parent.length, sizes2 = new Uint32Array(rows).fill(1), rank = new Uint32Array(rows), next = new Uint32Array(rows);
-  for (let i = rows - 1; i > 0; i--) sizes2[parent[i]] += sizes2[i];
-  next[0] = 1;
-  for (let i = 1; i < rows; i++) {
-    rank[i] = next[parent[i]];
-    next[parent[i]] += sizes2[i];
-    next[i] = rank[i] + 1;
-  }
-  const begin = new Uint32Array(rows + 1);
-  for (let i = 0; i < of.length; i++) begin[rank[of[i]] + 1]++;
-  for (let i = 0; i < rows; i++) begin[i + 1] += begin[i];
-  const first = new Uint32Array(rows), own = new Uint32Array(rows), end = sizes2;
-  for (let i = 0; i < rows; i++) {
-    first[i] = begin[rank[i]];
-    own[i] = begin[rank[i] + 1];
-    end[i] = begin[rank[i] + sizes2[i]];
-  }
-  const order = new Uint32Array(of.length);
-  for (let i = 0; i < of.length; i++) order[begin[rank[of[i]]]++] = i;
-  return { order, first, own, end };
-}
-function makeSkeleton(doc, cells, shape, threads) {
-  const count = shape.parent.length, groups2 = /* @__PURE__ */ new Map();
-  for (let i = 0; i < cells.node.length; i++) {
-    const thread = threads ? cells.thread[i] : 0, of2 = groups2.get(thread);
-    if (of2) of2.push(i);
-    else groups2.set(thread, [i]);
-  }
-  const at = new Uint32Array(count), needed = new Uint8Array(count), nodes = new Uint32Array(count), of = new Uint32Array(cells.node.length);
-  const pieces = [{ parent: new Uint32Array(1), place: new Uint32Array(1) }];
-  let rows = 1;
-  for (const [thread, list2] of groups2) {
-    let size = 0;
-    for (const i of list2)
-      for (let up = shape.of[doc.shown[cells.node[i]]]; up !== 0 && !needed[up]; up = shape.parent[up]) {
-        needed[up] = 1;
-        nodes[size++] = up;
-      }
-    if (size * 16 < count) nodes.subarray(0, size).sort();
-    else for (let node = 1, next2 = 0; next2 < size; node++) if (needed[node]) nodes[next2++] = node;
-    const lead = threads ? 1 : 0, parent2 = new Uint32Array(size + lead), place2 = new Uint32Array(size + lead);
-    at[0] = 0;
-    if (threads) {
-      place2[0] = doc.places + thread;
-      at[0] = rows;
-    }
-    for (let k = 0; k < size; k++) {
-      const node = nodes[k];
-      parent2[k + lead] = at[shape.parent[node]];
-      place2[k + lead] = shape.place[node];
-      at[node] = rows + k + lead;
-      needed[node] = 0;
-    }
-    for (const i of list2) of[i] = at[shape.of[doc.shown[cells.node[i]]]];
-    pieces.push({ parent: parent2, place: place2 });
-    rows += size + lead;
-  }
-  const parent = new Uint32Array(rows), place = new Uint32Array(rows);
-  let next = 0;
-  for (const piece of pieces) {
-    parent.set(piece.parent, next);
-    place.set(piece.place, next);
-    next += piece.parent.length;
-  }
-  return { parent, place, ...orderCells(parent, of) };
-}
-function outermostOf({ parent, place }) {
-  const out = new Uint8Array(parent.length);
-  for (let i = 1; i < out.length; i++) {
-    let up = parent[i];
-    while (up !== 0 && place[up] !== place[i]) up = parent[up];
-    out[i] = up === 0 ? 1 : 0;
-  }
-  return out;
-}
 function forward(doc, taken, shape, threads) {
   let known3 = skeletons.get(shape);
   if (!known3) skeletons.set(shape, known3 = /* @__PURE__ */ new Map());
@@ -541,7 +550,7 @@ function forward(doc, taken, shape, threads) {
   };
   const tree = { parent, place, count: parent.length, ...costs(taken.values) };
   if (taken.base) tree.base = costsOf({ ...tree, ...costs(taken.base) });
-  if (!threads && shape === plainShape(doc)) tree.outermost = skeleton.outermost ??= outermostOf(skeleton);
+  if (!threads && shape === plainShape(doc)) tree.outermost = skeleton.outermost ??= outermostOf(skeleton, labelCount(doc));
   return tree;
 }
 function buildTree(doc, taken, options, shape = plainShape(doc)) {
@@ -562,15 +571,11 @@ function buildTree(doc, taken, options, shape = plainShape(doc)) {
 function buildTimeTree(doc, selection, shape, threads, most) {
   const { from, to, metric } = selection, cells = cellsOf(doc, metric), nodes = takenNodes(doc, selection.focus, selection.ignore);
   const { came } = flowOf(doc, metric), sized = sizedCells(doc, cells, selection.sizes);
-  const parts = Math.min(most, to - from), order = rankOf(shape), values = /* @__PURE__ */ new Map();
+  const parts = Math.min(most, to - from), values = /* @__PURE__ */ new Map();
   const width = (threads ? doc.head.threads.length : 1) * shape.parent.length, one = shape.parent.length;
-  const nodeOf = new Uint32Array(one);
-  order.forEach((rank, node) => {
-    nodeOf[rank] = node;
-  });
   for (let i = 0; i < cells.node.length; i++) {
     if (!nodes[cells.node[i]] || sized && !sized[i] || selection.thread !== null && doc.head.threads[cells.thread[i]].name !== selection.thread) continue;
-    const row = (threads ? cells.thread[i] * one : 0) + order[shape.of[doc.shown[cells.node[i]]]];
+    const row = (threads ? cells.thread[i] * one : 0) + shape.of[doc.shown[cells.node[i]]];
     for (let j = entryAt(cells, i, from), end = entryAt(cells, i, to); j < end; j++) {
       const key = Math.floor((cells.slice[j] - from) * parts / (to - from)) * width + row;
       values.set(key, (values.get(key) ?? 0) + came[j + 1] - came[j]);
@@ -581,7 +586,7 @@ function buildTimeTree(doc, selection, shape, threads, most) {
     const row = key % width, thread = Math.floor(row / one);
     let at = threads ? draft.child(0, doc.places + thread) : 0;
     path.length = 0;
-    for (let up = nodeOf[row % one]; up !== 0; up = shape.parent[up]) path.push(shape.place[up]);
+    for (let up = row % one; up !== 0; up = shape.parent[up]) path.push(shape.place[up]);
     while (path.length) at = draft.next(at, path.pop());
     draft.self[at] += values.get(key);
   }
@@ -730,11 +735,11 @@ function groupsOf(doc) {
   const spent = new Float64Array(doc.nodes), table = doc.costs.get("cpu") ?? doc.costs.values().next().value, area = /* @__PURE__ */ new Map();
   if (table) for (let i = 0; i < table.node.length; i++) spent[table.node[i]] += table.sums[table.first[i + 1]] - table.sums[table.first[i]];
   else if (doc.heap) for (let i = 0; i < doc.heap.node.length; i++) spent[doc.heap.node[i]] += doc.heap.sumAllocatedBytes[doc.heap.first[i + 1]] - doc.heap.sumAllocatedBytes[doc.heap.first[i]];
-  const ofPlace = new Float64Array(doc.places);
+  const ofPlace = new Float64Array(doc.places), { parent, place: placeOf } = doc;
   let all = 0;
   for (let i = doc.nodes - 1; i > 0; i--) {
-    spent[doc.parent[i]] += spent[i];
-    ofPlace[doc.place[i]] += spent[i];
+    spent[parent[i]] += spent[i];
+    ofPlace[placeOf[i]] += spent[i];
   }
   for (let place = 1; place < doc.places; place++) {
     const group = groupOf2(doc, place);
@@ -1001,17 +1006,23 @@ function readDocument(bytes2) {
   const texts = (name2) => Array.from(column(name2), (row) => head.texts[row]);
   const kind = new Uint8Array(column("place.kind"));
   const back = whole("node.back"), placeOf = whole("node.place"), nodes = back.length;
-  const shown = back.map((_, i) => i), idle = /* @__PURE__ */ new Map(), idlePlaces = [];
-  for (let i = 1; i < nodes; i++) {
-    if (kind[placeOf[i]] !== 7 /* idle */) continue;
+  const isIdle = kind.map((one) => one === 7 /* idle */ ? 1 : 0), idlePlaces = [], idle = /* @__PURE__ */ new Map();
+  const shown = new Uint32Array(nodes), up = back;
+  for (let i = 0; i < nodes; i++) {
+    up[i] = i - up[i];
+    shown[i] = i;
+    if (!isIdle[placeOf[i]]) continue;
     let at = idle.get(placeOf[i]);
     if (at === void 0) idle.set(placeOf[i], at = nodes + idlePlaces.push(placeOf[i]) - 1);
     shown[i] = at;
   }
-  const parent = new Uint32Array(nodes + idlePlaces.length), place = new Uint32Array(nodes + idlePlaces.length);
-  for (let i = 0; i < nodes; i++) parent[i] = i - back[i];
-  place.set(placeOf);
-  place.set(idlePlaces, nodes);
+  const withIdle = (of, more) => {
+    const out = new Uint32Array(nodes + more.length);
+    out.set(of);
+    out.set(more, nodes);
+    return out;
+  };
+  const parent = idlePlaces.length ? withIdle(up, idlePlaces.map(() => 0)) : up, place = idlePlaces.length ? withIdle(placeOf, idlePlaces) : placeOf;
   const cells = (table) => {
     const counts = column(`${table}.entries`), first = new Uint32Array(counts.length + 1);
     for (let i = 0; i < counts.length; i++) first[i + 1] = first[i] + counts[i];
@@ -1117,34 +1128,53 @@ function readDocument(bytes2) {
 
 // src/flame_layout.ts
 var Children = class {
-  constructor(tree, first, list2, sorted) {
+  constructor(tree, first, list2, bySize) {
     this.tree = tree;
     this.first = first;
     this.list = list2;
-    this.sorted = sorted;
+    this.bySize = bySize;
   }
   tree;
   first;
   list;
-  sorted;
+  bySize;
   seen = /* @__PURE__ */ new Map();
-  // Only those with a cost.
-  of(node) {
-    const known3 = this.seen.get(node);
+  sorted = /* @__PURE__ */ new Map();
+  // Those with a cost, in the order of the tree. A node may have thousands: computes each cost once.
+  withCost(node) {
+    let known3 = this.seen.get(node);
     if (known3) return known3;
-    const { place } = this.tree, ids = [], costs = [];
-    for (let i = this.first[node]; i < this.first[node + 1]; i++) {
-      const cost = this.tree.totalOf(this.list[i]);
+    const from = this.first[node], size = this.first[node + 1] - from, ids = new Uint32Array(size), costs = new Float64Array(size);
+    let count = 0;
+    for (let i = 0; i < size; i++) {
+      const cost = this.tree.totalOf(this.list[from + i]);
       if (cost > 0) {
-        ids.push(this.list[i]);
-        costs.push(cost);
+        ids[count] = this.list[from + i];
+        costs[count++] = cost;
       }
     }
-    const order = Uint32Array.from(ids.keys());
-    if (this.sorted && order.length > 1) order.sort((a, b) => costs[b] - costs[a] || place[ids[a]] - place[ids[b]]);
-    const some = order.map((i) => ids[i]);
-    this.seen.set(node, some);
-    return some;
+    this.seen.set(node, known3 = { ids: ids.subarray(0, count), costs: costs.subarray(0, count) });
+    return known3;
+  }
+  inOrder({ ids, costs }, some) {
+    const { place } = this.tree;
+    if (this.bySize) some.sort((a, b) => costs[b] - costs[a] || place[ids[a]] - place[ids[b]]);
+    return some.map((i) => ids[i]);
+  }
+  of(node) {
+    let known3 = this.sorted.get(node);
+    if (known3) return known3;
+    const all = this.withCost(node);
+    this.sorted.set(node, known3 = Uint32Array.from(this.inOrder(all, [...all.ids.keys()])));
+    return known3;
+  }
+  // Only those that cost at least `least`, and the sum of the others: sorting the narrow ones would take longer than drawing.
+  atLeast(node, least) {
+    const all = this.withCost(node), some = [];
+    let value = 0;
+    for (let i = 0; i < all.ids.length; i++) if (all.costs[i] < least) value += all.costs[i];
+    else some.push(i);
+    return { wide: this.inOrder(all, some), others: all.ids.length - some.length, value };
   }
 };
 var orders = /* @__PURE__ */ new WeakMap();
@@ -1168,25 +1198,19 @@ function layout(tree, children, zoom, width) {
   for (let at = zoom; at !== 0; at = tree.parent[at]) path.push(at);
   path.push(0);
   path.reverse().forEach((node, row) => put({ node, x: 0, width, row, joined: 0, value: tree.totalOf(node) }));
-  const scale = tree.totalOf(zoom) > 0 ? width / tree.totalOf(zoom) : 0;
+  const scale = tree.totalOf(zoom) > 0 ? width / tree.totalOf(zoom) : 0, least = scale > 0 ? leastWidth / scale : Infinity;
   const open = [rows[path.length - 1][0]];
   while (open.length) {
     const box = open.pop();
-    let x = box.x, count = 0, value = 0;
-    for (const node of children.of(box.node)) {
-      const total = tree.totalOf(node), wide2 = total * scale;
-      if (total <= 0) continue;
-      if (wide2 < leastWidth) {
-        count++;
-        value += total;
-        continue;
-      }
-      const child = { node, x, width: wide2, row: box.row + 1, joined: 0, value: total };
+    const { wide: wide2, others, value } = children.atLeast(box.node, least);
+    let x = box.x;
+    for (const node of wide2) {
+      const total = tree.totalOf(node), child = { node, x, width: total * scale, row: box.row + 1, joined: 0, value: total };
       put(child);
       open.push(child);
-      x += wide2;
+      x += child.width;
     }
-    if (count && value * scale >= 0.5) put({ node: box.node, x, width: value * scale, row: box.row + 1, joined: count, value });
+    if (others && value * scale >= 0.5) put({ node: box.node, x, width: value * scale, row: box.row + 1, joined: others, value });
   }
   for (const row of rows) row.sort((a, b) => a.x - b.x);
   return rows;
@@ -1223,14 +1247,15 @@ function waiterOf(doc, node) {
   return nearest;
 }
 function ownersOf(doc, taken) {
-  const out = /* @__PURE__ */ new Map(), { cells, values, metric } = taken, owner = metric === "off-cpu" ? waiterOf : doc.costs.has(metric) ? (_, node) => doc.place[node] : askerOf;
+  const sums = new Float64Array(doc.places), { cells, values, metric } = taken, owner = metric === "off-cpu" ? waiterOf : doc.costs.has(metric) ? (_, node) => doc.place[node] : askerOf;
   for (let i = 0; i < values.length; i++) {
     const node = cells.node[i];
     if (!values[i] || doc.kind[doc.place[node]] === 7 /* idle */) continue;
-    const place = owner(doc, node);
-    if (place) out.set(place, (out.get(place) ?? 0) + values[i]);
+    sums[owner(doc, node)] += values[i];
   }
-  return [...out].filter(([, value]) => value > 0).sort((a, b) => b[1] - a[1]);
+  const out = [];
+  for (let place = 1; place < sums.length; place++) if (sums[place] > 0) out.push([place, sums[place]]);
+  return out.sort((a, b) => b[1] - a[1]);
 }
 
 // src/search.ts
@@ -1956,7 +1981,6 @@ export {
   labelOf,
   layout,
   leastOf,
-  leastWidth,
   legendOf,
   lengthAt,
   lengthScale,
@@ -1982,7 +2006,6 @@ export {
   plainShape,
   quantity,
   quoted,
-  rankOf,
   readDocument,
   residentIn,
   runningHue,

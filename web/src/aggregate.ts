@@ -1,6 +1,7 @@
 // Adds up the selected values, from columns of running sums: values of cells, the call tree, tables. Pure. The sums equal those
 // of `fathom report` with the same options, to the unit (tests/browser/page_browser_test.cpp).
-import { plainShape, rankOf } from "./shape";
+import { plainShape } from "./shape";
+import { makeSkeleton, outermostOf, type Skeleton } from "./skeleton";
 import { ShapeKind, type Around, type Cells, type CostTable, type Costs, type Doc, type FunctionRow, type Selection, type Shape, type Sizes, type Sums, type Taken, type Tree } from "./types";
 import { placeMatcher } from "./words";
 
@@ -179,89 +180,7 @@ function spentIn(doc: Doc, taken: Taken, shape: Shape, threads: boolean): Spent 
   return out;
 }
 
-// The tree of all cells of a table, with or without threads as the first level. It stays while selections change: `order` has
-// the cells in the order of a walk down the tree, so that the cells of a node and its callees are one range, and their cost is
-// the difference of two running sums. Out of a million nodes, only the visible ones are ever computed.
-interface Skeleton {
-  parent: Uint32Array; place: Uint32Array; order: Uint32Array;
-  first: Uint32Array; own: Uint32Array; end: Uint32Array;  // by node: the start of its cells, the end of its own, and the end of all
-  outermost?: Uint8Array;
-}
 const skeletons = new WeakMap<Shape, Map<Cells, (Skeleton | undefined)[]>>();
-
-function orderCells(parent: Uint32Array, of: Uint32Array): Omit<Skeleton, "parent" | "place"> {
-  const rows = parent.length, sizes = new Uint32Array(rows).fill(1), rank = new Uint32Array(rows), next = new Uint32Array(rows);
-  for (let i = rows - 1; i > 0; i--) sizes[parent[i]] += sizes[i];
-  next[0] = 1;
-  for (let i = 1; i < rows; i++) {
-    rank[i] = next[parent[i]];
-    next[parent[i]] += sizes[i];
-    next[i] = rank[i] + 1;
-  }
-  const begin = new Uint32Array(rows + 1);  // of the cells of the node with this rank
-  for (let i = 0; i < of.length; i++) begin[rank[of[i]] + 1]++;
-  for (let i = 0; i < rows; i++) begin[i + 1] += begin[i];
-  const first = new Uint32Array(rows), own = new Uint32Array(rows), end = sizes;
-  for (let i = 0; i < rows; i++) {
-    first[i] = begin[rank[i]];
-    own[i] = begin[rank[i] + 1];
-    end[i] = begin[rank[i] + sizes[i]];
-  }
-  const order = new Uint32Array(of.length);
-  for (let i = 0; i < of.length; i++) order[begin[rank[of[i]]]++] = i;
-  return { order, first, own, end };
-}
-
-// Nodes of a shape are already merged, and keep their order: one thread after the other, in the order of their first cells.
-function makeSkeleton(doc: Doc, cells: Cells, shape: Shape, threads: boolean): Skeleton {
-  const count = shape.parent.length, groups = new Map<number, number[]>();
-  for (let i = 0; i < cells.node.length; i++) {
-    const thread = threads ? cells.thread[i] : 0, of = groups.get(thread);
-    if (of) of.push(i); else groups.set(thread, [i]);
-  }
-  const at = new Uint32Array(count), needed = new Uint8Array(count), nodes = new Uint32Array(count), of = new Uint32Array(cells.node.length);
-  const pieces: { parent: Uint32Array; place: Uint32Array }[] = [{ parent: new Uint32Array(1), place: new Uint32Array(1) }];
-  let rows = 1;
-  for (const [thread, list] of groups) {
-    let size = 0;
-    for (const i of list)
-      for (let up = shape.of[doc.shown[cells.node[i]]]; up !== 0 && !needed[up]; up = shape.parent[up]) { needed[up] = 1; nodes[size++] = up; }
-    if (size * 16 < count) nodes.subarray(0, size).sort();
-    else for (let node = 1, next = 0; next < size; node++) if (needed[node]) nodes[next++] = node;
-    const lead = threads ? 1 : 0, parent = new Uint32Array(size + lead), place = new Uint32Array(size + lead);
-    at[0] = 0;
-    if (threads) { place[0] = doc.places + thread; at[0] = rows; }
-    for (let k = 0; k < size; k++) {
-      const node = nodes[k];
-      parent[k + lead] = at[shape.parent[node]];
-      place[k + lead] = shape.place[node];
-      at[node] = rows + k + lead;
-      needed[node] = 0;
-    }
-    for (const i of list) of[i] = at[shape.of[doc.shown[cells.node[i]]]];
-    pieces.push({ parent, place });
-    rows += size + lead;
-  }
-  const parent = new Uint32Array(rows), place = new Uint32Array(rows);
-  let next = 0;
-  for (const piece of pieces) {
-    parent.set(piece.parent, next);
-    place.set(piece.place, next);
-    next += piece.parent.length;
-  }
-  return { parent, place, ...orderCells(parent, of) };
-}
-
-// By node: whether no caller is the same function.
-function outermostOf({ parent, place }: Skeleton): Uint8Array {
-  const out = new Uint8Array(parent.length);
-  for (let i = 1; i < out.length; i++) {
-    let up = parent[i];
-    while (up !== 0 && place[up] !== place[i]) up = parent[up];
-    out[i] = up === 0 ? 1 : 0;
-  }
-  return out;
-}
 
 function forward(doc: Doc, taken: Taken, shape: Shape, threads: boolean): Tree {
   let known = skeletons.get(shape);
@@ -279,7 +198,7 @@ function forward(doc: Doc, taken: Taken, shape: Shape, threads: boolean): Tree {
   };
   const tree: Tree = { parent, place, count: parent.length, ...costs(taken.values) };
   if (taken.base) tree.base = costsOf({ ...tree, ...costs(taken.base) });
-  if (!threads && shape === plainShape(doc)) tree.outermost = skeleton.outermost ??= outermostOf(skeleton);
+  if (!threads && shape === plainShape(doc)) tree.outermost = skeleton.outermost ??= outermostOf(skeleton, labelCount(doc));
   return tree;
 }
 
@@ -305,13 +224,11 @@ export function buildTree(doc: Doc, taken: Taken, options: TreeOptions, shape: S
 export function buildTimeTree(doc: Doc, selection: Selection, shape: Shape, threads: boolean, most: number): Tree {
   const { from, to, metric } = selection, cells = cellsOf(doc, metric), nodes = takenNodes(doc, selection.focus, selection.ignore);
   const { came } = flowOf(doc, metric), sized = sizedCells(doc, cells, selection.sizes);
-  const parts = Math.min(most, to - from), order = rankOf(shape), values = new Map<number, number>();
+  const parts = Math.min(most, to - from), values = new Map<number, number>();
   const width = (threads ? doc.head.threads.length : 1) * shape.parent.length, one = shape.parent.length;
-  const nodeOf = new Uint32Array(one);
-  order.forEach((rank, node) => { nodeOf[rank] = node; });
   for (let i = 0; i < cells.node.length; i++) {
     if (!nodes[cells.node[i]] || sized && !sized[i] || selection.thread !== null && doc.head.threads[cells.thread[i]].name !== selection.thread) continue;
-    const row = (threads ? cells.thread[i] * one : 0) + order[shape.of[doc.shown[cells.node[i]]]];
+    const row = (threads ? cells.thread[i] * one : 0) + shape.of[doc.shown[cells.node[i]]];
     for (let j = entryAt(cells, i, from), end = entryAt(cells, i, to); j < end; j++) {
       const key = Math.floor((cells.slice[j] - from) * parts / (to - from)) * width + row;
       values.set(key, (values.get(key) ?? 0) + came[j + 1] - came[j]);
@@ -322,7 +239,7 @@ export function buildTimeTree(doc: Doc, selection: Selection, shape: Shape, thre
     const row = key % width, thread = Math.floor(row / one);
     let at = threads ? draft.child(0, doc.places + thread) : 0;
     path.length = 0;
-    for (let up = nodeOf[row % one]; up !== 0; up = shape.parent[up]) path.push(shape.place[up]);
+    for (let up = row % one; up !== 0; up = shape.parent[up]) path.push(shape.place[up]);
     while (path.length) at = draft.next(at, path.pop()!);
     draft.self[at] += values.get(key)!;
   }

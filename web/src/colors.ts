@@ -66,9 +66,9 @@ export function groupsOf(doc: Doc): Map<string, Hue> {
   const spent = new Float64Array(doc.nodes), table = doc.costs.get("cpu") ?? doc.costs.values().next().value, area = new Map<string, number>();
   if (table) for (let i = 0; i < table.node.length; i++) spent[table.node[i]] += table.sums[table.first[i + 1]] - table.sums[table.first[i]];
   else if (doc.heap) for (let i = 0; i < doc.heap.node.length; i++) spent[doc.heap.node[i]] += doc.heap.sumAllocatedBytes[doc.heap.first[i + 1]] - doc.heap.sumAllocatedBytes[doc.heap.first[i]];
-  const ofPlace = new Float64Array(doc.places);
+  const ofPlace = new Float64Array(doc.places), { parent, place: placeOf } = doc;
   let all = 0;
-  for (let i = doc.nodes - 1; i > 0; i--) { spent[doc.parent[i]] += spent[i]; ofPlace[doc.place[i]] += spent[i]; }
+  for (let i = doc.nodes - 1; i > 0; i--) { spent[parent[i]] += spent[i]; ofPlace[placeOf[i]] += spent[i]; }
   for (let place = 1; place < doc.places; place++) {
     const group = groupOf(doc, place);
     if (doc.kind[place] !== Kind.code) continue;

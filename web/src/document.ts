@@ -110,17 +110,18 @@ export function readDocument(bytes: Uint8Array): Doc {
   const kind = new Uint8Array(column("place.kind"));
   const back = whole("node.back"), placeOf = whole("node.place"), nodes = back.length;
   // Loops and typed arrays, because there may be a million nodes.
-  const shown = back.map((_, i) => i), idle = new Map<number, number>(), idlePlaces: number[] = [];
-  for (let i = 1; i < nodes; i++) {
-    if (kind[placeOf[i]] !== Kind.idle) continue;
+  const isIdle = kind.map((one) => one === Kind.idle ? 1 : 0), idlePlaces: number[] = [], idle = new Map<number, number>();
+  const shown = new Uint32Array(nodes), up = back;
+  for (let i = 0; i < nodes; i++) {
+    up[i] = i - up[i];
+    shown[i] = i;
+    if (!isIdle[placeOf[i]]) continue;
     let at = idle.get(placeOf[i]);
     if (at === undefined) idle.set(placeOf[i], (at = nodes + idlePlaces.push(placeOf[i]) - 1));
     shown[i] = at;
   }
-  const parent = new Uint32Array(nodes + idlePlaces.length), place = new Uint32Array(nodes + idlePlaces.length);
-  for (let i = 0; i < nodes; i++) parent[i] = i - back[i];
-  place.set(placeOf);
-  place.set(idlePlaces, nodes);
+  const withIdle = (of: Uint32Array, more: number[]) => { const out = new Uint32Array(nodes + more.length); out.set(of); out.set(more, nodes); return out; };
+  const parent = idlePlaces.length ? withIdle(up, idlePlaces.map(() => 0)) : up, place = idlePlaces.length ? withIdle(placeOf, idlePlaces) : placeOf;
   const cells = (table: string) => {
     const counts = column(`${table}.entries`), first = new Uint32Array(counts.length + 1);
     for (let i = 0; i < counts.length; i++) first[i + 1] = first[i] + counts[i];

@@ -11,9 +11,35 @@ import { placeMatcher } from "./words";
 export const wholeEdits = ["plumbing", "kernel", "own", "recursion", "runtime"] as const;
 export const isEdit = (text: string) => (wholeEdits as readonly string[]).includes(text) || /^(merge|collapse|hide|from):./s.test(text);
 
+// Numbers nodes in the order of a walk down the tree, so that the calls below a node follow it.
+function inOrder({ parent, place, of }: Shape): Shape {
+  const count = parent.length;
+  let i = 1;
+  for (let last = 0; i < count; last = i++) {  // up from the previous node to the caller of this one
+    while (last > parent[i]) last = parent[last];
+    if (last !== parent[i]) break;
+  }
+  if (i >= count) return { parent, place, of };
+  const sizes = new Uint32Array(count).fill(1), rank = new Uint32Array(count), next = new Uint32Array(count);
+  for (let i = count - 1; i > 0; i--) sizes[parent[i]] += sizes[i];
+  next[0] = 1;
+  for (let i = 1; i < count; i++) {
+    rank[i] = next[parent[i]];
+    next[parent[i]] += sizes[i];
+    next[i] = rank[i] + 1;
+  }
+  const out = { parent: new Uint32Array(count), place: new Uint32Array(count), of: new Uint32Array(of.length) };
+  for (let i = 0; i < count; i++) { out.parent[rank[i]] = rank[parent[i]]; out.place[rank[i]] = place[i]; }
+  for (let i = 0; i < of.length; i++) out.of[i] = rank[of[i]];
+  return out;
+}
+
 let plain: { doc: Doc; shape: Shape } | null = null;
 export function plainShape(doc: Doc): Shape {
-  if (plain?.doc !== doc) plain = { doc, shape: { parent: doc.parent, place: doc.place, of: doc.parent.map((_, i) => i) } };
+  if (plain?.doc === doc) return plain.shape;
+  const of = new Uint32Array(doc.parent.length);
+  for (let i = 0; i < of.length; i++) of[i] = i;
+  plain = { doc, shape: inOrder({ parent: doc.parent, place: doc.place, of }) };
   return plain.shape;
 }
 
@@ -24,26 +50,27 @@ const leastOwn = 0.01;  // self cost as a share of the total
 export function passesOn(doc: Doc): Uint8Array {
   let known = passing.get(doc);
   if (known) return known;
-  const cost = new Float64Array(doc.nodes), self = new Float64Array(doc.places), total = new Float64Array(doc.places);
+  known = new Uint8Array(doc.nodes);
+  passing.set(doc, known);
+  if (!doc.kind.includes(Kind.runtime)) return known;
+  const { parent, place: placeOf, kind } = doc, cost = new Float64Array(doc.nodes), self = new Float64Array(doc.places), total = new Float64Array(doc.places);
   for (const table of doc.costs.values()) {
     const all = table.sums[table.sums.length - 1] || 1;  // metrics have different units
     for (let i = 0; i < table.node.length; i++) {
       const part = (table.sums[table.first[i + 1]] - table.sums[table.first[i]]) / all;
       cost[table.node[i]] += part;
-      self[doc.place[table.node[i]]] += part;
+      self[placeOf[table.node[i]]] += part;
     }
   }
-  known = new Uint8Array(doc.nodes);
   const below = new Uint8Array(doc.nodes);  // code of the program is below
   for (let i = doc.nodes - 1; i > 0; i--) {
-    const place = doc.place[i], above = doc.parent[i], isLibrary = doc.kind[place] === Kind.runtime;
-    if (below[i] || doc.kind[place] === Kind.code) below[above] = 1;
-    if (isLibrary && below[i]) known[i] = 1;
+    const place = placeOf[i], above = parent[i];
+    if (below[i] || kind[place] === Kind.code) below[above] = 1;
+    if (below[i] && kind[place] === Kind.runtime) known[i] = 1;
     cost[above] += cost[i];
     total[place] += cost[i];
   }
-  for (let i = 1; i < doc.nodes; i++) if (known[i] && self[doc.place[i]] > leastOwn * total[doc.place[i]]) known[i] = 0;
-  passing.set(doc, known);
+  for (let i = 1; i < doc.nodes; i++) if (known[i] && self[placeOf[i]] > leastOwn * total[placeOf[i]]) known[i] = 0;
   return known;
 }
 // The folds that a page begins with: those that change anything.
@@ -92,18 +119,5 @@ export function shapeOf(doc: Doc, edits: string[]): Shape {
     }
     of[i] = id;
   }
-  return { parent: Uint32Array.from(parent), place: Uint32Array.from(place), of };
-}
-
-// By node: its position in a walk down the tree, so that calls of one stack are next to each other.
-export function rankOf(shape: Shape): Uint32Array {
-  const count = shape.parent.length, sizes = new Uint32Array(count).fill(1), rank = new Uint32Array(count), next = new Uint32Array(count);
-  for (let i = count - 1; i > 0; i--) sizes[shape.parent[i]] += sizes[i];
-  next[0] = 1;
-  for (let i = 1; i < count; i++) {
-    rank[i] = next[shape.parent[i]];
-    next[shape.parent[i]] += sizes[i];
-    next[i] = rank[i] + 1;
-  }
-  return rank;
+  return inOrder({ parent: Uint32Array.from(parent), place: Uint32Array.from(place), of });
 }

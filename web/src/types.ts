@@ -106,7 +106,7 @@ export interface FunctionRow { place: number; self: number; total: number }
 
 export interface Around { self: number; total: number; callers: [place: number, value: number][]; callees: [place: number, value: number][] }
 
-// Nodes with parents before children. `of`: by node of the document, which has the idle waits after its calls.
+// Nodes in the order of a walk down the tree. `of`: by node of the document, which has the idle waits after its calls.
 export interface Shape { parent: Uint32Array; place: Uint32Array; of: Uint32Array }
 
 export interface Box {

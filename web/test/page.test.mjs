@@ -159,6 +159,33 @@ test("transforms change stacks as their words say, and no sum", () => {
   }
 });
 
+test("calls are in the order of a walk, after any transform, and the outermost are known", () => {
+  const isWalk = (parent) => {
+    for (let i = 1, last = 0; i < parent.length; last = i++) {
+      while (last > parent[i]) last = parent[last];
+      if (last !== parent[i]) return false;
+    }
+    return true;
+  };
+  for (const seed of seeds) {
+    const doc = opened(someDocument(seed)), taken = page.take(doc, everything);
+    for (const edits of [[], ["hide:serve"], ["recursion"], ["collapse:server"], ["merge:main", "recursion"]]) {
+      const shape = page.shapeOf(doc, edits);
+      assert.ok(isWalk(shape.parent), `${edits}`);
+      for (const threads of [false, true]) {
+        const { parent, place, outermost } = page.buildTree(doc, taken, { threads, inverted: false }, shape);
+        assert.ok(isWalk(parent), `${edits}`);
+        outermost?.slice(1).forEach((flag, i) => {
+          let up = parent[i + 1];
+          while (up !== 0 && place[up] !== place[i + 1]) up = parent[up];
+          assert.equal(flag, up === 0 ? 1 : 0);
+        });
+      }
+    }
+    assert.ok(page.buildTree(doc, taken, { threads: false, inverted: false }).outermost);
+  }
+});
+
 test("a search counts each stack once, and below the zoom", () => {
   for (const seed of seeds) {
     const of = someDocument(seed), doc = opened(of), tree = page.buildTree(doc, page.take(doc, everything), { threads: false, inverted: false });
