@@ -41,6 +41,8 @@ function split(name) {
   const short = folded(name), parts = partsOf(short), at = parts.length > 1 ? parts[parts.length - 1] : /^[\w.@-]+(\/[\w.@-]+)+/.test(short) ? short.lastIndexOf("/") + 1 : 0;
   return [short.slice(0, at), short.slice(at)];
 }
+var implemented = /^<(?:[^<>]*::)?([^<>:]+)(?:<…>)? as (?:[^<>]*::)?([^<>:]+)(?:<…>)?>::(.*)$/s;
+var leastOfOwner = 4;
 function fitted(name, room, width) {
   if (width(name) <= room) return name;
   let short = named(name);
@@ -51,7 +53,14 @@ function fitted(name, room, width) {
   if (width(short) <= room) return short;
   const parts = partsOf(short);
   let last = short.slice(parts[parts.length - 1]);
-  for (const at of parts.slice(1)) if (width(`…::${short.slice(at)}`) <= room) return `…::${short.slice(at)}`;
+  const method = implemented.exec(short), type = method ? method[1].length > 1 ? method[1] : method[2] : "";
+  if (method && width(`…::${type}::${method[3]}`) <= room) return `…::${type}::${method[3]}`;
+  for (let i = 1; i < parts.length; i++) {
+    const tail2 = `…::${short.slice(parts[i])}`, left = Math.floor((room - width(tail2)) / Math.max(1, width("0")));
+    if (left < 0) continue;
+    const owner = i === 1 && method ? type : short.slice(parts[i - 1], parts[i] - 2).replace(/<…>$/, "");
+    return left >= leastOfOwner && left < owner.length && /^\w+$/.test(owner) ? `${owner.slice(0, left)}${tail2}` : tail2;
+  }
   last = last.replace(/(?<!operator)\(…?\)$/, "");
   if (width(last) > room) last = last.replace(/<…>$/, "");
   if (width(last) > room) last = last.replace(/(::\{\{.*\}\})+$/, "::{…}");
@@ -1247,15 +1256,14 @@ function waiterOf(doc, node) {
   return nearest;
 }
 function ownersOf(doc, taken) {
-  const sums = new Float64Array(doc.places), { cells, values, metric } = taken, owner = metric === "off-cpu" ? waiterOf : doc.costs.has(metric) ? (_, node) => doc.place[node] : askerOf;
+  const out = /* @__PURE__ */ new Map(), { cells, values, metric } = taken, owner = metric === "off-cpu" ? waiterOf : doc.costs.has(metric) ? (_, node) => doc.place[node] : askerOf;
   for (let i = 0; i < values.length; i++) {
     const node = cells.node[i];
     if (!values[i] || doc.kind[doc.place[node]] === 7 /* idle */) continue;
-    sums[owner(doc, node)] += values[i];
+    const place = owner(doc, node);
+    if (place) out.set(place, (out.get(place) ?? 0) + values[i]);
   }
-  const out = [];
-  for (let place = 1; place < sums.length; place++) if (sums[place] > 0) out.push([place, sums[place]]);
-  return out.sort((a, b) => b[1] - a[1]);
+  return [...out].filter(([, value]) => value > 0).sort((a, b) => b[1] - a[1]);
 }
 
 // src/search.ts

@@ -12,11 +12,12 @@ import { change, doc, dropFrom, hasIdle, ignoreFor, isIdleHidden, search, showFr
 import { Kind } from "./types";
 import { metricName, patternText, percent, secondsText, sizesFrom, sizesText, withCommas } from "./words";
 
-function Chip({ text, title, drop, kind = "" }: { text: string; title: string; drop: () => void; kind?: string }) {
-  return <button class={`chip ${kind}`} title={`${title}; click to drop it`} onClick={drop}>{text} <span aria-hidden="true">×</span></button>;
+function Chip({ text, title, drop, kind = "", brief }: { text: string; title: string; drop: () => void; kind?: string; brief?: string }) {
+  return <button class={`chip ${kind}`} title={`${title}; click to drop it`} aria-label={text} onClick={drop}>{brief ? <><i class="long">{text}</i><i class="brief">{brief}</i></> : text} <span aria-hidden="true">×</span></button>;
 }
 
 export const editNames: Record<(typeof wholeEdits)[number], string> = { plumbing: "library frames folded", kernel: "kernel side folded", own: "only own code", recursion: "recursion folded", runtime: "no language libraries" };
+const briefNames: Record<string, string> = { plumbing: "library", kernel: "kernel" };  // on a phone
 const editHints: Record<string, string> = { plumbing: "hides frames of libraries that only pass time on to the program's code, such as start_thread (key l)", kernel: "what the kernel does for one call is one box (key k)" };
 
 // Text in the field that is more than a search.
@@ -60,7 +61,7 @@ export function Bar() {
       {v.sizes && <Chip text={sizesText(v.sizes)} title="only call sites that allocated blocks of these sizes, with all their memory" drop={() => change({ sizes: null })} />}
       {v.edits.map((edit) => edit.startsWith("from:")
         ? <Chip kind="edit" text={`show from ${folded(edit.slice(5))}`} title="only stacks with it, without its callers" drop={() => { zoom.value = 0; dropFrom(edit); }} />
-        : <Chip kind="edit" text={(editNames as Record<string, string>)[edit] ?? folded(edit.replace(":", " "))} title={editHints[edit] ?? "changes the tree: sums stay, calls go"} drop={() => toggleEdit(edit)} />)}
+        : <Chip kind="edit" text={(editNames as Record<string, string>)[edit] ?? folded(edit.replace(":", " "))} brief={briefNames[edit]} title={editHints[edit] ?? "changes the tree: sums stay, calls go"} drop={() => toggleEdit(edit)} />)}
       {v.metric === "off-cpu" && !v.base && hasIdle() && !isIdleHidden() && <button class="chip add" title="leave out threads that wait for work" onClick={toggleIdle}>+ not idle</button>}
       <form onSubmit={add}>
         <input id="search" value={text.value} placeholder="search, or focus, hide, module … (?)" aria-label="Search, focus, ignore, hide or show-from" autocomplete="off" spellcheck={false}

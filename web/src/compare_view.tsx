@@ -67,8 +67,8 @@ export function ComparedTop({ name }: { name: (place: number) => ComponentChildr
   return (
     <div class="scroll">
       <p class="by">{(["self", "total"] as const).map((one) => <label><input type="radio" name="by" checked={by.value === one} onChange={() => { by.value = one; }} /> {one === "self" ? "by itself" : "with all that it calls"} </label>)}</p>
-      {shown.length === 0 ? <p class="empty">No function changed by more than noise.</p> : <table id="top"><thead><tr><th>base</th><th>new</th><th>change ± error</th><th>of base</th><th class="left">function</th><th class="left wide">where</th></tr></thead>
-        <tbody>{shown.slice(0, most.value).map((row) => <tr key={row.place} class={row[by.value].beyondNoise ? view.value.fn === row.place ? "on" : "" : "noise"}><Cells of={row[by.value]} /><td class="left">{name(row.place)}</td><td class="left quiet wide">{whereOf(doc, row.place)}</td></tr>)}</tbody></table>}
+      {shown.length === 0 ? <p class="empty">No function changed by more than noise.</p> : <table id="top" class="fill"><thead><tr><th>base</th><th>new</th><th>change ± error</th><th>of base</th><th class="left">function</th><th class="left wide">where</th></tr></thead>
+        <tbody>{shown.slice(0, most.value).map((row) => <tr key={row.place} class={row[by.value].beyondNoise ? view.value.fn === row.place ? "on" : "" : "noise"}><Cells of={row[by.value]} /><td class="left function">{name(row.place)}</td><td class="left quiet wide">{whereOf(doc, row.place)}</td></tr>)}</tbody></table>}
       {shown.length > most.value && <p><button onClick={() => { most.value = 5000; }}>showing {most.value} of {withCommas(shown.length)}: show more</button></p>}
       {found.length > changed.length && <p><button id="noise" onClick={() => { noise.value = !noise.value; }}>{noise.value ? "leave out" : "show"} the {withCommas(found.length - changed.length)} that differ by no more than noise</button></p>}
     </div>);
@@ -80,7 +80,7 @@ export function ComparedCalls({ base, fresh, name }: { base: [number, number][];
   for (const [place, value] of base) rows.set(place, [value * c.factors[0], 0]);
   for (const [place, value] of fresh) rows.set(place, [rows.get(place)?.[0] ?? 0, value * c.factors[1]]);
   const sorted = [...rows].sort((a, b) => Math.max(...b[1]) - Math.max(...a[1])).slice(0, 60);
-  return <table><tbody>{sorted.map(([place, [old, now]]) => <tr key={place}><td>{figure(old, c.unit)}</td><td>→ {figure(now, c.unit)}</td><td class="left">{name(place)}</td></tr>)}</tbody></table>;
+  return <table class="fill"><tbody>{sorted.map(([place, [old, now]]) => <tr key={place}><td>{figure(old, c.unit)}</td><td>→ {figure(now, c.unit)}</td><td class="left function">{name(place)}</td></tr>)}</tbody></table>;
 }
 
 export function ComparedThreads() {

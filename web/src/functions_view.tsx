@@ -69,9 +69,9 @@ export function Callers() {
   const head = (
     <><div class="head"><h2><s style={{ background: colorOf(doc, fn) }} />{labelOf(doc, fn)}</h2> <button class="dots" aria-label={`menu of ${doc.short[fn]}`} title="menu (key .)" onClick={(event) => openMenu(fn, event.clientX, event.clientY)}>⋮</button></div>
       <p class="quiet">{[fileOf(doc, fn), doc.module[fn]].filter(Boolean).join(" · ")}{view.value.fn === null && " · the hottest function; choose another one under Top, or click a frame"}</p></>);
-  const list = (rows: [number, number][], start: string) => rows.length === 0 ? <p class="quiet">Nothing.</p> : <table><tbody>{rows.slice(0, 60).map(([place, value]) => <tr key={place}>
+  const list = (rows: [number, number][], start: string) => rows.length === 0 ? <p class="quiet">Nothing.</p> : <table class="fill"><tbody>{rows.slice(0, 60).map(([place, value]) => <tr key={place}>
     <td>{amount(value, unit)}</td><td class="bar-cell" style={{ "--share": total > 0 ? value / total : 0 } as never}>{percent(total > 0 ? value / total : 0)}</td>
-    <td class="left">{place === 0 ? start : <Name place={place} />}</td></tr>)}</tbody></table>;
+    <td class="left function">{place === 0 ? start : <Name place={place} />}</td></tr>)}</tbody></table>;
   if (old.value) return (
     <div class="scroll callers">{head}{changeOf(fn)}
       <div class="two"><div><h3>Called by</h3><ComparedCalls base={old.value.callers} fresh={callers} name={(place) => place === 0 ? "the start of the thread" : <Name place={place} />} /></div>

@@ -2,8 +2,7 @@
 import { useComputed, useSignal } from "@preact/signals";
 import { askerOf } from "./owners";
 import { entryAt, sizedCells, takenNodes } from "./aggregate";
-import { colorOf } from "./colors";
-import { foldGenerics } from "./names";
+import { Name } from "./name_view";
 import { change, doc, heapLists, selection, showSizes, view } from "./state";
 import { ShapeKind } from "./types";
 import { amount, bytes, percent, seconds, secondsText, withCommas } from "./words";
@@ -41,9 +40,9 @@ function Sites() {
   const shown = all.value ? sorted : sorted.slice(0, 100);
   return (<>
     <p>Between {time(from)} and {to === doc.head.slices ? "the end" : time(to)} the heap {sum((r) => r.after) >= sum((r) => r.before) ? "grew" : "shrank"} by <b id="heap-growth">{bytes(Math.abs(sum((r) => r.after - r.before)))}</b>, from {bytes(sum((r) => r.before))} to {bytes(sum((r) => r.after))}; {bytes(sum((r) => r.allocated))} came in {withCommas(sum((r) => r.calls))} calls, {bytes(sum((r) => r.freed))} went. <span class="quiet">The marks are the start and the end of the selected time.</span></p>
-    <table id="sites"><thead><tr><th>live at the start</th>{head("after", "at the end")}{head("growth", "growth")}{head("allocated", "allocated")}{head("calls", "calls")}<th>freed of its own</th><th class="left">asked for by</th></tr></thead>
+    <table id="sites" class="fill"><thead><tr><th>live at the start</th>{head("after", "at the end")}{head("growth", "growth")}{head("allocated", "allocated")}{head("calls", "calls")}<th>freed of its own</th><th class="left">asked for by</th></tr></thead>
       <tbody>{shown.map((row) => <tr key={row.place} class={view.value.fn === row.place ? "on" : ""}><td>{bytes(Math.max(0, row.before))}</td><td>{bytes(Math.max(0, row.after))}</td><td>{signed(row.after - row.before)}</td><td>{bytes(row.allocated)}</td><td>{withCommas(row.calls)}</td><td>{bytes(row.freed)}</td>
-        <td class="left"><s style={{ background: colorOf(doc, row.place) }} /><button class="link name" title={`${doc.name[row.place]}: only what it allocated`} onClick={() => change({ focus: [...view.value.focus.filter((p) => p !== doc.name[row.place]), doc.name[row.place]], fn: row.place })}>{foldGenerics(doc.name[row.place]) || "(no stack)"}</button></td></tr>)}</tbody></table>
+        <td class="left function">{row.place ? <Name place={row.place} title={`${doc.name[row.place]}: only what it allocated`} to={() => change({ focus: [...view.value.focus.filter((p) => p !== doc.name[row.place]), doc.name[row.place]], fn: row.place })} /> : "(no stack)"}</td></tr>)}</tbody></table>
     {sorted.length > shown.length && <button onClick={() => { all.value = true; }}>{sorted.length - shown.length} more</button>}</>);
 }
 
@@ -83,9 +82,9 @@ function Blocks() {
   return (<>
     <p><label>at least <input class="number" type="text" inputMode="numeric" value={least.value} onInput={(event) => { least.value = event.currentTarget.value; }} /> bytes</label> <label><input type="checkbox" checked={oldest.value} onChange={() => { oldest.value = !oldest.value; }} /> oldest first</label>
       {" "}<span class="quiet">{withCommas(found.length)} that are live at the end and were allocated in the selected time, of the {withCommas(of.cell.length)} largest and oldest.</span></p>
-    <table id="blocks"><thead><tr><th>size</th><th>allocated at</th><th>age</th><th>address</th><th>stands for</th><th class="left">thread</th><th class="left">asked for by</th></tr></thead>
+    <table id="blocks" class="fill"><thead><tr><th>size</th><th>allocated at</th><th>age</th><th>address</th><th>stands for</th><th class="left">thread</th><th class="left">asked for by</th></tr></thead>
       <tbody>{found.slice(0, 300).map((i) => { const place = askerOf(doc, doc.heap!.node[of.cell[i]]); return <tr key={i}><td title={`${withCommas(of.size[i])} bytes`}>{bytes(of.size[i])}</td><td>{(of.allocated[i] / 1e9).toFixed(3)} s</td><td>{seconds(Math.max(0, end - of.allocated[i]) / 1e9)}</td><td class="name">0x{of.address[i].toString(16)}</td><td>{of.blocks[i] > 1.005 ? amount(of.blocks[i], "blocks") : ""}</td>
-        <td class="left">{doc.head.threads[doc.heap!.thread[of.cell[i]]].name}</td><td class="left"><button class="link name" title={doc.name[place]} onClick={() => change({ fn: place, tab: "callers" })}>{foldGenerics(doc.name[place])}</button></td></tr>; })}</tbody></table></>);
+        <td class="left">{doc.head.threads[doc.heap!.thread[of.cell[i]]].name}</td><td class="left function">{place ? <Name place={place} /> : "(no stack)"}</td></tr>; })}</tbody></table></>);
 }
 
 const listNames = { sites: "growth between two marks", sizes: "sizes and lifetimes", blocks: "single blocks" };

@@ -1,6 +1,6 @@
 // Memory, CPU and waiting on one time axis. Dragging selects a range; all views follow.
 import { useLayoutEffect, useRef } from "preact/hooks";
-import { signal, useComputed, useSignal, useSignalEffect } from "@preact/signals";
+import { computed, signal, useComputed, useSignal, useSignalEffect } from "@preact/signals";
 import { cellsOf, labelOf, nodesWith, overTime, together } from "./aggregate";
 import { CanvasTable } from "./canvas_table";
 import { canCompare } from "./compare";
@@ -10,13 +10,16 @@ import { chooseBox, chooseSpan, Slowest } from "./spans_view";
 import { change, dark, doc, heatLanes, hovered, lineName, view } from "./state";
 import { bytes, quantity, seconds, secondsText } from "./words";
 
-const usualHeight = 30, leastHeight = 14, gap = 4, axisHeight = 16, stripHeight = 10, markHeight = 14, closedHeight = 14;
+const usualHeight = 30, leastFitted = 16, leastHeight = 14, gap = 4, axisHeight = 16, stripHeight = 10, markHeight = 14, closedHeight = 14;
 // How a user has arranged the lanes; not a part of the selection.
 const arranged = signal<{ order: string[]; closed: string[] }>({ order: [], closed: [] });
-const laneHeight = signal(usualHeight), panelHeight = signal<number | null>(null);
+// The height that a user has chosen, and without one the height at which all lanes fit above the view.
+const chosenHeight = signal<number | null>(null), fittedHeight = signal(usualHeight), panelHeight = signal<number | null>(null);
+const laneHeight = computed(() => chosenHeight.value ?? fittedHeight.value);
 const keyOf = (lane: Lane) => lane.kind === "track" || lane.kind === "span" ? `${lane.kind} ${lane.title}` : lane.kind;
 const isClosed = (lane: Lane) => arranged.value.closed.includes(keyOf(lane));
-const heightOf = (lane: Lane) => (isClosed(lane) ? closedHeight : lane.heat ? heatHeight : lane.kind === "span" ? spanHeight : lane.kind === "track" ? Math.max(trackHeight, laneHeight.value * 0.6) : laneHeight.value) - gap;
+const heightAt = (lane: Lane, usual: number) => (isClosed(lane) ? closedHeight : lane.heat ? heatHeight : lane.kind === "span" ? spanHeight : lane.kind === "track" ? Math.max(trackHeight, usual * 0.6) : usual) - gap;
+const heightOf = (lane: Lane) => heightAt(lane, laneHeight.value);
 function inOrder(lanes: Lane[]): Lane[] {
   const { order } = arranged.value, at = (lane: Lane) => { const found = order.indexOf(keyOf(lane)); return found < 0 ? order.length : found; };
   return [...lanes].sort((a, b) => at(a) - at(b));
@@ -85,11 +88,39 @@ export function Lanes() {
   const { marks } = doc.head, above = marks.length ? markHeight : 0;
   const height = useComputed(() => above + all.value.reduce((sum, lane) => sum + heightOf(lane) + gap, 0));
 
+  // Lanes shrink until all of them fit, and the legend if there is room for it; otherwise a button opens it. What does not
+  // fit even so scrolls, and the last lane in sight is never cut.
+  const legend = useRef<HTMLDivElement>(null), hasLegend = useSignal(true), legendOpen = useSignal(false), inSight = useSignal<number | null>(null);
+  const fit = () => {
+    const section = panel.current, items = legend.current?.firstElementChild;
+    if (!section || !items) return;
+    const app = section.parentElement!, others = [...app.querySelectorAll<HTMLElement>(":scope > :is(header, .bar, nav, .crumbs, .compared)")].reduce((sum, one) => sum + one.offsetHeight, 0);
+    const scrolls = matchMedia("(max-height: 560px)").matches || matchMedia("print").matches;  // then the page has no fixed height
+    const free = panelHeight.value ?? (scrolls ? Infinity : innerHeight - Math.max(240, Math.ceil(0.6 * innerHeight)) - others);
+    const room = free - stripHeight - axisHeight - 7 - 4, tall = (height: number) => above + all.value.reduce((sum, lane) => sum + heightAt(lane, height) + gap, 0);
+    const legendHeight = (items as HTMLElement).offsetHeight;
+    hasLegend.value = tall(leastFitted) + legendHeight <= room;
+    const left = hasLegend.value ? room - legendHeight : room;
+    let height = usualHeight;
+    while (height > leastFitted && tall(height) > left) height--;
+    fittedHeight.value = height;
+    let bottom = above;
+    for (const lane of all.value) {
+      const next = bottom + heightOf(lane) + gap;
+      if (next > left) break;
+      bottom = next;
+    }
+    inSight.value = tall(laneHeight.value) <= left || bottom === above ? null : bottom;
+  };
   useLayoutEffect(() => {
-    const watch = new ResizeObserver(() => { width.value = Math.max(200, box.current!.clientWidth); });
+    const watch = new ResizeObserver(() => { if (box.current) width.value = Math.max(200, box.current.clientWidth); fit(); });
     watch.observe(box.current!);
+    for (const one of panel.current?.parentElement?.querySelectorAll(":scope > :is(header, .bar, nav)") ?? []) watch.observe(one);
+    if (legend.current?.firstElementChild) watch.observe(legend.current.firstElementChild);
+    watch.observe(document.documentElement);
     return () => watch.disconnect();
   }, []);
+  useSignalEffect(() => { all.value; arranged.value; chosenHeight.value; panelHeight.value; fit(); });
   const draw = () => {
     const element = canvas.current;
     if (!element) return;
@@ -298,7 +329,7 @@ export function Lanes() {
   const resize = (to: number) => {
     const lanes = Math.max(1, all.value.filter((lane) => !isClosed(lane) && !lane.heat).length), others = height.value - lanes * laneHeight.value;
     panelHeight.value = Math.max(60, Math.min(innerHeight * 0.8, to));
-    laneHeight.value = Math.max(leastHeight, Math.min(160, Math.floor((panelHeight.value - others - stripHeight - axisHeight - 30) / lanes)));
+    chosenHeight.value = Math.max(leastHeight, Math.min(160, Math.floor((panelHeight.value - others - stripHeight - axisHeight - 30) / lanes)));
   };
   const splitter = (event: PointerEvent) => {
     const bar = event.currentTarget as HTMLElement, from = event.clientY, before = panel.current!.clientHeight;
@@ -309,7 +340,7 @@ export function Lanes() {
   };
   const splitterKeys = (event: KeyboardEvent) => {
     if (event.key === "ArrowDown" || event.key === "ArrowUp") resize(panel.current!.clientHeight + (event.key === "ArrowDown" ? 20 : -20));
-    else if (event.key === "Home" || event.key === "Enter") { panelHeight.value = null; laneHeight.value = usualHeight; }
+    else if (event.key === "Home" || event.key === "Enter") { panelHeight.value = null; chosenHeight.value = null; }
     else return;
     event.preventDefault();
   };
@@ -328,12 +359,12 @@ export function Lanes() {
   const bands = new Map(all.value.flatMap((lane) => [...lane.bands, ...lane.lines].map((band) => [`${lane.kind === "track" ? "" : lane.kind} ${band.name}`, { lane, band }] as const)));
   return (
     <section class={open ? "lanes" : "lanes closed"} aria-label="Over time" ref={panel} style={panelHeight.value !== null && open ? { flex: "none", height: `${panelHeight.value}px` } : {}}>
-      <div class="over" style={open ? {} : { display: "none" }}>
-        <div class="labels" style={{ paddingTop: `${above}px` }}>{all.value.map((lane, i) => <div class={`label ${lane.kind}`} key={keyOf(lane)} style={{ height: `${heightOf(lane) + gap}px` }} onDragOver={(event) => event.preventDefault()} onDrop={(event) => { event.preventDefault(); const from = all.value.find((one) => keyOf(one) === event.dataTransfer!.getData("text/plain")); if (from && from !== lane) place(from, keyOf(lane)); }}>
+      <div class="over" style={!open ? { display: "none" } : inSight.value !== null ? { maxHeight: `${inSight.value + 2}px` } : {}}>
+        <div class="labels" style={{ paddingTop: `${above}px` }}>{all.value.map((lane, i) => <div class={`label ${lane.kind}${heightOf(lane) < 24 ? " low" : ""}`} key={keyOf(lane)} style={{ height: `${heightOf(lane) + gap}px` }} onDragOver={(event) => event.preventDefault()} onDrop={(event) => { event.preventDefault(); const from = all.value.find((one) => keyOf(one) === event.dataTransfer!.getData("text/plain")); if (from && from !== lane) place(from, keyOf(lane)); }}>
           <b><button class="link lane-title" draggable aria-expanded={!isClosed(lane)} title={`${lane.title}: ${lane.heat ? heatNote(lane) : lane.note}. Click folds the lane; drag it, or Alt with an arrow, to move it.`} onClick={() => toggleClosed(lane)} onKeyDown={titleKeys(lane, i)} onDragStart={(event) => event.dataTransfer!.setData("text/plain", keyOf(lane))}>{lane.title}</button></b>
           {!lane.heat && !isClosed(lane) && lane.top && <i title="the top of this lane">{lane.top}</i>}<span class="note">{lane.heat ? heatNote(lane) : lane.note}</span>
           {!isClosed(lane) && lane.span !== undefined && <Slowest kind={lane.span} />}
-          {!isClosed(lane) && heatLanes.some((kind) => kind === lane.kind) && <button class="link heat" data-lane={lane.kind} aria-pressed={view.value.heat === lane.kind} title={lane.heat ? "as values over time" : "as a heat map: shows what repeats every second"} onClick={() => change({ heat: view.value.heat === lane.kind ? null : lane.kind })}>{lane.heat ? "over time" : "heat map"}</button>}</div>)}</div>
+          {!isClosed(lane) && heatLanes.some((kind) => kind === lane.kind) && <button class="link heat" data-lane={lane.kind} aria-pressed={view.value.heat === lane.kind} aria-label={lane.heat ? `${lane.title} over time` : `${lane.title} as a heat map`} title={lane.heat ? "as values over time" : "as a heat map: shows what repeats every second"} onClick={() => change({ heat: view.value.heat === lane.kind ? null : lane.kind })}>{lane.heat ? "over time" : heightOf(lane) >= 24 ? "heat map" : "▦"}</button>}</div>)}</div>
         <div class="chart" ref={box}>
           <canvas ref={canvas} tabIndex={0} role="slider" aria-label="Range of time. Arrow keys move it, with Shift its end; B makes it the base of a comparison; Escape takes all." aria-valuemin={0} aria-valuemax={doc.head.slices} aria-valuenow={range?.[0] ?? 0} aria-valuetext={range ? `${secondsText(range[0] * doc.head.slice_ms)} to ${secondsText(range[1] * doc.head.slice_ms)} s` : "all"}
             style={{ width: "100%", height: `${height.value}px` }}
@@ -342,7 +373,10 @@ export function Lanes() {
             onPointerUp={(event) => { const box = boxed.value; if (box) { boxed.value = null; return endBox(box); } if (!drag.value) return; const { start, base } = drag.value; drag.value = null; const end = sliceAt(event, Math.round); if (end !== start) select(start, end, true, base); }}
             onDblClick={() => change({ range: null, base: null })} onKeyDown={keys} />
         </div>
-        <div class="legend">
+        <div class="legend"><CanvasTable id="lanes-table" caption="Over time: memory, CPU in cores, threads that wait" table={table} /></div>
+      </div>
+      <div ref={legend} class={hasLegend.value ? "legend lane-legend" : `legend lane-legend apart${legendOpen.value ? " open" : ""}`} aria-label="Colours of the lanes" style={open ? {} : { display: "none" }}>
+        <div>
           {[...bands.values()].map(({ lane, band }) => {
             const canFilter = lane.kind === "cpu" && doc.head.threads.some(({ name }) => name === band.name);
             return canFilter
@@ -351,11 +385,10 @@ export function Lanes() {
           })}
           {marks.slice(0, 20).map((mark, i) => <button class="link" title="the time from this mark to the next one" onClick={() => phase(i)}>⚑ {mark.name}</button>)}
         </div>
-        <div class="legend"><CanvasTable id="lanes-table" caption="Over time: memory, CPU in cores, threads that wait" table={table} /></div>
       </div>
-      <div class="axis"><span class="lane-tools"><button class="link" aria-expanded={open} title={open ? "fold all lanes" : "show the lanes"} onClick={() => change({ lanes: !open })}>{open ? "▾" : "▸"} lanes</button>{hasTracks && open && <button class="link" id="tracks" aria-pressed={asTracks} title="a track for each thread: running, in the run queue, waiting (key h)" onClick={() => change({ tracks: !asTracks })}>threads</button>}</span>
+      <div class="axis"><span class="lane-tools"><button class="link" aria-expanded={open} aria-label={open ? "fold all lanes" : "show the lanes"} title={open ? "fold all lanes" : "show the lanes"} onClick={() => change({ lanes: !open })}>{open ? "▾" : "▸"}{(!open || hasLegend.value) && " lanes"}</button>{hasTracks && open && <button class="link" id="tracks" aria-pressed={asTracks} title="a track for each thread: running, in the run queue, waiting (key h)" onClick={() => change({ tracks: !asTracks })}>threads</button>}{open && !hasLegend.value && <button class="link" id="colours" aria-expanded={legendOpen.value} title="what the colours of the lanes mean" onClick={() => { legendOpen.value = !legendOpen.value; }}>colours</button>}</span>
         <div class="times" style={open ? {} : { display: "none" }}><canvas ref={axis} style={{ width: "100%", height: `${stripHeight + axisHeight}px` }} aria-hidden="true" /></div>
         <em>drag: select{canCompare(view.value.metric) ? " · Shift-drag: compare with" : ""} · double-click: all</em></div>
-      {open && <div class="splitter" role="separator" aria-orientation="horizontal" aria-label="Height of the lanes. Arrow keys change it, Enter resets it." aria-valuenow={Math.round(laneHeight.value)} aria-valuemin={leastHeight} aria-valuemax={160} tabIndex={0} onPointerDown={splitter} onKeyDown={splitterKeys} onDblClick={() => { panelHeight.value = null; laneHeight.value = usualHeight; }} />}
+      {open && <div class="splitter" role="separator" aria-orientation="horizontal" aria-label="Height of the lanes. Arrow keys change it, Enter resets it." aria-valuenow={Math.round(laneHeight.value)} aria-valuemin={leastHeight} aria-valuemax={160} tabIndex={0} onPointerDown={splitter} onKeyDown={splitterKeys} onDblClick={() => { panelHeight.value = null; chosenHeight.value = null; }} />}
     </section>);
 }

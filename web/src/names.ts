@@ -43,8 +43,12 @@ export function split(name: string): [path: string, last: string] {
   return [short.slice(0, at), short.slice(at)];
 }
 
+// "<a::Pool<…> as b::Api>::go" is "go" of "Pool", and "<T as b::Api>::go" of "Api".
+const implemented = /^<(?:[^<>]*::)?([^<>:]+)(?:<…>)? as (?:[^<>]*::)?([^<>:]+)(?:<…>)?>::(.*)$/s;
+const leastOfOwner = 4;  // letters: fewer do not tell one type from another
+
 // For a box of `room`: removes first the arguments, then the generics, then the path from the left, and at last letters, with a
-// mark for each. "" if not even three letters fit.
+// mark for each. What is left of the room shows the start of the type or namespace that a function belongs to. "" if not even three letters fit.
 export function fitted(name: string, room: number, width: (text: string) => number): string {
   if (width(name) <= room) return name;
   let short = named(name);
@@ -55,7 +59,14 @@ export function fitted(name: string, room: number, width: (text: string) => numb
   if (width(short) <= room) return short;
   const parts = partsOf(short);
   let last = short.slice(parts[parts.length - 1]);
-  for (const at of parts.slice(1)) if (width(`…::${short.slice(at)}`) <= room) return `…::${short.slice(at)}`;
+  const method = implemented.exec(short), type = method ? method[1].length > 1 ? method[1] : method[2] : "";
+  if (method && width(`…::${type}::${method[3]}`) <= room) return `…::${type}::${method[3]}`;
+  for (let i = 1; i < parts.length; i++) {
+    const tail = `…::${short.slice(parts[i])}`, left = Math.floor((room - width(tail)) / Math.max(1, width("0")));
+    if (left < 0) continue;
+    const owner = i === 1 && method ? type : short.slice(parts[i - 1], parts[i] - 2).replace(/<…>$/, "");
+    return left >= leastOfOwner && left < owner.length && /^\w+$/.test(owner) ? `${owner.slice(0, left)}${tail}` : tail;
+  }
   last = last.replace(/(?<!operator)\(…?\)$/, "");
   if (width(last) > room) last = last.replace(/<…>$/, "");
   if (width(last) > room) last = last.replace(/(::\{\{.*\}\})+$/, "::{…}");

@@ -27,13 +27,12 @@ export function waiterOf(doc: Doc, node: number): number {
 // What a selection costs, by the function that readers look for: of waits the code that waits, of memory the code that asked for it,
 // of CPU time the function itself. The largest first.
 export function ownersOf(doc: Doc, taken: Taken): [place: number, value: number][] {
-  const sums = new Float64Array(doc.places), { cells, values, metric } = taken, owner = metric === "off-cpu" ? waiterOf : doc.costs.has(metric) ? (_: Doc, node: number) => doc.place[node] : askerOf;
+  const out = new Map<number, number>(), { cells, values, metric } = taken, owner = metric === "off-cpu" ? waiterOf : doc.costs.has(metric) ? (_: Doc, node: number) => doc.place[node] : askerOf;
   for (let i = 0; i < values.length; i++) {
     const node = cells.node[i];
     if (!values[i] || doc.kind[doc.place[node]] === Kind.idle) continue;
-    sums[owner(doc, node)] += values[i];
+    const place = owner(doc, node);
+    if (place) out.set(place, (out.get(place) ?? 0) + values[i]);
   }
-  const out: [place: number, value: number][] = [];
-  for (let place = 1; place < sums.length; place++) if (sums[place] > 0) out.push([place, sums[place]]);
-  return out.sort((a, b) => b[1] - a[1]);
+  return [...out].filter(([, value]) => value > 0).sort((a, b) => b[1] - a[1]);
 }

@@ -79,7 +79,7 @@ export function Views() {
   const v = view.value, hasSide = v.tab === "flame" || v.tab === "top" && v.fn !== null;
   return (
     <>
-      <nav><div class="tabs" role="tablist" aria-label="Views">{tabs.filter(hasTab).map((tab) => <button role="tab" aria-selected={v.tab === tab} title={`key ${keyOf(tab)}`} onClick={() => change({ tab })}>{tabNames[tab]}</button>)}</div>
+      <nav><select id="view" aria-label="view" value={v.tab} onChange={(event) => change({ tab: event.currentTarget.value as Tab })}>{tabs.filter(hasTab).map((tab) => <option value={tab}>{tabNames[tab]}</option>)}</select><div class="tabs" role="tablist" aria-label="Views">{tabs.filter(hasTab).map((tab) => <button role="tab" aria-selected={v.tab === tab} title={`key ${keyOf(tab)}`} onClick={() => change({ tab })}>{tabNames[tab]}</button>)}</div>
         {v.tab === "flame" && <Options />}<Total /></nav>
       {v.tab === "flame" && <Crumbs />}
       {v.base && <Compared />}

@@ -5,7 +5,6 @@ import { waiterOf } from "./owners";
 import { cellValuesOf, take, takenNodes } from "./aggregate";
 import { byThread, chainOf } from "./chains";
 import { causeColor, causeText } from "./cause_colors";
-import { foldGenerics } from "./names";
 import { change, doc, ignoreFor, selection, view, waitLists } from "./state";
 import { Kind, WaitedFor, type Hop } from "./types";
 import { amount, percent, seconds, withCommas } from "./words";
@@ -19,7 +18,7 @@ const threadName = (row: number) => row ? doc.head.threads[row - 1].name : "";
 
 function Site({ node, self = false }: { node: number; self?: boolean }) {
   const place = self && doc.kind[doc.place[node]] === Kind.code ? doc.place[node] : waiterOf(doc, node);
-  return place ? <button class="link name" title={`${doc.name[place]}: its waits`} onClick={() => show([doc.name[place]])}>{foldGenerics(doc.name[place])}</button> : <span class="quiet">no stack</span>;
+  return place ? <button class="link name" title={`${doc.name[place]}: its waits`} onClick={() => show([doc.name[place]])}>{doc.short[place]}</button> : <span class="quiet">no stack</span>;
 }
 
 const threads = computed(() => byThread(doc));
@@ -110,7 +109,7 @@ function Objects({ kind }: { kind: WaitedFor }) {
     <table id={`${what}s`}><thead><tr><th>waited</th><th /><th class="left">{what}</th><th class="left">by</th><th class="left">mostly in</th></tr></thead><tbody>{rows.value.slice(0, 200).map(({ object, value, inside, causes }) => <tr key={object}>
       <td>{seconds(value / 1e9)}</td><td class="bar-cell" style={{ "--share": value / most } as never} /><td class="left name">{doc.head.waits.objects[object].name}</td>
       <td class="left">{[...causes].sort((a, b) => b[1] - a[1]).slice(0, 2).map(([place]) => doc.name[place].replace(/^\[(wait: )?|\]$/g, "")).join(", ")}</td>
-      <td class="left">{[...inside].sort((a, b) => b[1] - a[1]).slice(0, 3).map(([place, part], i) => place ? <>{i > 0 && ", "}<button class="link name" title={doc.name[place]} onClick={() => show([doc.name[place]])}>{foldGenerics(doc.name[place])}</button> <span class="quiet">{percent(part / value)}</span></> : "")}</td></tr>)}</tbody></table>
+      <td class="left">{[...inside].sort((a, b) => b[1] - a[1]).slice(0, 3).map(([place, part], i) => place ? <>{i > 0 && ", "}<button class="link name" title={doc.name[place]} onClick={() => show([doc.name[place]])}>{doc.short[place]}</button> <span class="quiet">{percent(part / value)}</span></> : "")}</td></tr>)}</tbody></table>
     {view.value.thread !== null && <p class="quiet">These are waits of all threads: objects are not known per thread.</p>}</>);
 }
 
@@ -147,6 +146,6 @@ function Causes() {
         const name = row.place ? doc.name[row.place] : "an unknown cause", inside = [...row.inside].sort((a, b) => b[1] - a[1]);
         return <tr key={row.place}><td>{amount(row.value, "ns")}</td><td class="bar-cell" style={{ "--share": total > 0 ? row.value / total : 0 } as never}>{percent(total > 0 ? row.value / total : 0)}</td><td>{row.threads.size}</td>
           <td class="left cause">{row.place ? <><s style={{ background: causeColor(causeText(name)) }} /><button class="link name" title="its flame graph" onClick={() => show([name])}>{name.replace(/^\[(wait: )?|\]$/g, "")}</button></> : name}</td>
-          <td class="left">{inside.slice(0, 3).map(([place, value], i) => <>{i > 0 && ", "}<button class="link name" title={`${doc.name[place]}: ${amount(value, "ns")}`} onClick={() => show([doc.name[place]])}>{foldGenerics(doc.name[place])}</button> <span class="quiet">{percent(value / row.value)}</span></>)}{inside.length > 3 && <span class="quiet"> and {inside.length - 3} more</span>}</td></tr>;
+          <td class="left">{inside.slice(0, 3).map(([place, value], i) => <>{i > 0 && ", "}<button class="link name" title={`${doc.name[place]}: ${amount(value, "ns")}`} onClick={() => show([doc.name[place]])}>{doc.short[place]}</button> <span class="quiet">{percent(value / row.value)}</span></>)}{inside.length > 3 && <span class="quiet"> and {inside.length - 3} more</span>}</td></tr>;
       })}</tbody></table>);
 }

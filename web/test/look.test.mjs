@@ -68,6 +68,13 @@ test("a name that is cut keeps its last part, and says where it was cut", () => 
       if (out && out !== name && !out.includes("…")) assert.ok(bares.some((one) => one.endsWith(out)), `${name} in ${room}: ${out} is cut without a mark`);
     }
   }
+  const fitted = (name, room) => page.fitted(name, room, (text) => text.length);
+  assert.equal(fitted("<axum::route::RouteFuture<E> as core::future::Future>::poll", 24), "…::RouteFuture::poll");
+  assert.equal(fitted("<axum::route::RouteFuture<E> as core::future::Future>::poll", 14), "RouteFu…::poll");
+  assert.equal(fitted("<F as axum::handler::Handler<(M,T1,T2),S>>::call::{{closure}}", 34), "…::Handler::call::{{closure}}");
+  assert.equal(fitted("anvil::PendingTransaction<T>::new", 14), "PendingT…::new");
+  assert.equal(fitted("anvil::PendingTransaction<T>::new", 9), "…::new");
+  assert.equal(fitted("a::to::new", 7), "…::new");
   assert.deepEqual(page.split("anvil::eth::Backend<N>::do_mine_block::{{closure}}"), ["anvil::eth::Backend<…>::", "do_mine_block::{{closure}}"]);
   assert.deepEqual(page.split("<a::Pool as b::Api>::go"), ["<a::Pool as b::Api>::", "go"]);
   assert.deepEqual(page.split("net/http.(*conn).serve"), ["net/", "http.(*conn).serve"]);
