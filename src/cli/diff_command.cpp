@@ -16,6 +16,7 @@
 #include "analysis/core/words.h"
 #include "analysis/diff/diff.h"
 #include "analysis/diff/fail_condition.h"
+#include "analysis/diff/measured_metric.h"
 #include "analysis/diff/memory_diff.h"
 #include "analysis/diff/power.h"
 #include "analysis/diff/totals.h"
@@ -262,11 +263,21 @@ Result<> know_work(const DiffArguments& arguments, Inputs& inputs) {
   return add_work(arguments.work_fresh, "--work-new", inputs.fresh);
 }
 
-bool has_metric(const std::vector<analysis::DiffRun>& side, model::Metric metric) {
-  return std::all_of(side.begin(), side.end(), [&](const analysis::DiffRun& run) {
+bool is_measured(const Inputs& inputs, model::Metric metric) {
+  const auto measured = [&](const analysis::DiffRun& run) {
+    return analysis::is_measured(*run.profile, metric);
+  };
+  return std::ranges::all_of(inputs.base, measured) && std::ranges::all_of(inputs.fresh, measured);
+}
+
+// A run has values of the metric, or a clock that takes the place of the samples of its CPU time.
+bool has_values(const Inputs& inputs, model::Metric metric) {
+  const auto has = [&](const analysis::DiffRun& run) {
     const std::vector<model::Metric> metrics = analysis::metrics_in(*run.profile);
-    return std::find(metrics.begin(), metrics.end(), metric) != metrics.end();
-  });
+    return std::ranges::find(metrics, metric) != metrics.end() ||
+           (metric == model::Metric::kCpu && analysis::is_unsampled(*run.profile));
+  };
+  return std::ranges::any_of(inputs.base, has) || std::ranges::any_of(inputs.fresh, has);
 }
 
 // "cpu, off-cpu", "nothing"
@@ -277,7 +288,7 @@ std::string metrics_text(const analysis::DiffRun& run) {
   return text.empty() ? "nothing" : text;
 }
 
-// The metric that was asked for; else CPU time, then waiting, then the heap, as far as both sides have them.
+// The metric that was asked for; else CPU time, then waiting, then the heap, as far as both sides measured them.
 // kNotFound if they have none in common: what a file does not have is unknown, and not zero.
 Result<std::vector<model::Metric>> metrics_of(const DiffArguments& arguments, const Inputs& inputs) {
   using model::Metric;
@@ -286,7 +297,7 @@ Result<std::vector<model::Metric>> metrics_of(const DiffArguments& arguments, co
   for (const Metric metric :
        {Metric::kCpu, Metric::kOffCpu, Metric::kHeapPeak, Metric::kHeapLive, Metric::kHeapAllocated,
         Metric::kHeapAllocations, Metric::kHeapGrowth, Metric::kHeapLeaked, Metric::kHeapTemporary}) {
-    if (has_metric(inputs.base, metric) && has_metric(inputs.fresh, metric)) metrics.push_back(metric);
+    if (is_measured(inputs, metric) && has_values(inputs, metric)) metrics.push_back(metric);
   }
   if (metrics.empty())
     return fail(ErrorKind::kNotFound,
@@ -320,7 +331,7 @@ Result<std::vector<analysis::DiffReport>> compare(const DiffArguments& arguments
       // Outputs that the user did not request by name may be empty, and a condition may have no subject: no
       // leak on either side.
       const bool optional = i > 0 && i < asked;
-      const bool known = has_metric(inputs.base, metrics[i]) && has_metric(inputs.fresh, metrics[i]);
+      const bool known = is_measured(inputs, metrics[i]);
       if ((optional || (i >= asked && known)) && report.error().kind == ErrorKind::kNotFound) continue;
       if (optional && report.error().kind == ErrorKind::kUsage) continue;
       return tl::unexpected(report.error());

@@ -18,6 +18,7 @@ std::optional<Uncounted> uncounted(const model::Profile& profile, model::Metric 
       [[fallthrough]];
     case Metric::kHeapLive:
     case Metric::kHeapGrowth:
+    case Metric::kHeapLeaked:
       return facts.no_live ? std::optional(Uncounted::kLive) : std::nullopt;
     case Metric::kHeapTemporary:
       if (!of_dumps && facts.heap_lives == "temporary only") return std::nullopt;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "analysis/diff/doubts.h"
 #include "analysis/diff/normalization.h"
 
 namespace fathom::analysis {
@@ -37,6 +38,11 @@ void cut_into_pieces(ComparedRuns& compared) {
 
 bool is_time(Metric metric) {
   return model::info_of(metric).kind == model::MetricKind::kTime;
+}
+
+bool ComparedRuns::all_have_clocks() const {
+  return std::all_of(clocks.begin(), clocks.end(),
+                     [](const std::optional<Measured>& clock) { return clock.has_value(); });
 }
 
 bool ComparedRuns::of_waits() const {
@@ -84,6 +90,7 @@ ComparedRuns join_runs(const std::vector<DiffRun>& base, const std::vector<DiffR
                                     [](const DiffRun* run) { return is_whole_run(*run); });
   const bool cpu = options.metric == Metric::kCpu;
   for (const DiffRun* run : compared.runs) {
+    compared.unsampled = compared.unsampled || (cpu && is_unsampled(*run->profile));
     compared.clocks.push_back(cpu ? clock_cpu_ns(*run) : std::nullopt);
     compared.divisible.push_back(cpu ? measured_cpu_ns(*run) : std::nullopt);
   }

@@ -24,6 +24,10 @@ struct ComparedRuns {
   // The same where samples can divide it among functions.
   std::vector<std::optional<Measured>> divisible;
 
+  // The metric is CPU time, and a run has no sample of it: nothing is known about its functions.
+  bool unsampled = false;
+
+  bool all_have_clocks() const;
   bool is_base(std::size_t run) const { return run < base_runs; }
   bool of_waits() const;        // the compared values include waiting time
   bool of_one_process() const;  // parts of one recording

@@ -14,11 +14,13 @@
 #include "analysis/core/words.h"
 #include "analysis/diff/block_histogram.h"
 #include "analysis/diff/compared_runs.h"
+#include "analysis/diff/measured_metric.h"
 #include "analysis/diff/normalization.h"
 #include "analysis/diff/row_order.h"
 #include "analysis/diff/run_scales.h"
 #include "analysis/diff/run_spread.h"
 #include "analysis/diff/side_facts.h"
+#include "model/facts.h"
 
 namespace fathom::analysis {
 namespace {
@@ -45,6 +47,36 @@ Result<> check_division(const ComparedRuns& compared) {
   return {};
 }
 
+// A metric that a run did not measure is unknown there. CPU time that could not be sampled has a total if clocks know it, and
+// then they must know it for all runs.
+Result<> check_measured(const ComparedRuns& compared) {
+  const Metric metric = compared.options.metric;
+  const auto refuse = [&](const DiffRun& run, Metric missing, std::string remedy) {
+    return fail(
+        ErrorKind::kNotFound,
+        fmt::format("{}: metric {} was not measured", printable(run.label), model::to_string(missing)),
+        std::move(remedy));
+  };
+  for (const DiffRun* run : compared.runs)
+    if (!is_measured(*run->profile, metric))
+      return refuse(*run, metric, "two recordings that have it; fathom report FILE shows what a file holds");
+  const auto has_cpu = [](const DiffRun* run) { return is_measured(*run->profile, Metric::kCpu); };
+  if (metric == Metric::kWall && std::any_of(compared.runs.begin(), compared.runs.end(), has_cpu)) {
+    const auto missing = std::find_if_not(compared.runs.begin(), compared.runs.end(), has_cpu);
+    if (missing != compared.runs.end()) return refuse(**missing, Metric::kCpu, "--metric off-cpu");
+  }
+  if (!compared.unsampled || compared.all_have_clocks()) return {};
+  const DiffRun& run = **std::find_if(compared.runs.begin(), compared.runs.end(),
+                                      [](const DiffRun* one) { return is_unsampled(*one->profile); });
+  const auto facts = model::facts_of<model::SamplingFacts>(run.profile->meta);
+  return fail(
+      ErrorKind::kNotFound,
+      fmt::format("{}: its CPU time could not be sampled{}{}, and no clock knows the CPU time of all runs",
+                  printable(run.label), facts.not_sampled.empty() ? "" : ": ", printable(facts.not_sampled)),
+      facts.not_sampled_try.empty() ? "whole recordings, without a range of time or a filter of stacks"
+                                    : facts.not_sampled_try);
+}
+
 class Comparison {
  public:
   explicit Comparison(const ComparedRuns& compared)
@@ -63,19 +95,22 @@ class Comparison {
 
   Result<DiffReport> make() {
     const std::vector<std::int64_t>& wholes = compared_.tree.whole;
-    if (std::all_of(wholes.begin(), wholes.end(), [](std::int64_t value) { return value == 0; }))
+    const bool nothing =
+        std::all_of(wholes.begin(), wholes.end(), [](std::int64_t value) { return value == 0; });
+    if (nothing && !compared_.unsampled)
       return fail(ErrorKind::kNotFound,
                   fmt::format("neither side has anything of metric {} in this selection",
                               model::to_string(options_.metric)),
                   "fathom report FILE shows what a file holds");
     kernel_parts_ = waits_ ? device_parts(compared_.tree) : kernel_parts(compared_.tree);
     timer_parts_ = waits_ ? timer_parts(compared_.tree) : std::vector<double>(kernel_parts_.size());
-    unsampled_ = options_.metric == Metric::kCpu &&
-                 std::any_of(runs_.begin(), runs_.end(),
-                             [](const DiffRun* run) { return is_unsampled(*run->profile); });
     Result<std::vector<RunScale>> scales = scales_of(compared_);
     if (!scales) return tl::unexpected(scales.error());
     scales_ = std::move(*scales);
+    report_.measured = measured_total(compared_, scales_);
+    if (compared_.unsampled && !report_.measured)
+      return fail(ErrorKind::kUsage, "CPU time could not be sampled, so only its total can be compared",
+                  "--normalize absolute, or per-second");
     report_.unit = unit_of_figures(compared_, report_.count_unit);
     if (options_.metric == Metric::kCpu) {
       const std::string counted = unit_of(*runs_.front()->profile, Metric::kCpu);
@@ -126,7 +161,7 @@ class Comparison {
   void test(std::span<const std::int64_t> values, Change& change) { test(values, change, scales_); }
   void test(std::span<const std::int64_t> values, Change& change, const std::vector<RunScale>& scales) {
     change = change_of(values, scales);
-    change.looked_at = !unsampled_ && is_looked_at(values, change, scales);
+    change.looked_at = !compared_.unsampled && is_looked_at(values, change, scales);
     if (change.looked_at && tested_.emplace(values.begin(), values.end()).second)
       chances_.push_back(change.p);
   }
@@ -142,7 +177,6 @@ class Comparison {
     if (kernel.back() <= 0) report_.kernel_spread = 0;
     report_.whole = change_of(tree.whole, scales_);
     report_.whole_is_judged = report_.normalization != Normalization::kShare;
-    report_.measured = measured_total(compared_, scales_);
     if (report_.measured && report_.whole_is_judged)
       report_.whole = report_.measured->change;
     else if (report_.whole_is_judged)
@@ -284,8 +318,7 @@ class Comparison {
   const std::vector<std::size_t>& pieces_;
   const ComparedRuns& compared_;
   std::vector<RunScale> scales_;
-  bool waits_ = false;      // the compared values include waiting time
-  bool unsampled_ = false;  // a run has no samples of its CPU time: nothing is known about its functions
+  bool waits_ = false;                // the compared values include waiting time
   std::vector<double> timer_parts_;   // of waits, by place: the part that waited for a point in time
   std::vector<double> kernel_parts_;  // the part that varies most, by place: kernel time; of waits, waits for
                                       // devices
@@ -300,6 +333,7 @@ Result<DiffReport> make_diff(const std::vector<DiffRun>& base, const std::vector
                              const DiffOptions& options) {
   ComparedRuns compared = join_runs(base, fresh, options);
   if (const Result<> sound = check_division(compared); !sound) return tl::unexpected(sound.error());
+  if (const Result<> measured = check_measured(compared); !measured) return tl::unexpected(measured.error());
   Result<DiffReport> report = Comparison(compared).make();
   if (report) report->tree = std::move(compared.tree);
   return report;

@@ -2,9 +2,11 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <tuple>
 
 #include "analysis/diff/diff.h"
 #include "analysis/heap/hand_made_heap.h"
+#include "model/facts.h"
 
 namespace fathom::analysis {
 namespace {
@@ -161,6 +163,33 @@ TEST(DiffHeap, GrowthWithTimeIsComparedPerSecondAndLiveMemoryIsNot) {
   for (const Metric metric : {Metric::kHeapLive, Metric::kHeapPeak, Metric::kHeapLeaked})
     EXPECT_EQ(normalization(metric), Normalization::kAbsolute) << model::to_string(metric);
   EXPECT_FALSE(compare(three.profile, six.profile, Metric::kHeapGrowth).whole.beyond_noise);
+}
+
+// "heap bytes never freed 1.3 MiB -> 0 bytes, gone" of a profile that only counts allocations.
+TEST(DiffHeap, WhatOneSideDoesNotCountIsNotCompared) {
+  HandMadeHeap both = small_heap();
+  HandMadeHeap allocations = small_heap();
+  model::put_facts(model::ImportFacts{.no_live = true}, allocations.profile.meta);
+  for (const auto& [base, fresh, missing] :
+       {std::tuple(&both, &allocations, "new"), std::tuple(&allocations, &both, "base")}) {
+    DiffRun a = heap_run(base->profile), b = heap_run(fresh->profile);
+    a.label = "base";
+    b.label = "new";
+    for (const model::Metric metric : {model::Metric::kHeapLive, model::Metric::kHeapPeak,
+                                       model::Metric::kHeapGrowth, model::Metric::kHeapLeaked}) {
+      DiffOptions options;
+      options.metric = metric;
+      const Result<DiffReport> report = make_diff({a}, {b}, options);
+      ASSERT_FALSE(report) << model::to_string(metric);
+      EXPECT_EQ(report.error().kind, ErrorKind::kNotFound);
+      EXPECT_TRUE(report.error().message.starts_with(missing)) << report.error().message;
+    }
+    const DiffReport allocated = compare(base->profile, fresh->profile, model::Metric::kHeapAllocated);
+    ASSERT_FALSE(allocated.doubts.empty());
+    const Doubt& doubt = allocated.doubts.back();
+    EXPECT_EQ(doubt.kind, DoubtKind::kUnmeasured);
+    EXPECT_EQ(base == &both ? doubt.fresh : doubt.base, "heap-live, heap-peak");
+  }
 }
 
 }  // namespace

@@ -170,5 +170,32 @@ TEST(DiffWaits, AConditionOfACauseIsAboutWaits) {
   EXPECT_NE(failures_of(compared.report, condition)[0].name.find("sleep"), std::string::npos);
 }
 
+// "Waits (sleep) 100 -> 0, gone" of a recording that only has CPU time.
+TEST(DiffWaits, ARecordingWithoutWaitsHasNotLostThem) {
+  const model::Profile with = waiting({});
+  model::Profile without = with;
+  without.waits.clear();
+  model::Profile quiet = without;  // waits were recorded, and there was none
+  without.threads[0].ran_ns = without.threads[0].waited_ns = without.threads[0].queued_ns = 0;
+  DiffRun a, b, c;
+  a.profile = &with;
+  b.profile = &without;
+  c.profile = &quiet;
+  for (const model::Metric metric : {model::Metric::kOffCpu, model::Metric::kWall}) {
+    DiffOptions options;
+    options.metric = metric;
+    EXPECT_FALSE(make_diff({a}, {b}, options));
+    EXPECT_FALSE(make_diff({b}, {a}, options));
+    EXPECT_TRUE(make_diff({a}, {c}, options));
+  }
+  const auto any_waits = [](const std::vector<Total>& totals) {
+    return std::ranges::any_of(totals, [](const Total& total) {
+      return total.kind == TotalKind::kWaits || total.kind == TotalKind::kQueue;
+    });
+  };
+  EXPECT_FALSE(any_waits(make_totals({a}, {b}, {})));
+  EXPECT_TRUE(any_waits(make_totals({a}, {c}, {})));
+}
+
 }  // namespace
 }  // namespace fathom::analysis

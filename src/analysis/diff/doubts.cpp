@@ -5,7 +5,9 @@
 #include <algorithm>
 #include <optional>
 
+#include "analysis/core/selection.h"
 #include "analysis/core/source_facts.h"
+#include "analysis/diff/measured_metric.h"
 #include "analysis/diff/stable_name.h"
 #include "base/text.h"
 #include "model/facts.h"
@@ -96,6 +98,18 @@ static std::string unsampled_text(const model::Profile& profile) {
   return unsampled->why.empty() ? "the cause is unknown" : unsampled->why;
 }
 
+// "off-cpu, heap-live": what `other` has and `profile` did not measure.
+static std::string missing_in(const model::Profile& profile, const model::Profile& other) {
+  using model::Metric;
+  std::string text;
+  for (const Metric metric : metrics_in(other)) {
+    // The others are derived from these.
+    if (metric == Metric::kWall || metric > Metric::kHeapPeak || is_measured(profile, metric)) continue;
+    text += (text.empty() ? "" : ", ") + std::string(model::to_string(metric));
+  }
+  return text;
+}
+
 std::vector<Doubt> doubts_between(const model::Profile& base, const model::Profile& fresh) {
   std::vector<Doubt> doubts;
   // A difference can only be stated if both sides are known.
@@ -138,6 +152,9 @@ std::vector<Doubt> doubts_between(const model::Profile& base, const model::Profi
   differs(DoubtKind::kFailed, ending(base), ending(fresh));
   if (is_unsampled(base) || is_unsampled(fresh))
     doubts.push_back({DoubtKind::kUnsampled, unsampled_text(base), unsampled_text(fresh)});
+  if (Doubt doubt{DoubtKind::kUnmeasured, missing_in(base, fresh), missing_in(fresh, base)};
+      !doubt.base.empty() || !doubt.fresh.empty())
+    doubts.push_back(std::move(doubt));
   return doubts;
 }
 

@@ -23,6 +23,7 @@ enum class DoubtKind : std::uint8_t {
   kTruncated,  // the recording ended without its last block
   kFailed,     // the programs ended differently
   kUnsampled,  // one side has CPU time and not a single sample of it: its functions are unknown, and not 0
+  kUnmeasured,  // a metric that one side has was not measured on the other; base and fresh: what is missing there
 };
 
 // The program used CPU time that could not be sampled at all.

@@ -37,8 +37,12 @@ std::optional<Measured> clock_cpu_ns(const DiffRun& run) {
   selection.metric = model::Metric::kCpu;
   const Filter filter(profile, selection);
   double exact = 0;
-  for (std::uint32_t i = 0; i < profile.threads.size(); ++i)
-    if (filter.takes_thread({i})) exact += static_cast<double>(profile.threads[i].cpu_ns);
+  for (std::uint32_t i = 0; i < profile.threads.size(); ++i) {
+    const model::Thread& thread = profile.threads[i];
+    if (!filter.takes_thread({i}) || thread.cpu_ns == 0) continue;
+    // The last reading before a thread ended may be missing from one of both.
+    exact += static_cast<double>(std::max(thread.cpu_ns, thread.ran_ns));
+  }
   if (!(exact > 0)) return std::nullopt;
   // When a thread ends, the kernel has not accounted for its time since the last tick.
   constexpr double kTick_ns = 4e6;

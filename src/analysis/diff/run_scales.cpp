@@ -17,7 +17,7 @@ using model::Metric;
 constexpr double kLevelOfTotals = 0.05;
 
 double cpu_seconds(const DiffRun& run) {
-  if (const auto measured = measured_cpu_ns(run)) return measured->value * 1e-9;
+  if (const auto measured = clock_cpu_ns(run)) return measured->value * 1e-9;
   Selection selection = run.selection;
   selection.metric = Metric::kCpu;
   const Filter filter(*run.profile, selection);
@@ -145,9 +145,7 @@ Result<std::vector<RunScale>> scales_of(const ComparedRuns& compared) {
 
 std::optional<MeasuredTotal> measured_total(const ComparedRuns& compared,
                                             const std::vector<RunScale>& of_samples) {
-  if (!std::all_of(compared.clocks.begin(), compared.clocks.end(),
-                   [](const std::optional<Measured>& clock) { return clock.has_value(); }))
-    return std::nullopt;
+  if (!compared.all_have_clocks()) return std::nullopt;
   MeasuredTotal total;
   total.per = compared.normalization != Normalization::kShare ? compared.normalization
               : compared.whole_runs                           ? Normalization::kAbsolute

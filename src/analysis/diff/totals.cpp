@@ -9,9 +9,11 @@
 #include "analysis/core/quantiles.h"
 #include "analysis/core/waits.h"
 #include "analysis/diff/measured.h"
+#include "analysis/diff/measured_metric.h"
 #include "analysis/diff/memory_diff.h"
 #include "analysis/diff/run_spread.h"
 #include "analysis/diff/stable_name.h"
+#include "model/facts.h"
 #include "model/system_call_rows.h"
 
 namespace fathom::analysis {
@@ -100,7 +102,16 @@ class Maker {
     totals.push_back(std::move(total));
   }
 
+  // Of a function that was not called there is no row, but its run knows that calls were counted.
+  static bool counts_calls(const model::Profile& profile) {
+    return !model::facts_of<model::OriginFacts>(profile.meta).probes.empty() ||
+           std::ranges::any_of(profile.calls, [&](const model::Calls& row) {
+             return model::kind_of(profile, row) == model::CallsKind::kProbed;
+           });
+  }
+
   void add_calls(std::vector<Total>& totals) const {
+    if (!std::ranges::all_of(runs_, [](const DiffRun* run) { return counts_calls(*run->profile); })) return;
     std::map<std::string, std::vector<double>> counted;
     for (std::size_t run = 0; run < runs_.size(); ++run) {
       const model::Profile& profile = *runs_[run]->profile;
@@ -139,6 +150,8 @@ class Maker {
   // The number of waits depends mostly on the program, apart from races; their length also depends on the
   // machine.
   void add_waits(std::vector<Total>& totals) const {
+    for (const DiffRun* run : runs_)
+      if (!is_measured(*run->profile, Metric::kOffCpu)) return;
     constexpr double kSpreadOfCounts = 0.05, kLeastWaits = 10;
     const bool may_be_starved = per_ == Normalization::kPerSecond || may_have_fixed_time(lengths());
     std::map<Cause, std::vector<WaitSum>> causes;

@@ -150,6 +150,39 @@ TEST(Totals, OfAProgramThatCouldNotBeSampledTheClockIsComparedAndNoFunction) {
   }
 }
 
+// "no metric is in both sides" of two runs in a container that allows no samples.
+TEST(Totals, OfTwoProgramsThatCouldNotBeSampledTheClocksAreCompared) {
+  const auto hidden = [](double cpu_s) {
+    model::Profile profile = measured_run({.cpu_s = cpu_s});
+    profile.samples.clear();
+    profile.quality.samples = 0;
+    profile.meta.facts["not_sampled"] = "this user may use neither BPF nor perf events here";
+    return profile;
+  };
+  const model::Profile once = hidden(2), again = hidden(2.01), twice = hidden(4);
+  const std::vector<Total> totals = totals_between(once, twice);
+  ASSERT_NE(find(totals, TotalKind::kCpu), nullptr);
+  EXPECT_NEAR(find(totals, TotalKind::kCpu)->ratio->value, 2, 1e-9);
+  EXPECT_FALSE(find(totals, TotalKind::kCpu)->sampled);
+  EXPECT_NE(find(totals, TotalKind::kWall), nullptr);
+  EXPECT_TRUE(fails(once, twice, "total > +20%"));
+  EXPECT_FALSE(fails(once, again, "total > +20%"));
+  EXPECT_TRUE(compare_sides(once, twice).rows.empty());
+
+  DiffRun base, fresh;
+  base.profile = &once;
+  fresh.profile = &twice;
+  fresh.label = "new.fathom";
+  fresh.selection.to_ns = 1'000'000'000;  // a clock only knows the total of the whole recording
+  const Result<DiffReport> part = make_diff({base}, {fresh}, {});
+  ASSERT_FALSE(part);
+  EXPECT_NE(part.error().message.find("neither BPF nor perf"), std::string::npos) << part.error().message;
+  DiffOptions per_cpu;
+  per_cpu.normalization = Normalization::kCpuSecond;
+  fresh.selection.to_ns.reset();
+  EXPECT_FALSE(make_diff({base}, {fresh}, per_cpu));
+}
+
 TEST(Totals, SharesComeWithATotal) {
   DiffOptions options;
   options.normalization = Normalization::kShare;
@@ -173,6 +206,8 @@ TEST(Totals, CallsAreCountedNotSampled) {
     return profile;
   };
   const std::vector<Total> totals = totals_between(counted(1000), counted(3000));
+  EXPECT_EQ(find(totals_between(counted(1000), measured_run({})), TotalKind::kCalls), nullptr)
+      << "not counted there";
   const Total* calls = find(totals, TotalKind::kCalls);
   ASSERT_NE(calls, nullptr);
   EXPECT_FALSE(calls->name.empty());

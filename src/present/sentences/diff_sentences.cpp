@@ -303,11 +303,14 @@ analysis::Total as_total(const DiffReport& report) {
 
 }  // namespace
 
-static constexpr const char* kNoFunctions = "Functions are not compared: one side could not be sampled.";
-
-static bool is_unsampled(const DiffReport& report) {
-  return std::any_of(report.doubts.begin(), report.doubts.end(),
-                     [](const Doubt& doubt) { return doubt.kind == DoubtKind::kUnsampled; });
+// Why there is nothing about functions; nullptr: both sides were sampled, or the metric is not CPU time.
+static const char* no_functions_text(const DiffReport& report) {
+  const auto unsampled = std::find_if(report.doubts.begin(), report.doubts.end(),
+                                      [](const Doubt& doubt) { return doubt.kind == DoubtKind::kUnsampled; });
+  if (report.metric != model::Metric::kCpu || unsampled == report.doubts.end()) return nullptr;
+  return unsampled->base.empty() || unsampled->fresh.empty()
+             ? "Functions are not compared: one side could not be sampled."
+             : "Functions are not compared: neither side could be sampled.";
 }
 
 std::string diff_headline(const DiffReport& report) {
@@ -322,8 +325,7 @@ std::string diff_headline(const DiffReport& report) {
                              diff_figure_name(report), from_to(report, report.whole), whole_change(report))
                : "The parts have changed.";
   if (text.empty() && any_total(report)) text = kOnlyWithCallees;
-  if (report.metric == model::Metric::kCpu && is_unsampled(report))
-    return text.empty() ? kNoFunctions : text + " " + kNoFunctions;
+  if (const char* why = no_functions_text(report)) return text.empty() ? why : text + " " + why;
   if (text.empty())
     return fmt::format("Nothing differs by more than noise: {}{}.", diff_figure_name(report),
                        report.whole_is_judged
@@ -335,7 +337,7 @@ std::string diff_headline(const DiffReport& report) {
 
 std::string diff_parts_sentence(const DiffReport& report) {
   if (std::string functions = functions_text(report); !functions.empty()) return functions;
-  if (report.metric == model::Metric::kCpu && is_unsampled(report)) return kNoFunctions;
+  if (const char* why = no_functions_text(report)) return why;
   return any_total(report) ? kOnlyWithCallees : "No function changed by more than noise.";
 }
 
@@ -457,6 +459,10 @@ std::vector<std::string> doubt_sentences(const DiffReport& report) {
                                         : fresh.empty() ? "base"
                                                         : "both sides",
                                         base.empty() ? fresh : base));
+        break;
+      case DoubtKind::kUnmeasured:
+        if (!base.empty()) sentences.push_back(fmt::format("not measured in base: {}", base));
+        if (!fresh.empty()) sentences.push_back(fmt::format("not measured in new: {}", fresh));
         break;
     }
   }
