@@ -192,5 +192,43 @@ TEST(DiffHeap, WhatOneSideDoesNotCountIsNotCompared) {
   }
 }
 
+// What a program allocates per second on a busy machine is what other programs left to it, as for CPU time.
+TEST(DiffHeap, ARatePerSecondOfAStarvedProgramIsComparedWithItsDemand) {
+  const auto allocating = [](double times, double waited) {
+    HandMadeHeap hand;
+    hand.profile.meta.end_ns = hand.profile.meta.start_ns + 3'000'000'000;
+    const auto app = hand.module("server");
+    const auto thread = hand.thread(hand.process(10, "server"), 10, "server");
+    const auto site = hand.site(hand.stack({hand.frame(app, {"parse"})}), thread);
+    for (int second = 0; second < 3; ++second) {
+      hand.slice();
+      hand.row(site, {times * 1000, times * 1e6}, {times * 1000, times * 1e6});
+    }
+    hand.profile.threads[0].ran_ns = 1'000'000'000;
+    hand.profile.threads[0].queued_ns = static_cast<std::uint64_t>(1e9 * waited / (1 - waited));
+    return std::move(hand.profile);
+  };
+  struct Row {
+    double base_times, base_waited, new_times, new_waited;
+    bool changed;
+  };
+  for (const Row& row : std::vector<Row>{{1, 0, 2, 0, true},
+                                         {1, 0.8, 2, 0, false},   // base wanted up to 5 times as much
+                                         {1, 0.1, 2, 0.8, true},  // new wanted even more
+                                         {2, 0, 1, 0.8, false},
+                                         {2, 0.8, 1, 0.1, true}}) {
+    const model::Profile base = allocating(row.base_times, row.base_waited),
+                         fresh = allocating(row.new_times, row.new_waited);
+    for (const model::Metric metric : {model::Metric::kHeapAllocated, model::Metric::kHeapAllocations}) {
+      DiffOptions options;
+      options.metric = metric;
+      options.normalization = Normalization::kPerSecond;
+      const DiffReport report = make_diff({heap_run(base)}, {heap_run(fresh)}, options).value();
+      EXPECT_EQ(report.whole.beyond_noise, row.changed) << row.base_waited << " " << row.new_waited;
+      EXPECT_EQ(report.rows.front().self.beyond_noise, row.changed) << row.base_waited;
+    }
+  }
+}
+
 }  // namespace
 }  // namespace fathom::analysis

@@ -68,6 +68,9 @@ class Scaling {
     scale.own_spread = one_process_ ? 0 : kRunToRun;
     if (compared_.of_waits() && !one_process_ && single_runs_) assume_spread_of_waits(scale, *run.profile);
     if (!compared_.is_rate() && !may_have_fixed_time(compared_.lengths())) scale.starved = 0;
+    // What a program does per second is what other programs left to it.
+    if (!one_process_ && !compared_.of_waits() && compared_.is_rate() && single_runs_)
+      scale.starved = starvation_of(run);
     if (one_process_ || metric_ != Metric::kCpu) return;
     const bool phases = is_whole_run(run) && has_phases(compared_.tree, compared_.first_piece_of(index),
                                                         compared_.pieces[index], scale.weight);
@@ -75,7 +78,6 @@ class Scaling {
     if (const std::optional<Measured>& clock = compared_.clocks[index])
       scale.total_spread =
           std::hypot(spread_of_total(*run.profile, phases, kernel_part_, clock->value * 1e-9), clock->spread);
-    if (compared_.is_rate() && single_runs_) scale.starved = starvation_of(run);
   }
 
   Result<> normalize(RunScale& scale, std::size_t index, double whole) const {
