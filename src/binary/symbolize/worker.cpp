@@ -138,6 +138,7 @@ bool Worker::drain(std::chrono::nanoseconds most, const std::function<bool()>& h
     // A caller waits for it, and a full machine has little CPU for a normal thread.
     const std::lock_guard lock(mutex_);
     raise_priority();
+    is_due_ = true;
   }
   {
     const std::lock_guard work(work_mutex_);
@@ -169,6 +170,7 @@ bool Worker::drain(std::chrono::nanoseconds most, const std::function<bool()>& h
   if (reader_) reader_->end_by(Clock::time_point::max(), {});
   drain_cpu_ns_ += cpu_ns_of(CLOCK_THREAD_CPUTIME_ID) - before_ns;
   const std::lock_guard lock(mutex_);
+  is_due_ = false;
   if (may_raise_priority_ && tid_ != 0) make_idle_priority(tid_, true, reader_.get());
   return done;
 }
@@ -217,19 +219,24 @@ bool Worker::has_work() const {
 std::optional<Worker::Batch> Worker::next_batch() {
   const std::lock_guard lock(mutex_);
   // Modules are loaded first: reading them is what takes time, and the target may be gone soon. But only those that something
-  // ran in: a short program maps libraries that no sample ever lies in.
-  for (auto& [id, module] : modules_)
-    if (module.source && !module.loaded && !module.queue.empty()) return Batch{id, &module, {}};
-  // Then the longest queue, so that a batch is worth its while.
-  Module* longest = nullptr;
-  model::ModuleId longest_id;
+  // ran in: a short program maps libraries that no sample ever lies in. Where time is short, what is loaded is named first.
+  // Of several that with the longest queue: it has most of the samples, and a batch of it is worth its while.
+  Module *longest = nullptr, *unloaded = nullptr;
+  model::ModuleId longest_id, unloaded_id;
+  const auto is_longer = [](const Module& module, const Module* than) {
+    return module.queue.size() > (than != nullptr ? than->queue.size() : 0);
+  };
   for (auto& [id, module] : modules_) {
-    if (!module.source || !may_be_named(module) ||
-        module.queue.size() <= (longest != nullptr ? longest->queue.size() : 0))
-      continue;
-    longest = &module;
-    longest_id = id;
+    if (!module.source) continue;
+    if (!module.loaded && is_longer(module, unloaded)) {
+      unloaded = &module;
+      unloaded_id = id;
+    } else if (module.loaded && may_be_named(module) && is_longer(module, longest)) {
+      longest = &module;
+      longest_id = id;
+    }
   }
+  if (unloaded != nullptr && (longest == nullptr || !is_due_)) return Batch{unloaded_id, unloaded, {}};
   if (longest == nullptr) return std::nullopt;
   Batch batch{longest_id, longest, {}};
   auto& queue = longest->queue;

@@ -155,6 +155,7 @@ class Worker {
   Fetches fetches_;  // under mutex_
   pid_t tid_ = 0;
   bool may_raise_priority_ = false, is_raised_ = false;
+  bool is_due_ = false;                    // under mutex_: somebody waits in drain(), maybe not for long
   std::unique_ptr<DebugFetcher> fetcher_;  // null: nothing is fetched
   std::thread thread_;                     // last: it uses all of the above
 };
