@@ -13,6 +13,14 @@ using model::Metric;
 
 constexpr double kLeastForPieces_s = 2;
 
+// Sums of a server and profiles of other tools have no moments: all of it would be in one piece.
+bool has_moments(const model::Profile& profile) {
+  const auto has_moment = [&](const model::Sample& sample) {
+    return sample.time_ns >= profile.meta.start_ns;
+  };
+  return !profile.all_waits().empty() || std::ranges::any_of(profile.all_samples(), has_moment);
+}
+
 void cut_into_pieces(ComparedRuns& compared) {
   std::vector<UnionRun> joined;
   for (const DiffRun* run : compared.runs) {
@@ -24,7 +32,8 @@ void cut_into_pieces(ComparedRuns& compared) {
     options.drop_idle = options.drop_queue = true;
     UnionRun row{run->profile, std::move(options), {}, run->codes};
     const DiffWindow window = window_of(*run);
-    const bool cut = is_time(compared.options.metric) && window.seconds() >= kLeastForPieces_s;
+    const bool cut = is_time(compared.options.metric) && window.seconds() >= kLeastForPieces_s &&
+                     has_moments(*run->profile);
     const std::uint64_t count = cut ? kUsualPieces : 1;
     for (std::uint64_t i = 1; i < count; ++i)
       row.cuts.push_back(window.from + (window.to - window.from) / count * i);

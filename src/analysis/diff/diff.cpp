@@ -298,13 +298,28 @@ class Comparison {
     return common;
   }
 
-  // Compares every run with the first; each kind of doubt is reported once.
+  // Where the runs of a side come from several hosts, hosts are what was chosen to compare.
+  bool hosts_are_repeats() const {
+    for (std::size_t run = 1; run < runs_.size(); ++run)
+      if (run != report_.base_runs &&
+          host_of(*runs_[run]->profile) !=
+              host_of(*runs_[run < report_.base_runs ? 0 : report_.base_runs]->profile))
+        return true;
+    return false;
+  }
+
+  // Compares every run with the first one of the other side; each kind of doubt is reported once.
   void doubt() {
     constexpr double kSameProgram = 0.5;  // a file may be renamed
     std::set<DoubtKind> seen;
-    for (std::size_t run = 1; run < runs_.size(); ++run) {
+    const bool other_hosts = hosts_are_repeats();
+    for (std::size_t run = 0; run < runs_.size(); ++run) {
+      const bool is_base = run < report_.base_runs;
       const Selection& selection = runs_[run]->selection;
-      for (Doubt& doubt : doubts_between(*runs_.front()->profile, *runs_[run]->profile)) {
+      const model::Profile &base = *runs_[is_base ? run : 0]->profile,
+                           &fresh = *runs_[is_base ? report_.base_runs : run]->profile;
+      for (Doubt& doubt : doubts_between(base, fresh)) {
+        if (doubt.kind == DoubtKind::kHost && other_hosts) continue;
         if (doubt.kind == DoubtKind::kDuration && (selection.to_ns || selection.from_ns))
           continue;  // the user chose the time ranges
         if (doubt.kind == DoubtKind::kProgram && in_common() >= kSameProgram) continue;

@@ -251,6 +251,44 @@ TEST(Diff, DoubtsComeFromTheFactsOfBothSides) {
                                            DoubtKind::kStolen}));
 }
 
+TEST(Diff, ADoubtNamesARunOfEachSide) {
+  const model::Profile a = program(3, 20), b = program(3, 20);
+  model::Profile slower = program(3, 20);
+  slower.meta.frequency_hz = 50;
+  const Result<DiffReport> report = make_diff({run(a), run(slower)}, {run(b)}, {});
+  ASSERT_TRUE(report);
+  ASSERT_EQ(report->doubts.size(), 1u);
+  EXPECT_EQ(report->doubts[0].base, "50 Hz") << "that of the second run";
+  EXPECT_EQ(report->doubts[0].fresh, std::to_string(b.meta.frequency_hz) + " Hz");
+}
+
+TEST(Diff, HostsAreNoDoubtWhereTheRunsOfASideAreOfSeveral) {
+  model::Profile a = program(3, 20), b = program(3, 20), c = program(3, 20);
+  a.meta.facts["host"] = "one";
+  b.meta.facts["host"] = "two";
+  c.meta.facts["host"] = "three";
+  EXPECT_TRUE(make_diff({run(a), run(b)}, {run(c)}, {})->doubts.empty());
+  const Result<DiffReport> report = make_diff({run(a)}, {run(c)}, {});
+  ASSERT_TRUE(report);
+  ASSERT_EQ(report->doubts.size(), 1u);
+  EXPECT_EQ(report->doubts[0].kind, DoubtKind::kHost);
+}
+
+// A server adds hosts up, so its samples have no moments: all of them in the first second would be a load that varies.
+TEST(Diff, RunsWithoutMomentsHaveNoLoadOverTime) {
+  std::vector<model::Profile> profiles;
+  for (int i = 0; i < 4; ++i) {
+    profiles.push_back(program(3, 20));
+    for (model::Sample& sample : profiles.back().samples) sample.time_ns = 0;
+  }
+  const Result<DiffReport> report =
+      make_diff({run(profiles[0]), run(profiles[1]), run(profiles[2])}, {run(profiles[3])}, {});
+  ASSERT_TRUE(report);
+  EXPECT_FALSE(report->base.unevenness) << *report->base.unevenness;
+  EXPECT_FALSE(report->fresh.unevenness);
+  EXPECT_LT(report->whole.error, 0.3 * report->whole.base);
+}
+
 TEST(Diff, OnABusyMachineSharesAreComparedAndTheReportSaysSo) {
   // Other programs shared the machine: base had the CPU to itself, new had half of it.
   model::Profile a = program(4, 20), b = program(4, 20);

@@ -110,6 +110,13 @@ static std::string missing_in(const model::Profile& profile, const model::Profil
   return text;
 }
 
+std::string host_of(const model::Profile& profile) {
+  const auto origin = model::facts_of<model::OriginFacts>(profile.meta);
+  return !origin.cpus
+             ? origin.host
+             : fmt::format("{}{}{} CPUs", origin.host, origin.host.empty() ? "" : ", ", *origin.cpus);
+}
+
 std::vector<Doubt> doubts_between(const model::Profile& base, const model::Profile& fresh) {
   std::vector<Doubt> doubts;
   // A difference can only be stated if both sides are known.
@@ -123,13 +130,7 @@ std::vector<Doubt> doubts_between(const model::Profile& base, const model::Profi
   differs(DoubtKind::kRate, rate(base), rate(fresh));
   differs(DoubtKind::kEngine, base.meta.engine, fresh.meta.engine);
   differs(DoubtKind::kEvent, base.meta.event, fresh.meta.event);
-  const auto host = [](const model::Profile& profile) {
-    const auto origin = model::facts_of<model::OriginFacts>(profile.meta);
-    return !origin.cpus
-               ? origin.host
-               : fmt::format("{}{}{} CPUs", origin.host, origin.host.empty() ? "" : ", ", *origin.cpus);
-  };
-  differs(DoubtKind::kHost, host(base), host(fresh));
+  differs(DoubtKind::kHost, host_of(base), host_of(fresh));
 
   constexpr double kManyLost = 0.01, kMuchStolen = 0.05, kMuchLonger = 2;
   const double lost_base = lost_share(base), lost_fresh = lost_share(fresh);

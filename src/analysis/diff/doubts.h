@@ -37,6 +37,9 @@ inline constexpr double kBusyMachine = 0.1;
 // The share of all CPU time of the machine that other programs used; 0 if unknown.
 double others_share(const model::Profile& profile);
 
+// The machine that recorded it, and its number of CPUs; empty if unknown.
+std::string host_of(const model::Profile& profile);
+
 struct Doubt {
   DoubtKind kind;
   std::string base, fresh;  // the values of both sides, for quoting
