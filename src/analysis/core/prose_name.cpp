@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <vector>
 
 #include "analysis/core/common_costs.h"
@@ -101,17 +102,29 @@ std::vector<std::string> parts_of(const std::string& text) {
   return parts;
 }
 
+// "$_0", as clang names a lambda of a function, and counts from 0: "{lambda#1}". Empty: the part is no such name.
+std::string lambda_of_clang(std::string_view part) {
+  unsigned number = 0;
+  if (!part.starts_with("$_")) return "";
+  const auto read = std::from_chars(part.data() + 2, part.data() + part.size(), number);
+  const bool is_whole = read.ec == std::errc() && read.ptr == part.data() + part.size();
+  return is_whole ? fmt::format("{{lambda#{}}}", std::uint64_t{number} + 1) : "";
+}
+
 // "{lambda(int)#1}" and the operator() that it is called by: "{lambda}"; the second of a function is "{lambda#2}".
 void shorten_lambdas(std::vector<std::string>& parts) {
   for (std::size_t i = 0; i < parts.size(); ++i) {
     std::string& part = parts[i];
+    const std::string of_clang = lambda_of_clang(part);
+    if (!of_clang.empty()) part = of_clang;
     const bool bare = part == "{lambda}";  // as DWARF names it that has no linkage name
-    if (!bare && (!part.starts_with("{lambda(") || !part.ends_with('}'))) continue;
+    if (!bare && of_clang.empty() && (!part.starts_with("{lambda(") || !part.ends_with('}'))) continue;
     const std::size_t number = part.rfind('#');
     const std::string_view which =
         number == part.npos ? "" : std::string_view(part).substr(number, part.size() - number - 1);
     part = which.empty() || which == "#1" ? "{lambda}" : fmt::format("{{lambda{}}}", which);
-    if (i + 1 < parts.size() && (parts[i + 1].starts_with("operator()") || parts[i + 1] == "_FUN"))
+    if (i + 1 < parts.size() &&
+        (parts[i + 1].starts_with("operator()") || parts[i + 1] == "_FUN" || parts[i + 1] == "__invoke"))
       parts.erase(parts.begin() + static_cast<std::ptrdiff_t>(i) + 1);
   }
 }
@@ -124,6 +137,18 @@ std::string joined(const std::vector<std::string>& parts, std::size_t first, std
   std::string text;
   for (std::size_t i = first; i < end; ++i) text += (i == first ? "" : "::") + parts[i];
   return text;
+}
+
+// "memset" for "__memset_avx512_unaligned_erms": glibc has one function for each kind of processor. Empty: no such name.
+std::string_view without_processor(std::string_view name) {
+  constexpr std::array<std::string_view, 12> kProcessors = {
+      "sse2", "sse3", "ssse3", "sse4", "sse42", "avx", "avx2", "avx512", "evex", "evex512", "fma", "fma4"};
+  if (!name.starts_with("__") || name.find("::") != name.npos) return "";
+  for (std::size_t at = name.find('_', 2); at != name.npos && at > 2; at = name.find('_', at + 1)) {
+    const std::string_view word = name.substr(at + 1, name.find('_', at + 1) - at - 1);
+    if (std::ranges::find(kProcessors, word) != kProcessors.end()) return name.substr(2, at - 2);
+  }
+  return "";
 }
 
 }  // namespace
@@ -230,10 +255,11 @@ std::string spoken_name(std::string_view name) {
   for (const std::string_view internal : {"__GI___libc_", "__GI_"})
     if (name.starts_with(internal) && name.size() > internal.size())
       return spoken_name(name.substr(internal.size()));
+  if (const std::string_view plain = without_processor(name); !plain.empty()) return std::string(plain);
   if (const auto nameless = model::nameless_function(name))
     return "an unnamed function of " + short_module(nameless->module) + " (0x" +
            std::string(nameless->address) + ")";
-  if (name.find("{lambda") == name.npos) return prose_name(name);
+  if (name.find("{lambda") == name.npos && name.find("$_") == name.npos) return prose_name(name);
   std::vector<std::string> parts = name_parts(name);
   const std::size_t all = parts.size();
   while (!parts.empty() && parts.back().starts_with("{lambda")) parts.pop_back();

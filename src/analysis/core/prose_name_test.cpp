@@ -41,6 +41,33 @@ TEST(ProseName, AClosureKeepsItsFunction) {
   EXPECT_EQ(prose_name("main::{lambda}::operator()"), "main::{lambda}");
 }
 
+TEST(SpokenName, OfALambdaIsTheSameForBothCompilers) {
+  struct Case {
+    std::string_view name, spoken;
+  };
+  for (const Case& each :
+       {Case{"sort_orders(int)::{lambda(Order const&)#1}::operator()(Order const&) const",
+             "a lambda in sort_orders"},
+        Case{"sort_orders(int)::$_0::operator()(Order const&) const", "a lambda in sort_orders"},
+        Case{"Shop::serve()::$_12::operator()() const", "a lambda in Shop::serve"},
+        Case{"main::$_0::__invoke()", "a lambda in main"}, Case{"app$_0::go", "app$_0::go"},
+        Case{"ns::$_x::go()", "$_x::go"}})
+    EXPECT_EQ(spoken_name(each.name), each.spoken) << each.name;
+}
+
+TEST(SpokenName, OfTheCLibraryLeavesTheProcessorOut) {
+  struct Case {
+    std::string_view name, spoken;
+  };
+  for (const Case& each :
+       {Case{"__memset_avx512_unaligned_erms", "memset"}, Case{"__strlen_evex", "strlen"},
+        Case{"__strcasecmp_l_avx2_rtm", "strcasecmp_l"}, Case{"__memcmp_evex_movbe", "memcmp"},
+        Case{"__sin_fma", "sin"}, Case{"__memcpy_chk", "__memcpy_chk"},
+        Case{"my_avx2_kernel", "my_avx2_kernel"}, Case{"__avx2_dot", "__avx2_dot"},
+        Case{"__vfprintf_internal", "__vfprintf_internal"}})
+    EXPECT_EQ(spoken_name(each.name), each.spoken) << each.name;
+}
+
 TEST(ProseName, OperatorsAreNames) {
   EXPECT_EQ(prose_name("operator new(unsigned long)"), "operator new");
   EXPECT_EQ(prose_name("bool ns::operator< <int>(ns::X const&, ns::X const&)"), "ns::operator<");
