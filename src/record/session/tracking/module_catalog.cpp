@@ -6,6 +6,7 @@
 #include <sys/auxv.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -105,9 +106,23 @@ std::vector<std::string> ModuleCatalog::take_notes() {
   return std::exchange(notes_, {});
 }
 
+// A program that generates code may map it twice from one memfd, to write and to run it, as Erlang does. A library that was loaded from
+// a memfd is a file like others.
+static bool is_made_code(std::int32_t pid, const process::MapEntry& mapping) {
+  if (!mapping.path.starts_with("/memfd:")) return false;
+  const Fd fd(::open(process::map_files_path(pid, mapping).c_str(), O_RDONLY | O_CLOEXEC));
+  std::array<char, 4> start{};
+  constexpr std::string_view kElf =
+      "\x7f"
+      "ELF";
+  return fd && (::pread(fd.get(), start.data(), start.size(), 0) != static_cast<ssize_t>(start.size()) ||
+                std::string_view(start.data(), start.size()) != kElf);
+}
+
 CodeModule& ModuleCatalog::of_mapping(std::int32_t pid, const process::MapEntry& mapping) {
   if (mapping.path == "[vdso]") return of_vdso(mapping);
-  if (mapping.is_file() && mapping.path.front() == '/') return of_file(pid, mapping);
+  if (mapping.is_file() && mapping.path.front() == '/' && !is_made_code(pid, mapping))
+    return of_file(pid, mapping);
   return of_made_code(pid, mapping);
 }
 

@@ -1,6 +1,7 @@
 #include "record/session/tracking/process_table.h"
 
 #include <gtest/gtest.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <unistd.h>
 
@@ -219,6 +220,32 @@ TEST_F(ProcessTableTest, ReadsThisProcessFromProc) {
   EXPECT_EQ(mapping->module->kind, model::ModuleKind::kFile);
   EXPECT_FALSE(walker.published[::getpid()].empty());
   EXPECT_FALSE(table.read_from_proc(0x7ffffff0));
+}
+
+// Erlang writes and runs the code that it generates by two mappings of one memfd; a library may lie in one, too.
+TEST(ModuleCatalogTest, CodeInAMemfdIsMadeAtRunTimeUnlessItIsALibrary) {
+  model::Profile profile;
+  model::Builder builder{profile};
+  symbolize::Worker symbols{symbolize::Options{}};
+  ModuleCatalog catalog{builder, symbols, {}};
+  const auto kind_of = [&](const std::string& content) {
+    const Fd fd(::memfd_create("vmem", 0));
+    EXPECT_EQ(::ftruncate(fd.get(), 4096), 0);
+    EXPECT_EQ(::pwrite(fd.get(), content.data(), content.size(), 0), static_cast<ssize_t>(content.size()));
+    void* code = ::mmap(nullptr, 4096, PROT_READ | PROT_EXEC, MAP_SHARED, fd.get(), 0);
+    EXPECT_NE(code, MAP_FAILED);
+    auto kind = model::ModuleKind::kUnknown;
+    const std::vector<process::MapEntry> maps = process::read_maps(::getpid()).value();
+    for (const process::MapEntry& entry : maps)
+      if (entry.start.value == reinterpret_cast<std::uint64_t>(code))
+        kind = catalog.of_mapping(::getpid(), entry).kind;
+    ::munmap(code, 4096);
+    return kind;
+  };
+  EXPECT_EQ(kind_of("\xc3"), model::ModuleKind::kAnonymous);
+  EXPECT_EQ(kind_of("\x7f"
+                    "ELF"),
+            model::ModuleKind::kFile);
 }
 
 // redis-server is a link to redis-check-rdb: its user knows one of these names.
