@@ -79,8 +79,27 @@ TEST(WaitReasons, AreFoundByAFunctionOnTheStack) {
             Known("a reader-writer lock", "pthread_rwlock_rdlock"));
   EXPECT_EQ(reason_for("futex", {"main", "parking_lot::raw_rwlock::RawRwLock::lock_shared_slow", "syscall"}),
             Known("a reader-writer lock", "parking_lot::raw_rwlock::RawRwLock::lock_shared_slow"));
+  EXPECT_EQ(reason_for("futex", {"Py_RunMain", "take_gil", "PyCOND_TIMEDWAIT", "pthread_cond_timedwait"}),
+            Known("the interpreter's lock (Python)", "take_gil"));
+  EXPECT_EQ(reason_for("futex", {"main", "rb_nogvl", "gvl_acquire", "native_cond_wait", "pthread_cond_wait"}),
+            Known("the interpreter's lock (Ruby)", "gvl_acquire"));
   EXPECT_EQ(reason_for("pwrite64", {"main", "write_log", "blk_mq_get_tag"}, true),
             Known("room in the queue of the block device", "blk_mq_get_tag"));
+}
+
+TEST(IdleRules, KnowThePoolsOfRuntimesByTheirFunctions) {
+  EXPECT_EQ(
+      rule_for("futex", {"start_thread", "tpool::thread_pool_generic::wait_for_tasks(tpool::worker_data*)",
+                         "pthread_cond_clockwait"}),
+      "MariaDB worker");
+  EXPECT_EQ(rule_for("futex", {"start_thread", "beam.smp@0x1413c0", "ethr_event_twait", "syscall"}),
+            "Erlang scheduler");
+  EXPECT_EQ(rule_for("futex", {"start_thread", "ethr_mutex_lock_wait__", "ethr_event_wait", "syscall"}), "");
+  EXPECT_EQ(rule_for("futex", {"start_thread", "waitCondition", "pthread_cond_wait"}, "pandoc:w"),
+            "Haskell worker");
+  EXPECT_EQ(rule_for("futex", {"start_thread", "waitCondition", "pthread_cond_wait"}, "pandoc"), "");
+  EXPECT_EQ(rule_for("futex", {"start_thread", "blas_thread_server", "pthread_cond_wait"}),
+            "OpenBLAS worker");
 }
 
 TEST(WaitReasons, AreNotGuessed) {

@@ -44,13 +44,14 @@ TEST(RuntimeRules, KnowWhatRunsEverythingElse) {
        {"main", "toplev::main", "cc1_main(llvm::ArrayRef<char const*>, char const*, void*)",
         "clang::ExecuteCompilerInvocation(clang::CompilerInstance*)", "clang::FrontendAction::Execute()",
         "clang::ASTFrontendAction::ExecuteAction()", "zend_eval_stringl", "event_base_loop", "aeMain",
-        "PostgresMain", "uv_run", "TclNRRunCallbacks",
-        "clang::tooling::ClangTool::run(clang::tooling::ToolAction*)",
+        "PostgresMain", "uv_run", "TclNRRunCallbacks", "Rf_eval", "rb_vrescue2", "call_into_lisp_",
+        "caml_start_program", "clang::tooling::ClangTool::run(clang::tooling::ToolAction*)",
         "node::LibuvStreamWrap::OnUvRead(long, uv_buf_t const*)"})
     EXPECT_TRUE(rules.starts(name)) << name;
   for (const char* name :
        {"clang::Sema::ActOnFunctionDeclarator", "clang::ParseAST(clang::Sema&, bool, bool)", "event_add",
-        "exec_simple_query", "zif_md5", "mainloop", "domain"})
+        "exec_simple_query", "zif_md5", "mainloop", "domain", "Rf_allocVector", "rb_ary_push",
+        "caml_alloc_sprintf"})
     EXPECT_FALSE(rules.starts(name)) << name;
 }
 

@@ -6,8 +6,8 @@
 namespace fathom::analysis {
 
 bool is_lock(std::string_view reason) {
-  constexpr std::array<std::string_view, 4> kLocks = {"the lock of a database", "a row's transaction to end",
-                                                      "a lock of the database",
+  constexpr std::array<std::string_view, 5> kLocks = {"the interpreter's lock", "the lock of a database",
+                                                      "a row's transaction to end", "a lock of the database",
                                                       "the writers' lock of a database"};
   return std::ranges::any_of(kLocks, [&](std::string_view start) { return reason.starts_with(start); });
 }

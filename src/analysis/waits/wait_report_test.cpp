@@ -260,6 +260,15 @@ TEST(Contention, SeparatesLocksFromConditions) {
   EXPECT_EQ(kind({"main", "pthread_rwlock_rdlock"}), FutexKind::kReaderWriter);
   EXPECT_EQ(kind({"main", "std::shared_mutex::lock()"}), FutexKind::kReaderWriter);
   EXPECT_EQ(kind({"main", "std::thread::park"}), FutexKind::kPark);
+  // An interpreter's lock has a holder, whatever it is made of.
+  EXPECT_EQ(kind({"main", "_PyEval_EvalFrameDefault", "take_gil", "PyCOND_TIMEDWAIT",
+                  "pthread_cond_timedwait", "__pthread_cond_wait_common", "__futex_abstimed_wait_common"}),
+            FutexKind::kLock);
+  EXPECT_EQ(kind({"main", "serve", "PyThread_acquire_lock_timed", "pthread_cond_timedwait"}),
+            FutexKind::kCondition);
+  EXPECT_EQ(kind({"main", "take_gil", "a", "b", "c", "d", "e", "wait_for_work", "pthread_cond_timedwait"}),
+            FutexKind::kCondition)
+      << "far out it is about something else";
   // Rust inlines all of its library but the way to lock.
   EXPECT_EQ(
       kind({"main", "codegen", "<std::sync::mpmc::list::Channel<Message>>::recv::{closure#1}", "syscall"}),

@@ -29,6 +29,16 @@ bool speaks_of_a_lock(std::string_view name) {
   return false;
 }
 
+// Where Python, Ruby and OCaml wait for the one lock that lets a thread run the language's code. They wait at a condition variable, but
+// what they wait for has a holder.
+bool is_interpreter_lock(std::string_view name) {
+  for (const std::string_view of :
+       {"take_gil", "drop_gil", "PyEval_RestoreThread", "PyEval_AcquireThread", "gvl_acquire",
+        "rb_gvl_acquire", "thread_sched_to_running", "st_masterlock_acquire", "caml_leave_blocking_section"})
+    if (name.starts_with(of)) return true;
+  return false;
+}
+
 // "join_lines" is a function of the program, and its wait another one.
 bool is_join(std::string_view name) {
   const auto has = [&](std::string_view part) { return name.find(part) != std::string_view::npos; };
@@ -136,14 +146,24 @@ WaitSites::Place WaitSites::of_wait(const model::Wait& wait) {
 FutexKind WaitSites::futex_kind(model::StackId stack) const {
   const ShownCalls all(profile_, nullptr);
   FutexKind kind = FutexKind::kLock;
-  std::size_t seen = 0;
-  bool is_bare = false;   // the call is made without the C library's locks
-  bool may_lock = false;  // a function near it has a lock in its name, or no name
+  std::size_t seen = 0, most = 6;  // farther out it is about something else
+  bool is_bare = false;            // the call is made without the C library's locks
+  bool may_lock = false;           // a function near it has a lock in its name, or no name
   for_each_user_line(profile_, all, stack, [&](const std::string& name, const model::Frame&, std::uint32_t) {
     const auto has = [&](std::string_view part) { return name.find(part) != std::string::npos; };
+    if (is_interpreter_lock(name)) {
+      kind = FutexKind::kLock;
+      may_lock = true;
+      return false;
+    }
+    if (kind == FutexKind::kCondition) return ++seen < most;
     if (has("cond_wait") || has("cond_timedwait") || has("cond_clockwait") || has("ondvar") ||
         has("CondVar") || has("condition_variable")) {
       kind = FutexKind::kCondition;
+      constexpr std::size_t kToInterpreter =
+          4;  // calls: "pthread_cond_timedwait < PyCOND_TIMEDWAIT < take_gil"
+      most = seen + kToInterpreter;
+      return true;
     } else if (has("rwlock") || has("RwLock") || has("shared_mutex") || has("SharedMutex")) {
       kind = FutexKind::kReaderWriter;
     } else if (has("sem_wait") || has("sem_timedwait") || has("sem_clockwait") || has("Semaphore::") ||
@@ -164,7 +184,7 @@ FutexKind WaitSites::futex_kind(model::StackId stack) const {
     if (seen == 0) is_bare = name == "syscall";
     may_lock |= speaks_of_a_lock(name) || is_unnamed(name);
     seen += inside ? 0 : 1;
-    return kind == FutexKind::kLock && seen < 6;  // farther out it is about something else
+    return kind == FutexKind::kLock && seen < most;
   });
   // Rust's library is inlined down to the system call, and what it locks with is not.
   return kind == FutexKind::kLock && is_bare && !may_lock ? FutexKind::kPark : kind;
