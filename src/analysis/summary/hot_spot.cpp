@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <optional>
+#include <span>
 #include <utility>
 
 #include "analysis/core/common_costs.h"
@@ -37,7 +38,8 @@ class Finder {
       : profile_(profile),
         tree_(tree),
         weights_(leaves_of(profile, selection)),
-        sources_(profile, frame_weights_of(profile, weights_)) {}
+        sources_(profile, frame_weights_of(profile, weights_)),
+        programs_(tree.modules.size()) {}
 
   HotPath find(std::size_t most) {
     HotPath path;
@@ -52,12 +54,14 @@ class Finder {
       path.own_self_of[tree_.modules[node.module].name] += node.self;
     }
     const auto subjects = find_subjects(tree_, [&](const TreeNode& node) { return code_of(node); });
-    for (const HotSubject& subject : subjects) {
-      if (!path.spot)
+    for (std::size_t i = 0; i < subjects.size(); ++i) {
+      const HotSubject& subject = subjects[i];
+      if (i == 0)
         path.spot = spot_of(subject);
       else
         path.others.push_back({name_of(subject), module_of(subject), subject.rank, subject.grouped,
-                               subject.itself, subject.total, own_caller_of(subject)});
+                               subject.itself, subject.total,
+                               own_caller_of(subject, std::span(subjects).first(i))});
     }
     path.frames = widest_chain(most);
     return path;
@@ -83,8 +87,10 @@ class Finder {
     if (is_unnamed(name)) {
       if (module.kind == ModuleKind::kAnonymous) return {CodeRank::kLibrary, true};
       // All of a program is in the program: only of a library is it news.
-      return {CodeRank::kNone, knows_programs() && module.kind == ModuleKind::kFile &&
-                                   !runtimes.has_module(module.name) && !module_of(node.module).empty()};
+      if (!knows_programs() || module.kind != ModuleKind::kFile || runtimes.has_module(module.name))
+        return {};
+      const bool of_program = is_program(node.module);
+      return {CodeRank::kNone, !of_program, 0, of_program};
     }
     if (runtimes.begins(name)) return {};
     if (runtimes.starts(name)) return {CodeRank::kStart};
@@ -137,18 +143,30 @@ class Finder {
   }
 
   // Empty: that of a program, whose name the headline has.
-  std::string module_of(const HotSubject& subject) const { return module_of(subject.module); }
-  std::string module_of(std::uint32_t of) const {
-    const TreeModule& module = tree_.modules[of];
-    const bool is_program = std::ranges::any_of(profile_.processes, [&](const Process& process) {
-      return !module.path.empty() && profile_.strings[process.executable] == module.path;
-    });
-    return is_program ? "" : module.name;
+  std::string module_of(const HotSubject& subject) const {
+    return is_program(subject.module) ? "" : tree_.modules[subject.module].name;
+  }
+  bool is_program(std::uint32_t of) const {
+    char& known = programs_[of];
+    if (known == 0) {
+      const TreeModule& module = tree_.modules[of];
+      known = 1 + static_cast<char>(std::ranges::any_of(profile_.processes, [&](const Process& process) {
+                return !module.path.empty() && profile_.strings[process.executable] == module.path;
+              }));
+    }
+    return known > 1;
   }
 
   bool is_of(const HotSubject& subject, const TreeNode& node) const {
     return node.module == subject.module && node.kind != NodeKind::kThread &&
            (subject.grouped ? is_unnamed(tree_.name(node)) : node.name == subject.name);
+  }
+
+  // A call of it that counts by itself; and below code without names of a library, the program's code, whose time is no part of it.
+  bool ends(const HotSubject& subject, const TreeNode& node) const {
+    if (is_of(subject, node)) return true;
+    return subject.grouped && subject.rank == CodeRank::kNone && is_user(node) &&
+           is_unnamed(tree_.name(node)) && knows_programs() && is_program(node.module);
   }
 
   HotSpot spot_of(const HotSubject& subject) const {
@@ -158,7 +176,7 @@ class Finder {
     spot.rank = subject.rank;
     spot.spread = subject.spread;
     spot.grouped = subject.grouped;
-    spot.own_caller = own_caller_of(subject);
+    spot.own_caller = own_caller_of(subject, {});
     spot.place = place_of(subject);
     spot.total = subject.total;
     spot.parts = parts_of(subject);
@@ -206,7 +224,7 @@ class Finder {
   void add_part(const HotSubject& subject, std::uint32_t node,
                 std::map<std::string, std::int64_t>& sums) const {
     const TreeNode& at = tree_.nodes[node];
-    if (is_of(subject, at)) return;
+    if (ends(subject, at)) return;
     const std::string& name = tree_.name(at);
     const bool passes = at.kind == NodeKind::kKernel
                             ? passes_to_kernel_work(name)
@@ -219,12 +237,12 @@ class Finder {
     for (const std::uint32_t child : children_of(node)) add_part(subject, child, sums);
   }
 
-  // Samples of the subject below `node`, which is none of its frames.
+  // Samples below `node`, which is none of the subject's frames, that are not its part.
   std::int64_t below(const HotSubject& subject, std::uint32_t node) const {
     std::int64_t sum = 0;
     for (std::uint32_t i = node + 1;
          i < tree_.nodes.size() && tree_.nodes[i].depth > tree_.nodes[node].depth;) {
-      if (!is_of(subject, tree_.nodes[i])) {
+      if (!ends(subject, tree_.nodes[i])) {
         ++i;
         continue;
       }
@@ -235,10 +253,18 @@ class Finder {
     return sum;
   }
 
-  // Of most of its samples: where its name alone says little, or is of other code.
-  std::string own_caller_of(const HotSubject& subject) const {
+  // Of most of its samples without the subjects before it: where its name alone says little, or is of other code.
+  std::string own_caller_of(const HotSubject& subject, std::span<const HotSubject> before) const {
     std::map<std::string, std::int64_t> callers;
-    for (const TreeNode& node : tree_.nodes) {
+    const auto was_counted = [&](const TreeNode& node) {
+      return std::ranges::any_of(before, [&](const HotSubject& other) { return is_of(other, node); });
+    };
+    for (std::size_t i = 0; i < tree_.nodes.size(); ++i) {
+      const TreeNode& node = tree_.nodes[i];
+      if (was_counted(node)) {
+        while (i + 1 < tree_.nodes.size() && tree_.nodes[i + 1].depth > node.depth) ++i;
+        continue;
+      }
       if (!is_of(subject, node)) continue;
       for (std::uint32_t at = node.parent; at != 0; at = tree_.nodes[at].parent) {
         const TreeNode& above = tree_.nodes[at];
@@ -376,8 +402,9 @@ class Finder {
   const CallTree& tree_;
   std::vector<std::int64_t> weights_;  // by stack, with what is called from there
   SourceFacts sources_;
-  mutable FlatMap<Code> codes_;       // by function_key
-  mutable FlatMap<Callers> callers_;  // of linked functions, by function_key
+  mutable std::vector<char> programs_;  // by module: 0: not asked, 1: another file, 2: that of a program
+  mutable FlatMap<Code> codes_;         // by function_key
+  mutable FlatMap<Callers> callers_;    // of linked functions, by function_key
   mutable bool knows_callers_ = false;
   mutable std::map<std::string, int> works_;  // numbers of common costs
 };

@@ -59,6 +59,29 @@ TEST_F(HotSpots, ThoseWithEqualNamesAreNamedWithTheirCallers) {
   EXPECT_THAT(text, HasSubstr("; next is Pool::take, called by Shop::fill, with 38 %."));
 }
 
+// What a subject before it calls was counted there.
+TEST_F(HotSpots, TheCallerOfAFurtherOneIsThatOfItsOwnSamples) {
+  sample(50, {{"Map::look_up"}, {"encode"}});
+  sample(25, {{"Map::look_up"}, {"std::_Hash::find"}});
+  sample(25, {{"Map::fill"}, {"std::_Hash::find"}});
+  EXPECT_THAT(sentence(), HasSubstr("Map::look_up"));
+  EXPECT_THAT(sentence(), Not(HasSubstr("called by Map::look_up")));
+}
+
+// libz without its debug file: "44 % of it in an unnamed function of libz (0x4b10), 34 % in an unnamed function of libz (0x5d80)".
+TEST_F(HotSpots, SeveralFunctionsWithoutNamesAreOnePart) {
+  const model::ModuleId lib = hand_.module("libz.so.1");
+  const auto below = [&](int count, const char* name) {
+    hand_.sample(thread_, hand_.stack({main_, hand_.frame(lib, {"deflate"}), hand_.frame(lib, {name})}),
+                 count);
+  };
+  below(45, "libz.so.1@0x4b10");
+  below(35, "libz.so.1@0x5d80");
+  below(11, "libz.so.1@0x9000");
+  hand_.sample(thread_, hand_.stack({main_, hand_.frame(lib, {"deflate"})}), 9);
+  EXPECT_THAT(sentence(), HasSubstr("almost all of it in unnamed functions of libz"));
+}
+
 // Two modules have a function of one name: the place is that of the one that is meant.
 TEST_F(HotSpots, APlaceIsOfTheModuleThatIsMeant) {
   const model::FrameId own = hand_.frame(app_, {"walk"}),

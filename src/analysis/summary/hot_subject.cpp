@@ -41,18 +41,23 @@ struct NamedFunction {
   int work;
 };
 
+constexpr std::uint32_t kProgram = kNoFunction - 1;
+
 // The functions of a tree with a name and a rank, in the order in which they are met.
 struct Functions {
   std::vector<NamedFunction> all;
   std::vector<std::uint32_t> of_node;  // kNoFunction: none of them
-  // By node: its module, where it is code without names of a library. Empty where none is.
+  // By node: its module, where it is code without names of a library; kProgram for such code of the program. Empty where no library has
+  // such code.
   std::vector<std::uint32_t> nameless_of;
 
   Functions(const CallTree& tree, const std::function<CodeFact(const TreeNode&)>& code_of)
       : of_node(tree.nodes.size(), kNoFunction) {
     FlatMap<std::uint32_t> names;                   // by name and module: function + 2; 1: none
     std::map<std::uint32_t, std::uint32_t> groups;  // by module
-    std::vector<char> nameless(tree.names.size());
+    enum class Whose : char { kOther, kLibrary, kProgram };
+    std::vector<Whose> whose(tree.names.size());
+    bool has_nameless = false;
     for (std::size_t i = 0; i < tree.nodes.size(); ++i) {
       const TreeNode& node = tree.nodes[i];
       if (node.kind != NodeKind::kUser && node.kind != NodeKind::kInlined && node.kind != NodeKind::kKernel)
@@ -62,7 +67,9 @@ struct Functions {
         known = 1;
         const CodeFact code = code_of(node);
         if (code.rank == CodeRank::kNone) {
-          if (code.grouped) nameless[node.name] = 1;
+          if (code.grouped || code.of_program)
+            whose[node.name] = code.grouped ? Whose::kLibrary : Whose::kProgram;
+          has_nameless |= code.grouped;
         } else {
           const auto next = static_cast<std::uint32_t>(all.size());
           const std::uint32_t function =
@@ -72,11 +79,17 @@ struct Functions {
             all.push_back({node.name, node.module, node.kind, code.rank, code.grouped, code.work});
         }
       }
-      if (known != 1) {
-        of_node[i] = known - 2;
-      } else if (nameless[node.name] != 0) {
-        nameless_of.resize(tree.nodes.size(), kNoFunction);
-        nameless_of[i] = node.module;
+      if (known != 1) of_node[i] = known - 2;
+    }
+    if (has_nameless) {
+      nameless_of.resize(tree.nodes.size(), kNoFunction);
+      for (std::size_t i = 0; i < tree.nodes.size(); ++i) {
+        const TreeNode& node = tree.nodes[i];
+        if (node.kind == NodeKind::kThread || node.kind == NodeKind::kKernel) continue;
+        if (whose[node.name] == Whose::kProgram)
+          nameless_of[i] = kProgram;
+        else if (whose[node.name] == Whose::kLibrary)
+          nameless_of[i] = node.module;
       }
     }
     find_stepping_stones(tree);
@@ -85,7 +98,7 @@ struct Functions {
  private:
   // A function that an interpreter or a loop calls only to enter itself again is a part of it, whatever its name, and so are those
   // between two such calls: the list of those names is never complete. main alone starts the program and is no loop: what it calls
-  // is an answer.
+  // is an answer, unless a library does so to start an interpreter, as in each thread of Ruby.
   void find_stepping_stones(const CallTree& tree) {
     struct Sums {
       std::int64_t total = 0, passed = 0;
@@ -101,9 +114,13 @@ struct Functions {
       above.resize(std::min<std::size_t>(above.size(), node.depth));
       started.resize(above.size());
       if (of_node[i] != kNoFunction) sums[of_node[i]].total += node.total;
-      if (starts(i) && !started.empty() && started.back() >= kMainAndLoop)
+      if (starts(i)) {
+        const bool is_loop = !started.empty() && started.back() >= kMainAndLoop;
         for (std::size_t depth = above.size(); depth-- > 0 && !starts(above[depth]);)
-          if (of_node[above[depth]] != kNoFunction) sums[of_node[above[depth]]].passed += node.total;
+          if (const std::uint32_t caller = of_node[above[depth]];
+              caller != kNoFunction && (is_loop || all[caller].rank == CodeRank::kLibrary))
+            sums[caller].passed += node.total;
+      }
       started.push_back((started.empty() ? 0 : started.back()) + (starts(i) ? 1 : 0));
       above.push_back(i);
     }
@@ -311,22 +328,26 @@ class SubjectFinder {
     return {of.name, of.module, of.kind, of.rank, whole_[function], of.grouped};
   }
 
-  // All code without names of one library.
+  // All code without names of one library, with what it calls until such code of the program runs again: a loop of events without names
+  // runs the whole server.
   std::optional<HotSubject> nameless_subject(double least) const {
     if (nameless_of_.empty()) return std::nullopt;
     std::map<std::uint32_t, HotSubject> by_module;
-    std::vector<std::uint32_t> open;  // module of each depth
+    std::vector<std::uint32_t> open;  // by depth: whose code runs
     for (std::size_t i = 0; i < tree_.nodes.size(); ++i) {
       const TreeNode& node = tree_.nodes[i];
       open.resize(std::min<std::size_t>(open.size(), node.depth));
-      const std::uint32_t module = nameless_of_[i];
-      if (module != kNoFunction && std::ranges::find(open, module) == open.end()) {
-        HotSubject& subject = by_module[module];
-        if (subject.total == 0)
-          subject = {.name = node.name, .module = module, .kind = node.kind, .grouped = true};
-        subject.total += node.total;
-      }
+      const std::uint32_t above = open.empty() ? kNoFunction : open.back();
+      const std::uint32_t module = nameless_of_[i] == kNoFunction ? above : nameless_of_[i];
       open.push_back(module);
+      if (module == kNoFunction || module == kProgram || node.self <= 0) continue;
+      HotSubject& subject = by_module[module];
+      if (subject.total == 0) subject = {.module = module, .grouped = true};
+      if (nameless_of_[i] == module || subject.name == 0) {
+        subject.name = node.name;
+        subject.kind = node.kind;
+      }
+      subject.total += node.self;
     }
     std::optional<HotSubject> most;
     for (const auto& [module, subject] : by_module)

@@ -37,6 +37,7 @@ struct CodeFact {
               // function with a name passes the threshold
   int work =
       0;  // what it does, as a number; 0: unknown. What calls functions of its own work is not looked into
+  bool of_program = false;  // of rank kNone: code without a name of the program itself
 };
 
 struct HotSubject {

@@ -14,7 +14,7 @@ using testing::ElementsAre;
 
 // Stacks in one line each: "main;parse;memcpy 40", root first. The first letter of a name says what kind of code it is:
 // m: starts everything, o: own, l: a library, p: plumbing, k: kernel work, u: without a name, n: the same of a library,
-// g: generated without names, c: of a library that collects garbage.
+// x: the same of the program, g: generated without names, c: of a library that collects garbage.
 std::vector<std::string> subjects_of(const std::string& stacks) {
   HandMade hand;
   const auto app = hand.module("app");
@@ -50,6 +50,8 @@ std::vector<std::string> subjects_of(const std::string& stacks) {
              return {CodeRank::kLibrary, true};
            case 'n':
              return {CodeRank::kNone, true};
+           case 'x':
+             return {CodeRank::kNone, false, 0, true};
            case 'c':
              return {CodeRank::kLibrary, false, 1};
            default:
@@ -212,6 +214,26 @@ TEST(HotSubject, IsAllGeneratedCodeTogether) {
               ElementsAre("(generated) 65", "l_collect 35"));
   EXPECT_THAT(subjects_of("m_node;g1 44 m_node;o_collect 39 m_node 17"),
               ElementsAre("(generated) 44", "o_collect 39"));
+}
+
+// Each thread of an interpreter in a library begins with helpers of its own.
+TEST(HotSubject, IsNoLibraryThatStartsAnInterpreter) {
+  EXPECT_THAT(
+      subjects_of("u_thread;l_rescue;l_invoke;m_exec;l_multiply 60 u_thread;l_rescue;l_invoke;m_exec 40"),
+      ElementsAre("l_multiply 60"));
+  EXPECT_THAT(subjects_of("main;o_update;m_pcall;u_concat 60 main;o_draw 40"),
+              ElementsAre("o_update 60", "o_draw 40"))
+      << "the program's own call of an interpreter is an answer";
+}
+
+// A loop of events in a library without names runs a stripped server: that is no cost of the library.
+TEST(HotSubject, IsNoLibraryThatOnlyCallsTheProgram) {
+  EXPECT_THAT(subjects_of("u_main;n1;n2;x_serve 50 u_main;n1;x_log 30 u_main;n1;n2 20"),
+              ElementsAre("(generated) 20"));
+  EXPECT_THAT(subjects_of("u_main;n1;n2;x_serve 60 u_main;n1;x_log 30 u_main;n1;n2 10"), ElementsAre());
+  EXPECT_THAT(subjects_of("m_main;x_serve;l_deflate;n1 80 m_main;x_serve 20"), ElementsAre("l_deflate 80"));
+  EXPECT_THAT(subjects_of("m_main;x_serve;n1 50 m_main;x_serve;n2;p_copy 40 m_main;x_serve 10"),
+              ElementsAre("(generated) 90", "p_copy 40"));
 }
 
 TEST(HotSubject, IsMainOnlyIfItTakesTheTimeItself) {

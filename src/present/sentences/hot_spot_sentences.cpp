@@ -70,15 +70,26 @@ struct SubjectPart {
   double share = 0;  // of the subject
 };
 
+constexpr double kWorthNaming = 0.1;  // of a subject
+
 // The largest first. Different functions may do the same in words: malloc and operator new allocate memory. The parts are
 // disjoint, so they add up.
 std::vector<SubjectPart> parts_in_words(const HotSpot& spot) {
   std::vector<SubjectPart> parts;
   if (spot.total <= 0) return parts;
+  // Several functions without names of one file are one part: their addresses say nothing side by side.
+  const double least = kWorthNaming * static_cast<double>(spot.total);
+  std::map<std::string, int> nameless;  // by module: such functions
+  for (const HotPart& part : spot.parts)
+    if (const auto function = model::nameless_function(part.name);
+        function && static_cast<double>(part.value) >= least)
+      ++nameless[short_module(function->module)];
   std::unordered_map<std::string, std::size_t> rows;
   for (const HotPart& part : spot.parts) {
-    const std::string words =
-        part.name.empty() ? std::string("in its own instructions") : activity_of(part.name);
+    std::string words = part.name.empty() ? std::string("in its own instructions") : activity_of(part.name);
+    if (const auto function = model::nameless_function(part.name))
+      if (const std::string module = short_module(function->module); nameless[module] > 1)
+        words = "in unnamed functions of " + module;
     const auto [row, is_new] = rows.try_emplace(words, parts.size());
     if (is_new) parts.push_back({words, 0});
     parts[row->second].share += static_cast<double>(part.value) / static_cast<double>(spot.total);
@@ -98,7 +109,7 @@ std::string inside_of(const HotSpot& spot) {
   std::string text;
   constexpr std::size_t kNamed = 3;
   for (std::size_t i = 0; i < std::min(kNamed, parts.size()); ++i)
-    if (const auto& [what, share] = parts[i]; share >= 0.1)
+    if (const auto& [what, share] = parts[i]; share >= kWorthNaming)
       text += fmt::format("{}{}{} {}", text.empty() ? ": " : ", ", rounded_percent(share),
                           text.empty() ? " of it" : "", what);
   constexpr double kWorthSaying = 0.03;
@@ -109,11 +120,16 @@ std::string inside_of(const HotSpot& spot) {
 }
 
 // Where the names are that the sentence about the subject lacks; empty if it lacks none worth a word.
-std::string remedy_for_names(const HotSpot& spot) {
+std::string remedy_for_names(const Report& report, const HotSpot& spot) {
   if (spot.grouped && spot.rank != CodeRank::kNone) return "";  // generated code has no file
   std::string file;
   if (spot.grouped) {
-    file = short_module(spot.module);
+    // Only of an ELF file it is known where functions begin; an image of compiled Lisp has no debug file.
+    const bool is_elf = std::ranges::any_of(report.functions, [&](const FunctionRow& row) {
+      return report.tree.modules[row.module].name == spot.module &&
+             model::nameless_function(report.tree.names[row.name]);
+    });
+    if (is_elf) file = short_module(spot.module);
   } else {
     std::map<std::string, std::int64_t> nameless;  // by file
     for (const HotPart& part : spot.parts)
@@ -329,11 +345,12 @@ std::string sentence_of_hot_spot(const Report& report) {
   // Functions with names call it and are called by it, so their time is no further part.
   if (spot->grouped && spot->rank == CodeRank::kNone && !report.hot_path.others.empty()) {
     const HotOther& other = report.hot_path.others.front();
-    return text + fmt::format(".{} The largest function with a name is {} with {}.", remedy_for_names(*spot),
+    return text + fmt::format(".{} The largest function with a name is {} with {}.",
+                              remedy_for_names(report, *spot),
                               subject_name(report, other.name, other.module, other.rank, other.grouped, ""),
                               rounded_percent(share(tree, other.value)));
   }
-  return text + others_of(report) + "." + remedy_for_names(*spot);
+  return text + others_of(report) + "." + remedy_for_names(report, *spot);
 }
 
 std::vector<std::string> subjects_of_hot_spot(const Report& report) {
