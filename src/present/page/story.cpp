@@ -50,8 +50,10 @@ Story tell(const model::Profile& profile) {
   if (metric == Metric::kCpu && report.tree.total > 0) {
     constexpr double kTooFew = 10;  // samples, as on the report's first screen
     if (report.waits) claim("CPU", present::sentence_of_little_cpu(report), model::to_string(metric));
-    if (report.tree.effective_samples >= kTooFew)
+    if (report.tree.effective_samples >= kTooFew) {
       claim("CPU", present::sentence_of_hot_spot(report), model::to_string(metric), hot_function(report));
+      claim("CPU", present::sentence_of_runtime_costs(report), model::to_string(metric));
+    }
   }
   if (report.waits) claim("Waiting", present::sentence_of_waiting(report), model::to_string(Metric::kOffCpu));
   const bool has_heap = !profile.heap.empty();

@@ -18,6 +18,7 @@
 #include "analysis/core/prose_name.h"
 #include "analysis/core/rounding.h"
 #include "analysis/core/words.h"
+#include "analysis/summary/runtime_costs.h"
 #include "model/exact_count.h"
 #include "model/idle_samples.h"
 #include "model/nameless_function.h"
@@ -520,6 +521,16 @@ std::vector<std::string> paragraphs_of_heap(const Report& report) {
 
 std::string sentence_of_heap(const Report& report) {
   return fmt::format("{}", fmt::join(paragraphs_of_heap(report), " "));
+}
+
+std::string sentence_of_runtime_costs(const Report& report) {
+  constexpr double kMuch = 0.2;         // of CPU time
+  constexpr std::int64_t kEnough = 20;  // samples
+  const std::vector<RuntimeCost> costs = find_runtime_costs(report.tree);
+  if (costs.empty() || costs[0].value < kEnough || share(report.tree, costs[0].value) < kMuch) return "";
+  if (sentence_of_hot_spot(report).find("(" + costs[0].words + ")") != std::string::npos) return "";
+  return fmt::format("{} takes {} of {}.", capitalized(costs[0].words),
+                     rounded_percent(share(report.tree, costs[0].value)), cost_in_words(report));
 }
 
 std::string sentence_of_allocator_cpu(const Report& report) {

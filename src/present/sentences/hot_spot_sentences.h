@@ -39,6 +39,8 @@ std::vector<std::string> paragraphs_of_heap(const analysis::Report& report);
 // The CPU time of the allocators' functions and its callers, with the rates if the heap was recorded; "" if
 // it is small, or the heap sentence covers it.
 std::string sentence_of_allocator_cpu(const analysis::Report& report);
+// "Throwing exceptions takes 40 % of CPU time."; "" if no such cost is worth a word, or the first sentence has it.
+std::string sentence_of_runtime_costs(const analysis::Report& report);
 std::string quality_sentence(const analysis::Report& report);
 
 // "slow.cpp:24"; empty if unknown.

@@ -218,7 +218,9 @@ std::string first_screen_text(const analysis::Report& report, const TextOptions&
   const auto& [of_cpu, too_few, little] = CpuWorth(report);
   std::string of_cpu_time = sentence_of_cpu(report, little, too_few);
   const std::string allocators = of_cpu && !too_few ? sentence_of_allocator_cpu(report) : "";
-  if (!allocators.empty()) of_cpu_time += " " + allocators;
+  const std::string runtimes = of_cpu && !too_few ? sentence_of_runtime_costs(report) : "";
+  for (const std::string& sentence : {runtimes, allocators})
+    if (!sentence.empty()) of_cpu_time += " " + sentence;
   sentences += paragraph(
       options.color ? with_bold_names(of_cpu_time, subjects_of_hot_spot(report)) : of_cpu_time, options);
   if (of_cpu && !too_few && little.empty()) sentences += paragraph(sentence_of_few(report.tree), options);
