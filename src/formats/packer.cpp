@@ -8,7 +8,9 @@
 namespace fathom::formats {
 namespace {
 constexpr std::size_t kPiece = 256 * 1024;
-}
+// A third of the CPU time of zlib's usual level, and 5 % more bytes: a Firefox profile of 200,000 samples, 2026-11-28.
+constexpr int kGzipLevel = 3;
+}  // namespace
 
 struct Packer::State {
   Packing packing;
@@ -22,7 +24,7 @@ struct Packer::State {
     if (kind != Packing::kNone) piece.resize(kPiece);
     // 15 bits of window, and 16 for a gzip header.
     if (kind == Packing::kGzip)
-      failed = deflateInit2(&gzip, Z_DEFAULT_COMPRESSION, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY) != Z_OK;
+      failed = deflateInit2(&gzip, kGzipLevel, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY) != Z_OK;
     if (kind == Packing::kZstd) failed = (zstd = ZSTD_createCStream()) == nullptr;
   }
   ~State() {
