@@ -13,14 +13,14 @@ namespace {
 using analysis::FutexKind;
 using analysis::UnendedRow;
 
-std::string_view awaited_of(FutexKind kind) {
-  switch (kind) {
+std::string_view awaited_of(const UnendedRow& row) {
+  switch (row.kind) {
     case FutexKind::kSemaphore:
       return "at a semaphore";
     case FutexKind::kBarrier:
       return "at a barrier";
     case FutexKind::kPark:
-      return "for another thread to wake them";
+      return row.threads == 1 ? "for another thread to wake it" : "for another thread to wake them";
     case FutexKind::kChannel:
       return "for the other end of a channel";
     default:
@@ -57,7 +57,7 @@ std::string unended_sentence(const analysis::Report& report) {
   const std::string_view them = row.threads == 1 ? "it" : "them";
   std::string text =
       fmt::format("{} {} in {} {}, for {}, and nothing woke {}", analysis::counted(row.threads, "thread"),
-                  row.threads == 1 ? "waits" : "wait", analysis::spoken_name(row.site), awaited_of(row.kind),
+                  row.threads == 1 ? "waits" : "wait", analysis::spoken_name(row.site), awaited_of(row),
                   since(row), them);
   if (row.is_waker_gone)
     text += fmt::format(". {} {} before: {} (thread {}) exited {} after the start",
