@@ -1,5 +1,7 @@
 #include "analysis/stacks/holders.h"
 
+#include <sys/wait.h>
+
 #include <algorithm>
 
 namespace fathom::stacks {
@@ -37,13 +39,22 @@ std::optional<InnerHolder> holder_of_futex(const ThreadLook& thread, const Memor
                      owner->in_word || awaited.family == LockFamily::kPthreadMutex};
 }
 
+// The child that wait4() or waitid(P_PID) names. The calls differ in their first argument: a kind of number, or a number that no child
+// has. Any of several children may end the other waits.
+std::optional<std::int32_t> awaited_child(const ThreadLook& thread) {
+  const auto number = static_cast<std::int32_t>(thread.arguments[0]);
+  if (number == P_PID) return static_cast<std::int32_t>(thread.arguments[1]);
+  return number > P_PIDFD ? std::optional(number) : std::nullopt;
+}
+
 Holder known(const Look& look, const Numbers& numbers, std::int32_t tid, Evidence evidence) {
   Holder holder;
   holder.evidence = evidence;
   holder.tid = tid;
   const auto row = std::ranges::find(look.threads, tid, &ThreadLook::tid);
-  // A file lock belongs to a process: which of several threads will release it is not known.
-  const bool has_threads = evidence == Evidence::kFileLocks && !numbers.has_one_thread(tid);
+  // A file lock belongs to a process, as its end does: which of several threads will bring it about is not known.
+  const bool has_threads =
+      (evidence == Evidence::kFileLocks || evidence == Evidence::kChild) && !numbers.has_one_thread(tid);
   if (row != look.threads.end() && !has_threads) {
     holder.kind = Holder::Kind::kThread;
     holder.pid = row->pid;
@@ -63,6 +74,12 @@ void find_holder(const ProcessMemory& memory, const Numbers& numbers, const Look
   if (awaited.cause == Cause::kFileLock) {
     if (const auto pid = numbers.file_lock(thread))
       thread.holder = known(look, numbers, *pid, Evidence::kFileLocks);
+    return;
+  }
+  if (awaited.cause == Cause::kChild) {
+    const auto inner = awaited_child(thread);
+    if (const auto tid = inner ? numbers.outer(thread.pid, *inner) : std::nullopt)
+      thread.holder = known(look, numbers, *tid, Evidence::kChild);
     return;
   }
   if (awaited.cause != Cause::kFutex) return;

@@ -34,6 +34,11 @@ enum class Evidence : std::uint8_t {
   kChild,       // the argument of wait()
 };
 
+// What is awaited is the end of a thread or of a process, and nothing that it holds.
+constexpr bool is_of_an_end(Evidence evidence) {
+  return evidence == Evidence::kThreadEnd || evidence == Evidence::kChild;
+}
+
 struct Holder {
   enum class Kind : std::uint8_t {
     kUnknown,
@@ -137,6 +142,7 @@ struct Look {
   std::vector<Target> targets;
   std::vector<ThreadLook> threads;  // in the order of (pid, tid)
   std::vector<Verdict> verdicts;    // what it means, most important first (verdict.h)
+  bool lacks_names = false;         // reading some of them took too long
   std::vector<std::string> notes;   // what could not be seen, and why
 };
 

@@ -228,7 +228,8 @@ class Judge {
         verdict.finding = Finding::kHolderElsewhere;
       else if (!verdict.chain.empty())
         verdict.finding = last->state == State::kRuns ? Finding::kHolderRuns : Finding::kHolderWaits;
-      // A join of a thread that waits for work, or of one that works, is how programs wait for their own end.
+      // A join of a thread that waits for work, or of one that works, is how programs wait for their own end; a shell waits for its
+      // commands likewise.
       if (verdict.finding != Finding::kHolderUnknown && is_join(verdict)) {
         verdict.finding = Finding::kWaits;
         verdict.chain.clear();
@@ -243,7 +244,7 @@ class Judge {
 
   bool is_join(const Verdict& verdict) const {
     return std::ranges::all_of(verdict.threads, [this](std::size_t row) {
-      return look_.threads[row].holder.evidence == Evidence::kThreadEnd;
+      return is_of_an_end(look_.threads[row].holder.evidence);
     });
   }
 

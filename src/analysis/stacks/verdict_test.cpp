@@ -194,6 +194,20 @@ TEST_F(Verdicts, IdleThreadsAndOpenQuestionsAreNoClaim) {
   EXPECT_THAT(verdicts[0].threads, ElementsAre(open));
 }
 
+// A parent that holds the file lock which its child wants, and waits for the child.
+TEST_F(Verdicts, WaitingForAChildIsNoClaimUnlessTheChildWaitsForIts) {
+  const std::size_t parent = thread(), child = thread();
+  look.threads[parent].awaited.cause = look.threads[child].awaited.cause = analysis::Cause::kChild;
+  look.threads[child].pid = 2;
+  look.threads[parent].holder = {
+      Holder::Kind::kThread, Evidence::kChild, look.threads[child].tid, 2, {}, child};
+  EXPECT_THAT(findings(), ElementsAre(Finding::kWaits));
+  look.threads[child].awaited.cause = analysis::Cause::kFileLock;
+  look.threads[child].holder = {
+      Holder::Kind::kThread, Evidence::kFileLocks, look.threads[parent].tid, 1, {}, parent};
+  EXPECT_THAT(findings(), ElementsAre(Finding::kDeadlock));
+}
+
 TEST_F(Verdicts, JoiningAThreadIsNoClaim) {
   const std::size_t main = thread(), worker = thread("tokio worker");
   held_by(main, 0x10, worker);

@@ -155,7 +155,7 @@ std::string lock_sentence(const Look& look, const Verdict& verdict) {
     else
       text += fmt::format(", which itself waits in {} for {}{}", place_words(holder.place),
                           awaited_words(look, holder), durations(look, {row}));
-    if (holder.holder.kind != Holder::Kind::kUnknown)
+    if (holder.holder.kind != Holder::Kind::kUnknown && !stacks::is_of_an_end(holder.holder.evidence))
       text += fmt::format(", held by {}", holder_words(look, holder.holder));
   }
   return text + ".";
@@ -313,7 +313,9 @@ std::string awaited_words(const Look& look, const ThreadLook& thread) {
     case Cause::kSignal:
       return "a signal";
     case Cause::kChild:
-      return "the end of a child process";
+      return thread.holder.kind == Holder::Kind::kUnknown
+                 ? "the end of a child process"
+                 : "the end of its child " + holder_words(look, thread.holder);
     case Cause::kUnknown:
       return "something unknown";
     default: {
@@ -357,7 +359,7 @@ std::string doing_words(const Look& look, const ThreadLook& thread) {
                      : !thread.idle.empty()                  ? "idle: " + printable(thread.idle)
                                                              : "waits for " + awaited_words(look, thread);
   if (thread.state == stacks::State::kWaits && thread.idle.empty() &&
-      thread.holder.kind != Holder::Kind::kUnknown && thread.holder.evidence != stacks::Evidence::kThreadEnd)
+      thread.holder.kind != Holder::Kind::kUnknown && !stacks::is_of_an_end(thread.holder.evidence))
     text += ", held by " + holder_words(look, thread.holder);
   if (thread.waited_ns) text += fmt::format(", for {}", duration(*thread.waited_ns));
   return text;
@@ -421,7 +423,7 @@ std::vector<std::string> verdict_lines(const Look& look, const Verdict& verdict)
   if ((verdict.finding != Finding::kDeadlock && !likely) || verdict.threads.size() == 1) return lines;
   for (const std::size_t row : verdict.threads) {
     const ThreadLook& thread = look.threads[row];
-    const bool joins = thread.holder.evidence == stacks::Evidence::kThreadEnd;
+    const bool joins = stacks::is_of_an_end(thread.holder.evidence);
     lines.push_back(fmt::format("{} waits in {} for {}{}", thread_words(thread), place_words(thread.place),
                                 awaited_words(look, thread),
                                 joins || likely ? "" : ", held by " + holder_words(look, thread.holder)));

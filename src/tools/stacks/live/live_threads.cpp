@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <chrono>
 #include <thread>
+#include <utility>
 
 #include "analysis/stacks/describe.h"
 #include "analysis/stacks/take_names.h"
@@ -213,7 +214,7 @@ void LiveThreads::sample_running(Look& look) {
 }
 
 void LiveThreads::take_names(Look& look) {
-  if (!symbols_.drain(names_))
+  if (!symbols_.drain(names_) && !std::exchange(look.lacks_names, true))
     look.notes.emplace_back("some names are missing: reading them took too long; a second run has them");
   auto found = symbols_.poll();
   for (const auto& frame : found.frames) name_frame(builder_, frame.frame, frame.names);
@@ -270,7 +271,8 @@ std::set<std::int32_t> LiveThreads::holders_elsewhere(const Look& look) const {
   std::set<std::int32_t> tids;
   for (const ThreadLook& thread : look.threads)
     if (thread.holder.kind == Holder::Kind::kProcess &&
-        (thread.holder.evidence != Evidence::kFileLocks || has_one_thread(thread.holder.pid)))
+        ((thread.holder.evidence != Evidence::kFileLocks && thread.holder.evidence != Evidence::kChild) ||
+         has_one_thread(thread.holder.pid)))
       tids.insert(thread.holder.tid);
   return tids;
 }
