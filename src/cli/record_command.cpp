@@ -405,7 +405,7 @@ Result<int> run_record(RecordArguments& arguments) {
     options.companions.push_back(&load.emplace(arguments.around, options.redact, arguments.quiet));
   std::optional<LookCompanion> look;
   if (options.off_cpu && !arguments.groups.machine)
-    options.companions.push_back(&look.emplace(symbols_of_look(options), options.duration_s));
+    options.companions.push_back(&look.emplace(live_looker(symbols_of_look(options)), options.duration_s));
   recorder.open();
   options.companions.push_back(&recorder);  // last, as it takes rows out
   options.companions_walk = flight.flight;

@@ -7,7 +7,7 @@
 namespace fathom::cli {
 namespace {
 
-constexpr std::uint64_t kS = 1'000'000'000;
+constexpr std::uint64_t kTopSecond = 1'000'000'000;
 
 class TopCompanionTest : public testing::Test {
  protected:
@@ -32,36 +32,36 @@ class TopCompanionTest : public testing::Test {
 
 // Threads of other processes have rows, too, if they ended a wait.
 TEST_F(TopCompanionTest, ThreadsAreThoseOfTheTarget) {
-  companion_.step(lent(), 100 * kS);
+  companion_.step(lent(), 100 * kTopSecond);
   (void)lent_.processes().thread_row(9, 9);
   for (const std::int32_t waker : {7, 8}) (void)lent_.processes().foreign_thread_row(waker, waker);
-  companion_.step(lent(), 101 * kS);
+  companion_.step(lent(), 101 * kTopSecond);
   ASSERT_TRUE(companion_.take_fresh());
   EXPECT_NE(screen_.plain(10).find("0.0 of 1 threads waiting"), std::string::npos) << screen_.plain(10);
 }
 
 TEST_F(TopCompanionTest, AnIntervalHasItsPartOfAWait) {
   const model::ThreadId thread = lent_.processes().thread_row(9, 9);
-  companion_.step(lent(), 100 * kS);
+  companion_.step(lent(), 100 * kTopSecond);
   model::Wait wait;
   wait.thread = thread;
-  wait.start_ns = 90 * kS;
-  wait.waited_ns = 10 * kS + kS / 2;
+  wait.start_ns = 90 * kTopSecond;
+  wait.waited_ns = 10 * kTopSecond + kTopSecond / 2;
   profile_.waits.push_back(wait);
-  companion_.step(lent(), 101 * kS);
+  companion_.step(lent(), 101 * kTopSecond);
   EXPECT_NE(screen_.plain(10).find("0.5 of 1 threads waiting"), std::string::npos) << screen_.plain(10);
 }
 
 // One thread would wait in more than one place at a time.
 TEST_F(TopCompanionTest, AnIntervalLastsUntilItsLatestRow) {
   const model::ThreadId thread = lent_.processes().thread_row(9, 9);
-  companion_.step(lent(), 100 * kS);
+  companion_.step(lent(), 100 * kTopSecond);
   model::Wait wait;
   wait.thread = thread;
-  wait.start_ns = 100 * kS;
-  wait.waited_ns = kS + kS / 4;
+  wait.start_ns = 100 * kTopSecond;
+  wait.waited_ns = kTopSecond + kTopSecond / 4;
   profile_.waits.push_back(wait);
-  companion_.step(lent(), 101 * kS);
+  companion_.step(lent(), 101 * kTopSecond);
   EXPECT_NE(screen_.plain(10).find("1.0 of 1 threads waiting"), std::string::npos) << screen_.plain(10);
 }
 

@@ -171,7 +171,7 @@ Look keep_trouble(const Look& look, std::uint64_t least_ns) {
 
 std::string to_fact(const Look& look) {
   if (look.verdicts.empty()) return "";
-  std::string text;
+  std::string text = look.time_ns != 0 ? fmt::format("at\t{}\n", look.time_ns) : "";
   for (const ThreadLook& thread : look.threads) text += line_of(thread);
   for (const Verdict& verdict : look.verdicts) text += line_of(verdict);
   return text.size() <= kMostBytes ? text : "";
@@ -183,7 +183,9 @@ Look look_of_fact(std::string_view text) {
     std::string_view line = text.substr(0, text.find('\n'));
     text.remove_prefix(std::min(text.size(), line.size() + 1));
     const std::string_view kind = next_field(line);
-    if (kind == "thread" && look.threads.size() < kMostThreads) {
+    if (kind == "at") {
+      look.time_ns = model::number_of_fact<std::uint64_t>(line).value_or(0);
+    } else if (kind == "thread" && look.threads.size() < kMostThreads) {
       // Verdicts count rows, so one that does not parse keeps its place.
       look.threads.push_back(thread_of(line).value_or(ThreadLook{}));
     } else if (kind == "verdict") {

@@ -36,6 +36,15 @@ class KeptLook : public testing::Test {
   Look look;
 };
 
+TEST_F(KeptLook, ALookBeforeTheEndHasItsTime) {
+  const std::size_t a = thread("pay", 3), b = thread("nightly", 4);
+  look.verdicts = {{Finding::kDeadlock, {a, b}, {}, 0, false}};
+  EXPECT_EQ(kept().time_ns, 0u);
+  look.time_ns = 4 * kSecond;
+  EXPECT_EQ(kept().time_ns, 4 * kSecond);
+  EXPECT_THAT(kept().verdicts, SizeIs(1));
+}
+
 TEST_F(KeptLook, ADeadlockComesBackWithItsThreadsAndTheirHolders) {
   thread("main", 50 * kSecond);  // takes no part, so rows change
   const std::size_t a = thread("pay", 3), b = thread("night\tly", 4);

@@ -224,8 +224,10 @@ ProblemClass classify(const Report& report) {
   problem.memory_problem = find_memory_problem(report);
   // A holder that waits itself is a fact about a lock; the others say that threads are stuck.
   if (!report.stuck.verdicts.empty() &&
-      report.stuck.verdicts.front().finding <= stacks::Finding::kLikelyDeadlock)
+      report.stuck.verdicts.front().finding <= stacks::Finding::kLikelyDeadlock) {
     problem.stuck = report.stuck.verdicts.front().finding;
+    problem.stuck_seen_ns = report.stuck.time_ns;
+  }
   return problem;
 }
 

@@ -88,6 +88,7 @@ struct ProblemClass {
   bool by_quota_too() const { return !by_quota() && throttled >= kProblemThresholds.queued; }
   // What a look at the end found, if threads do not go on at all. Printed before the kind, which is about time.
   std::optional<stacks::Finding> stuck = {};
+  std::uint64_t stuck_seen_ns = 0;  // when that look was made, after the start; 0: near the end
   PressureView pressure = {};
   MemoryProblem memory_problem = {};  // printed next to the kind, which is about time
 };

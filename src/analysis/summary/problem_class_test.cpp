@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "analysis/core/hand_made_profile.h"
+#include "analysis/stacks/kept_look.h"
 #include "analysis/waits/hand_made_waits.h"
 #include "present/sentences/hot_spot_sentences.h"
 #include "present/sentences/problem_sentences.h"
@@ -13,6 +14,7 @@ namespace fathom::analysis {
 namespace {
 
 using testing::HasSubstr;
+using testing::StartsWith;
 
 // A thread that lives for the 10 s of the recording: it ran, stood in the queue, and the rest it waited so.
 struct Life {
@@ -283,6 +285,22 @@ TEST(ProblemClass, SaysThatWaitsAreKnownAsSumsWhereSamplesHaveThem) {
             "Threads waited for 7.50 s in all; what for is not known here.");
   EXPECT_THAT(present::next_commands(report, classify(report), "app.pb.gz"),
               testing::Contains("fathom report app.pb.gz --metric off-cpu"));
+}
+
+TEST(ProblemClass, SaysWhenTheLookWasMadeThatShowsADeadlock) {
+  model::Profile profile = small_server();
+  stacks::Look look;
+  look.threads.resize(2);
+  look.verdicts = {{stacks::Finding::kDeadlock, {0, 1}, {}, 0, false}};
+  const auto sentence = [&] {
+    profile.meta.facts[stacks::kLookFact] = stacks::to_fact(look);
+    return present::sentence_of(classify(make_report(profile, {}).value()));
+  };
+  EXPECT_THAT(sentence(), StartsWith("deadlock, seen in a look at all threads near the end; by time "));
+  look.time_ns = 4'000'000'000;
+  EXPECT_THAT(sentence(),
+              StartsWith("deadlock, seen in a look at all threads 4.00 s after the start, and they "
+                         "have not run since; by time "));
 }
 
 // Below one core, and without waits, there was no line at all.

@@ -4,6 +4,7 @@
 
 #include "analysis/core/interval.h"
 #include "analysis/core/tracer_frames.h"
+#include "analysis/stacks/kept_look.h"
 #include "analysis/summary/report.h"
 #include "model/facts.h"
 #include "model/still_recorded.h"
@@ -205,6 +206,16 @@ void judge_machine(const model::Profile& profile, QualityView& view) {
     view.findings.push_back({.kind = FindingKind::kStolen, .share = *view.stolen_share});
 }
 
+// Only a verdict on threads that are stuck depends on it, and no number.
+constexpr double kLookImportance = 0.02;
+
+void judge_look(const model::Profile& profile, QualityView& view) {
+  const auto missed = profile.meta.facts.find(stacks::kLookMissedFact);
+  if (missed == profile.meta.facts.end()) return;
+  if (missed->second == "unfinished") view.findings.push_back({.kind = FindingKind::kLookUnfinished});
+  if (missed->second == "names") view.findings.push_back({.kind = FindingKind::kLookUnnamed});
+}
+
 // Which part of the numbers a finding makes worth less.
 double importance_of(const Finding& finding, const model::Profile& profile) {
   switch (finding.kind) {
@@ -218,6 +229,9 @@ double importance_of(const Finding& finding, const model::Profile& profile) {
     }
     case FindingKind::kUnnamed:
       return finding.share / 2;  // it is shown, if not by name
+    case FindingKind::kLookUnfinished:
+    case FindingKind::kLookUnnamed:
+      return kLookImportance;
     default:
       return finding.share;
   }
@@ -270,6 +284,7 @@ QualityView judge_quality(const model::Profile& profile, const CallTree& tree,
   judge_names(profile, tree, modules, view);
   judge_cost(profile, tree, view);
   judge_machine(profile, view);
+  judge_look(profile, view);
   if (unsampled)
     view.findings.push_back(
         {.kind = FindingKind::kNotSampled, .share = unsampled->share, .seconds = unsampled->cpu_s});

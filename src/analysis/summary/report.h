@@ -63,16 +63,18 @@ struct EarlyEndRow {
 
 // Something that makes the numbers worth less.
 enum class FindingKind : std::uint8_t {
-  kTruncated,     // the recorder was killed; count 1: it still records
-  kLostToDisk,    // share of the samples
-  kLostToRing,    // likewise
-  kThrottled,     // count: times
-  kFewReceived,   // share of those expected, count: those
-  kCutStacks,     // share of all; module and end: of most of them
-  kUnnamed,       // share of all frames; module, module_kind, symbols: of most of them
-  kProfilerCost,  // while it recorded: share of what was measured; seconds; cost: what it is for
-  kStolen,        // share of the busy time that the host of a virtual machine took away
-  kNotSampled,    // share of the CPU time; seconds: of it. Report::unsampled says why
+  kTruncated,       // the recorder was killed; count 1: it still records
+  kLostToDisk,      // share of the samples
+  kLostToRing,      // likewise
+  kThrottled,       // count: times
+  kFewReceived,     // share of those expected, count: those
+  kCutStacks,       // share of all; module and end: of most of them
+  kUnnamed,         // share of all frames; module, module_kind, symbols: of most of them
+  kProfilerCost,    // while it recorded: share of what was measured; seconds; cost: what it is for
+  kStolen,          // share of the busy time that the host of a virtual machine took away
+  kLookUnfinished,  // the look at all threads near the end took too long, or the target ended meanwhile
+  kLookUnnamed,     // names are missing in it
+  kNotSampled,      // share of the CPU time; seconds: of it. Report::unsampled says why
 };
 // What is dear in a recording, each with a remedy that helps.
 enum class CostCause : std::uint8_t {

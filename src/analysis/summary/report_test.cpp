@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "analysis/core/hand_made_profile.h"
+#include "analysis/stacks/kept_look.h"
 #include "present/sentences/quality_sentences.h"
 #include "present/sentences/report_sentences.h"
 
@@ -151,6 +152,17 @@ TEST(Quality, SaysWhatTheHostOfAVirtualMachineTookAway) {
     profile.meta.facts["stolen_percent"] = damaged;
     EXPECT_EQ(stolen(), std::nullopt) << damaged;
   }
+}
+
+TEST(Quality, SaysWhatTheLookAtAllThreadsLacks) {
+  model::Profile profile = small_server();
+  EXPECT_THAT(findings_of(profile), Not(HasSubstr("look at all threads")));
+  profile.meta.facts[stacks::kLookMissedFact] = "unfinished";
+  EXPECT_THAT(findings_of(profile), HasSubstr("The look at all threads near the end did not finish"));
+  profile.meta.facts[stacks::kLookMissedFact] = "names";
+  EXPECT_THAT(findings_of(profile), HasSubstr("The look at all threads near the end lacks some names"));
+  profile.meta.facts[stacks::kLookMissedFact] = "damaged";
+  EXPECT_THAT(findings_of(profile), Not(HasSubstr("look at all threads")));
 }
 
 TEST(Quality, StandsInTheOrderOfWhatItConcerns) {

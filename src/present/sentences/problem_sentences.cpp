@@ -276,12 +276,19 @@ static std::string memory_text(const MemoryProblem& memory) {
   return "";
 }
 
+// A look counts at its time if the waits show that its threads have not run since.
+static std::string look_time(const ProblemClass& problem) {
+  if (problem.stuck_seen_ns == 0) return "near the end";
+  return fmt::format("{} after the start, and they have not run since",
+                     seconds(static_cast<double>(problem.stuck_seen_ns) * 1e-9));
+}
+
 std::string sentence_of(const ProblemClass& problem) {
   const std::string text = sentence_of_class(problem),
                     rest =
                         further_text(problem) + memory_text(problem.memory_problem) + pressure_text(problem);
   if (const std::string_view stuck = stuck_words(problem); !stuck.empty())
-    return fmt::format("{}, seen in a look at all threads near the end{}", stuck,
+    return fmt::format("{}, seen in a look at all threads {}{}", stuck, look_time(problem),
                        text.empty() ? rest : "; by time " + text + rest);
   if (!text.empty() || rest.empty()) return text + rest;
   return "unknown" + rest;  // waits were not recorded, and it neither idled nor filled a CPU

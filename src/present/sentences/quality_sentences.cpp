@@ -197,6 +197,14 @@ Complaint complaint_of(const Finding& finding) {
               "The host of this virtual machine took {} of its CPUs' busy time away: threads that seem to run were paused for that long.",
               share),
           "alternate the recordings you compare, or use a machine with dedicated CPUs"};
+    case FindingKind::kLookUnfinished:
+      return {
+          "The look at all threads near the end did not finish, so a deadlock that began late may be missing from this report.",
+          "fathom stacks -p PID, while the process runs"};
+    case FindingKind::kLookUnnamed:
+      return {
+          "The look at all threads near the end lacks some names, which took too long to read, so it may not recognize every lock.",
+          "a second recording: the names are on disk now"};
     case FindingKind::kNotSampled:
       return {fmt::format("{} of the CPU time ({}) could not be sampled.", seconds(finding.seconds), share),
               ""};
