@@ -32,7 +32,7 @@ TEST(Uncounted, EachKindOfFileLacksWhatItsFactsSay) {
   EXPECT_EQ(uncounted_metrics({.heap_lives = "not known"}), "heap-temporary 0, heap-short-lived 0, ")
       << "DHAT";
   EXPECT_EQ(uncounted_metrics({.no_allocated = true}), "heap-allocated 1, heap-allocations 1, ");
-  EXPECT_EQ(uncounted_metrics({.no_live = true}), "heap-live 2, heap-peak 2, heap-growth 2, heap-leaked 2, ")
+  EXPECT_EQ(uncounted_metrics({.no_live = true}), "heap-live 2, heap-peak 2, heap-leaked 2, heap-growth 2, ")
       << "pprof's allocs";
   EXPECT_EQ(uncounted_metrics({.heap_source = "dump"}),
             "heap-peak 3, heap-temporary 0, heap-short-lived 0, ");
