@@ -145,7 +145,7 @@ void draw_from_leaf(const Profile& profile, const TreeOptions& options, const St
 // Keeps the rows that a node uses, and the first `always`.
 template <class Row>
 void keep_used(std::vector<Row>& rows, std::uint32_t always, std::vector<TreeNode>& nodes,
-               std::uint32_t TreeNode::*field) {
+               Uint24 TreeNode::*field) {
   std::vector<std::uint32_t> moved(rows.size(), 0);
   for (const TreeNode& node : nodes) moved[node.*field] = 1;
   std::fill_n(moved.begin(), always, 1);
@@ -188,8 +188,7 @@ void arrange(const Draft& draft, const std::vector<Place>& places,
     }
     const std::uint32_t child = children.order[top.next_child++];
     const auto id = static_cast<std::uint32_t>(tree.nodes.size());
-    (top.last_child == kNoNode ? tree.nodes[top.node].first_child : tree.nodes[top.last_child].next_sibling) =
-        id;
+    if (top.last_child != kNoNode) tree.nodes[top.last_child].next_sibling = id;
     top.last_child = id;
     const Place& place = places[from[child].place];
     TreeNode node;
@@ -247,6 +246,7 @@ CallTree build_call_tree(const Profile& profile, const TreeOptions& options) {
                             text(module.symbols_path), module.kind, module.symbols});
   }
   const std::vector<std::uint32_t> module_rank = sort_and_rank(tree.modules);
+  if (tree.names.size() > Uint24::kMost || tree.modules.size() > Uint24::kMost) refuse_large_tree();
   if (!plain || !plain->draw(sums, places.all(), name_rank, module_rank, tree)) {
     if (plain) make_draft();  // `places` has all of its names already
     arrange(draft, places.all(), name_rank, module_rank, tree);

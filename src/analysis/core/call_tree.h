@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "analysis/core/selection.h"
+#include "base/uint24.h"
 #include "model/profile.h"
 
 namespace fathom::analysis {
@@ -36,18 +37,20 @@ inline constexpr double kExact = 1e15;
 
 inline constexpr std::uint32_t kNoNode = 0;  // the root has no parent and no siblings
 
+// Nodes are most of the memory of a command that reads a large profile: a text with a million stacks has five million of them.
 struct TreeNode {
-  std::uint32_t parent = 0;
-  std::uint32_t first_child = kNoNode;
-  std::uint32_t next_sibling = kNoNode;
-  std::uint32_t name = 0;    // row of CallTree::names
-  std::uint32_t module = 0;  // row of CallTree::modules
-  std::uint32_t depth = 0;   // 0 for the root
+  Uint24 parent;
+  Uint24 next_sibling;  // kNoNode: the last one
+  Uint24 name;          // row of CallTree::names
+  Uint24 module;        // row of CallTree::modules
+  Uint24 depth;         // 0 for the root
   NodeKind kind = NodeKind::kUser;
   std::int64_t self = 0;   // in CallTree::unit
   std::int64_t total = 0;  // with all descendants
   auto operator<=>(const TreeNode&) const = default;
 };
+
+static_assert(sizeof(TreeNode) == 32);
 
 struct TreeModule {
   std::string name;  // short, "libc.so.6"; "" for threads and for code outside of every module
@@ -81,6 +84,11 @@ struct CallTree {
   double effective_samples = 0;
 
   const std::string& name(const TreeNode& node) const { return names[node.name]; }
+  // kNoNode: it has no children.
+  std::uint32_t first_child(std::uint32_t node) const {
+    const std::uint32_t next = node + 1;
+    return next < nodes.size() && nodes[next].parent == node ? next : kNoNode;
+  }
   bool operator==(const CallTree&) const = default;
 };
 

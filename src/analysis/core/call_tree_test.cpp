@@ -162,7 +162,7 @@ void expect_sound(const CallTree& tree, std::int64_t expected_total) {
     self += node.self;
     std::int64_t below = node.self;
     const TreeNode* previous = nullptr;
-    for (std::uint32_t at = node.first_child; at != kNoNode; at = tree.nodes[at].next_sibling) {
+    for (std::uint32_t at = tree.first_child(i); at != kNoNode; at = tree.nodes[at].next_sibling) {
       const TreeNode& child = tree.nodes[at];
       ASSERT_GT(at, i);
       ASSERT_EQ(child.parent, i);

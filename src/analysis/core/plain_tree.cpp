@@ -70,7 +70,7 @@ class Drawing {
   std::uint32_t append(std::uint32_t parent, std::uint32_t sibling, std::uint32_t place) {
     if (nodes_.size() > kMostNodes) refuse_large_tree();
     const auto id = static_cast<std::uint32_t>(nodes_.size());
-    (sibling == kNoNode ? nodes_[parent].first_child : nodes_[sibling].next_sibling) = id;
+    if (sibling != kNoNode) nodes_[sibling].next_sibling = id;
     TreeNode node;
     node.parent = parent;
     node.name = name_rank_[places_[place].name];

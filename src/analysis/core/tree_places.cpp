@@ -7,7 +7,7 @@ namespace fathom::analysis {
 
 void refuse_large_tree() {
   throw std::length_error(
-      "the call tree is too large: more than 16 million nodes, or a billion frames to place");
+      "the call tree is too large: more than 16 million nodes, names or modules, or a billion frames to place");
 }
 
 std::vector<std::uint32_t> rank_places(const std::vector<Place>& places,

@@ -22,6 +22,7 @@ namespace fathom::analysis {
 // many threads takes only a few bytes. As when memory runs out, an exception goes to main.
 inline constexpr std::size_t kMostNodes = 16'000'000;
 inline constexpr std::uint64_t kMostSteps = 1'000'000'000;
+static_assert(kMostNodes < Uint24::kMost);
 [[noreturn]] void refuse_large_tree();
 
 // What makes two siblings one node: the name and the module.

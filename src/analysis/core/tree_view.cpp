@@ -16,7 +16,7 @@ bool is_call(NodeKind kind) {
 }
 
 bool has_one_thread(const CallTree& tree) {
-  const std::uint32_t first = tree.nodes[0].first_child;
+  const std::uint32_t first = tree.first_child(0);
   return first != kNoNode && tree.nodes[first].next_sibling == kNoNode &&
          tree.nodes[first].kind == NodeKind::kThread;
 }

@@ -128,6 +128,13 @@ class ModuleKeys {
 constexpr std::size_t kMostNodes = 16'000'000;
 constexpr std::uint64_t kMostSteps = 1'000'000'000;
 
+static_assert(kMostNodes < Uint24::kMost);
+
+[[noreturn]] void refuse_large() {
+  throw std::length_error(
+      "the call tree of both sides is too large: more than 16 million nodes, names or modules, or a billion frames to place");
+}
+
 std::uint64_t sort_of(NodeKind kind) {
   return kind == NodeKind::kThread ? 1 : kind == NodeKind::kCause ? 2 : 0;
 }
@@ -176,9 +183,7 @@ class Union {
   }
 
   std::uint32_t child(std::uint32_t parent, std::uint32_t place, NodeKind kind) {
-    if (++steps_ > kMostSteps || tree_.nodes.size() > kMostNodes)
-      throw std::length_error(
-          "the call tree of both sides is too large: more than 16 million nodes, or a billion frames to place");
+    if (++steps_ > kMostSteps || tree_.nodes.size() > kMostNodes) refuse_large();
     UnionPlace& at = tree_.places[place];
     // A real call somewhere beats inlined; a kind other than kernel beats kernel. The order of the sides does
     // not matter.
@@ -524,6 +529,7 @@ CallTree as_call_tree(const UnionTree& tree, const std::vector<std::int64_t>& se
   }
   drawn.names = std::move(sorted);
   for (const std::string& module : tree.modules) drawn.modules.emplace_back().name = module;
+  if (drawn.names.size() > Uint24::kMost || drawn.modules.size() > Uint24::kMost) refuse_large();
 
   // Nodes without a value on either side are not drawn.
   std::vector<std::int64_t> total = self;
@@ -572,8 +578,7 @@ CallTree as_call_tree(const UnionTree& tree, const std::vector<std::int64_t>& se
     origin.push_back(node);
     if (node != 0) {
       Open& above = open.back();
-      (above.last_child == kNoNode ? drawn.nodes[parent].first_child
-                                   : drawn.nodes[above.last_child].next_sibling) = id;
+      if (above.last_child != kNoNode) drawn.nodes[above.last_child].next_sibling = id;
       above.last_child = id;
     }
     open.push_back({node, id, first[node], kNoNode});

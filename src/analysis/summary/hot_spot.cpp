@@ -229,7 +229,7 @@ class Finder {
     const bool passes = at.kind == NodeKind::kKernel
                             ? passes_to_kernel_work(name)
                             : is_unnamed(name) || built_in_runtime_rules().begins(name);
-    if (!passes || at.first_child == kNoNode) {
+    if (!passes || tree_.first_child(node) == kNoNode) {
       sums[name] += at.total - below(subject, node);
       return;
     }
@@ -318,7 +318,7 @@ class Finder {
 
   std::vector<std::uint32_t> children_of(std::uint32_t node) const {
     std::vector<std::uint32_t> children;
-    for (std::uint32_t child = tree_.nodes[node].first_child; child != kNoNode;
+    for (std::uint32_t child = tree_.first_child(node); child != kNoNode;
          child = tree_.nodes[child].next_sibling)
       children.push_back(child);
     std::stable_sort(children.begin(), children.end(), [&](std::uint32_t a, std::uint32_t b) {

@@ -143,7 +143,7 @@ class Writer {
     level.next = 0;
     level.path = path;
     for (std::uint32_t i = above.first; i < above.end; ++i)
-      for (std::uint32_t child = tree_.nodes[callers[i]].first_child; child != analysis::kNoNode;
+      for (std::uint32_t child = tree_.first_child(callers[i]); child != analysis::kNoNode;
            child = tree_.nodes[child].next_sibling)
         level.nodes.push_back(child);
     std::ranges::sort(level.nodes, {},
@@ -155,7 +155,7 @@ class Writer {
       bool goes_on = false;
       for (; at < level.nodes.size() && texts_.of_node(level.nodes[at]) == text; ++at) {
         self += tree_.nodes[level.nodes[at]].self;
-        goes_on = goes_on || tree_.nodes[level.nodes[at]].first_child != analysis::kNoNode;
+        goes_on = goes_on || tree_.first_child(level.nodes[at]) != analysis::kNoNode;
       }
       if (text == texts_.no_stack()) self += std::exchange(no_stack, 0);
       if (self != 0) level.items.push_back({texts_.rank_at_end(text), text, false, 0, 0, self});

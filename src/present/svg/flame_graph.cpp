@@ -45,7 +45,7 @@ FlameGraphOptions options_of(const BoundTree& bound, const Coloring& coloring, F
           (*to)[i] = (*from)[bound.from[i]];
           continue;
         }
-        for (std::uint32_t child = nodes[bound.from[i]].first_child; child != analysis::kNoNode;
+        for (std::uint32_t child = bound.whole->first_child(bound.from[i]); child != analysis::kNoNode;
              child = nodes[child].next_sibling)
           if (nodes[child].total < bound.least) (*to)[i] += sum_below(*from, *bound.whole, child);
       }

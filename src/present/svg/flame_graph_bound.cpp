@@ -89,14 +89,13 @@ BoundTree keep_largest(const CallTree& tree, std::size_t most) {
   const auto append = [&](const TreeNode& node, std::uint32_t from) {
     const auto number = static_cast<std::uint32_t>(bound.tree.nodes.size());
     bound.tree.nodes.push_back(node);
-    bound.tree.nodes.back().first_child = bound.tree.nodes.back().next_sibling = analysis::kNoNode;
+    bound.tree.nodes.back().next_sibling = analysis::kNoNode;
     bound.from.push_back(from);
     bound.stands_for_children.push_back(false);
     last_child.push_back(analysis::kNoNode);
     if (number == 0) return number;
     const std::uint32_t parent = node.parent, before = last_child[parent];
-    (before == analysis::kNoNode ? bound.tree.nodes[parent].first_child
-                                 : bound.tree.nodes[before].next_sibling) = number;
+    if (before != analysis::kNoNode) bound.tree.nodes[before].next_sibling = number;
     last_child[parent] = number;
     return number;
   };
@@ -104,7 +103,7 @@ BoundTree keep_largest(const CallTree& tree, std::size_t most) {
   const auto leave = [&](std::uint32_t node) {
     TreeNode rest;
     bool any = false;
-    for (std::uint32_t child = tree.nodes[node].first_child; child != analysis::kNoNode;
+    for (std::uint32_t child = tree.first_child(node); child != analysis::kNoNode;
          child = tree.nodes[child].next_sibling) {
       if (tree.nodes[child].total >= least) continue;
       any = true;

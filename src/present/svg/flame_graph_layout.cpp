@@ -24,7 +24,7 @@ FlameLayout lay_out(const analysis::CallTree& tree, double width, double min_wid
     layout.rows = std::max(layout.rows, node.depth + 1);
     double x = x_of[i];
     FlameBox joined{i, 0, node.depth + 1, 0, 0, 0};
-    for (std::uint32_t child = node.first_child; child != analysis::kNoNode;
+    for (std::uint32_t child = tree.first_child(i); child != analysis::kNoNode;
          child = tree.nodes[child].next_sibling) {
       const double child_width = static_cast<double>(tree.nodes[child].total) * scale;
       if (child_width >= min_width && child_width > 0) {

@@ -35,7 +35,7 @@ std::vector<FlatRow> flat_rows(const CallTree& tree, FlatBy by, FlatSort sort) {
         {by_thread ? thread + 1 : 0, by_function ? node.name + 1 : 0, has_module ? node.module + 1 : 0},
         static_cast<std::uint32_t>(rows.size()));
     if (is_new) {
-      rows.push_back({by_thread ? thread : 0, by_function ? node.name : 0, has_module ? node.module : 0,
+      rows.push_back({by_thread ? thread : 0, by_function ? node.name : 0u, has_module ? node.module : 0u,
                       node.kind, 0, 0});
       open.push_back(0);
     }
