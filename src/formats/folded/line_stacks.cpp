@@ -35,7 +35,7 @@ model::StackId LineStacks::stack(const Parts& parts, std::size_t first) {
 }
 
 void LineStacks::find_again() {
-  stacks_.find_again([this](model::FrameId frame) { return frame_hashes_[frame.value]; });
+  stacks_.find_again([this](model::FrameId frame) { return first_texts_.hash(frame.value); });
 }
 
 // A call ends where a part that is not inlined into it begins, so that part must have been kept as well.
@@ -69,11 +69,11 @@ void LineStacks::hash_calls(const Parts& parts, std::size_t first) {
 std::uint64_t LineStacks::hash_of_known_or_other(std::string_view text, std::uint64_t hash) {
   if (texts_.find(text, hash)) return hash;
   ++functions_left_out_;
-  return frame_hashes_[other().value];
+  return first_texts_.hash(other().value);
 }
 
 std::optional<model::FrameId> LineStacks::frame_of(const Parts& parts, Call call, std::uint64_t hash) {
-  if (other_ && hash == frame_hashes_[other_->value]) return other_;
+  if (const auto frame = first_texts_.find(hash)) return model::FrameId{*frame};
   const std::string_view text = parts.between(call.first, call.end);
   const std::uint64_t own = other_texts_.empty() ? hash : text_hash(text);
   if (is_full() && !texts_.find(text, own)) return std::nullopt;
@@ -96,8 +96,8 @@ model::FrameId LineStacks::other() {
 
 // Of a frame that is new: `hash`.
 std::uint64_t LineStacks::first_hash_of(model::FrameId frame, std::uint64_t hash) {
-  if (frame.value == frame_hashes_.size()) frame_hashes_.push_back(hash);
-  return frame_hashes_[frame.value];
+  if (frame.value == first_texts_.size()) first_texts_.add(hash);
+  return first_texts_.hash(frame.value);
 }
 
 // The frame of parts[first], with what was inlined into it behind.

@@ -9,6 +9,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "base/hash_rows.h"
 #include "base/text_index.h"
 #include "formats/folded/parts.h"
 #include "model/profile.h"
@@ -53,8 +54,9 @@ class LineStacks {
   std::size_t most_functions_;
   model::ModuleId plain_;
   TextIndex texts_;
-  std::vector<model::FrameId> frames_;       // by number of texts_
-  std::vector<std::uint64_t> frame_hashes_;  // by frame: the hash of its first text
+  std::vector<model::FrameId> frames_;  // by number of texts_
+  // By frame: the hash of its first text. A call of a new stack is found by it, and its text is not compared: it is far away.
+  HashRows first_texts_;
   std::unordered_map<std::uint64_t, std::uint64_t>
       other_texts_;                       // of known frames: hash -> that of the first
   std::optional<model::FrameId> other_;   // of functions beyond what is kept
