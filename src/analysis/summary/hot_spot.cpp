@@ -37,8 +37,8 @@ class Finder {
   Finder(const Profile& profile, const Selection& selection, const CallTree& tree)
       : profile_(profile),
         tree_(tree),
-        weights_(leaves_of(profile, selection)),
-        sources_(profile, frame_weights_of(profile, weights_)),
+        weights_(weights_of(profile, selection)),
+        sources_(profile, weights_),
         programs_(tree.modules.size()) {}
 
   HotPath find(std::size_t most) {
@@ -68,14 +68,14 @@ class Finder {
   }
 
  private:
-  static std::vector<std::int64_t> leaves_of(const Profile& profile, const Selection& selection) {
+  static std::vector<std::int64_t> weights_of(const Profile& profile, const Selection& selection) {
     std::vector<std::int64_t> leaves(profile.stacks.size());
     const Filter filter(profile, selection);
     ValueBudget budget;
     for (const Sample& sample : profile.all_samples())
       if (filter.concerns(sample) && filter.takes(sample))
         leaves[sample.stack.value] += budget.take(sample.value);
-    return leaves;
+    return frame_weights_of(profile, leaves);
   }
 
   CodeFact code_of(const TreeNode& node) const {
@@ -187,9 +187,9 @@ class Finder {
   SourcePlace place_of(const HotSubject& subject) const {
     if (subject.grouped) return {};
     std::map<std::pair<std::uint32_t, std::uint32_t>, std::int64_t> lines;
-    for (std::uint32_t i = 1; i < weights_.size(); ++i) {
+    for (std::uint32_t i = 0; i < weights_.size(); ++i) {
       if (weights_[i] <= 0) continue;
-      const Frame& frame = profile_.frames[profile_.stacks[i].frame.value];
+      const Frame& frame = profile_.frames[i];
       if (profile_.strings[profile_.modules[frame.module.value].name] != tree_.modules[subject.module].name)
         continue;
       for (std::uint32_t at = 0; at < frame.line_count; ++at) {
@@ -400,7 +400,7 @@ class Finder {
 
   const Profile& profile_;
   const CallTree& tree_;
-  std::vector<std::int64_t> weights_;  // by stack, with what is called from there
+  std::vector<std::int64_t> weights_;  // by frame, with what is called from there
   SourceFacts sources_;
   mutable std::vector<char> programs_;  // by module: 0: not asked, 1: another file, 2: that of a program
   mutable FlatMap<Code> codes_;         // by function_key

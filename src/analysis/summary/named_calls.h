@@ -51,12 +51,12 @@ class NamedCalls {
     std::uint32_t function;
     std::uint32_t caller;     // the nearest function of its class above it, kept or not
     std::uint32_t depth;      // in the tree
-    std::int64_t total = 0;   // with what is below it
-    std::int64_t self = 0;    // of these, what has no named function below it
-    std::int64_t direct = 0;  // of these, what is in no node below it
+    std::int64_t self = 0;    // samples of it that have no named function below it
+    std::int64_t direct = 0;  // samples of it that are in no node below it
   };
 
   std::vector<std::int64_t> totals() const;
+  std::size_t calls_with(double least) const;
   template <class Enter>
   void walk(Enter enter) const;
 
