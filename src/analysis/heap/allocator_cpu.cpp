@@ -63,14 +63,15 @@ class Classes {
         tracer_(tracer_module(profile)),
         found_(profile),
         functions_(profile.functions.size()),
-        leaves_(profile.stacks.size()) {
+        leaves_(profile.stacks.size() < profile.all_samples().size() ? profile.stacks.size() : 0) {
     for (const HeapHook& hook : profile.heap.hooks)
       if (hook.kind != HookKind::kNone) hooked_.insert(profile.strings[hook.function]);
     for (const HeapAllocator& allocator : profile.heap.allocators)
       if (allocator.module.value != 0) modules_.insert(allocator.module.value);
   }
 
-  const LeafKind& of(StackId stack) {
+  LeafKind of(StackId stack) {
+    if (leaves_.empty()) return look_at(stack);
     LeafKind& leaf = leaves_[stack.value];
     if (!leaf.known) leaf = look_at(stack);
     return leaf;
@@ -158,6 +159,7 @@ class Classes {
   std::set<std::string_view> hooked_;
   std::set<std::uint32_t> modules_;
   std::vector<FrameKind> functions_;
+  // By stack. Empty where there are more stacks than samples, as in a text of a million stacks: then none is asked for twice.
   std::vector<LeafKind> leaves_;
 };
 
@@ -173,7 +175,7 @@ std::optional<std::map<std::uint32_t, Draft>> add_up(const Profile& profile, con
   cpu.metric = Metric::kCpu;
   const Filter filter(profile, cpu);
   Classes classes(profile);
-  HeapLeaves leaves(profile, selection, true);
+  std::optional<HeapLeaves> leaves;  // as large as the table of stacks, and few profiles need it
   ValueBudget budget;
   std::map<std::uint32_t, Draft> drafts;
   bool any = false;
@@ -188,7 +190,7 @@ std::optional<std::map<std::uint32_t, Draft>> add_up(const Profile& profile, con
       result.tracer += value;
       continue;
     }
-    const LeafKind& leaf = classes.of(sample.stack);
+    const LeafKind leaf = classes.of(sample.stack);
     result.total += value;
     if (leaf.page_fault) result.page_faults += value;
     if (!leaf.allocator) continue;
@@ -196,7 +198,8 @@ std::optional<std::map<std::uint32_t, Draft>> add_up(const Profile& profile, con
     if (leaf.kernel) result.kernel += value;
     if (leaf.asked.value == 0) continue;
     // Named as the heap names it, so that the two can be joined: std::string that grows is not who wanted it.
-    const HeapLeaf wanted = leaves.of(leaf.asked);
+    if (!leaves) leaves.emplace(profile, selection, true);
+    const HeapLeaf wanted = leaves->of(leaf.asked);
     const std::uint32_t line = wanted.stack == leaf.asked ? std::max(wanted.skip, leaf.line) : wanted.skip;
     draft.asked[{profile.stacks[wanted.stack.value].frame.value, line}] += value;
   }
@@ -229,7 +232,7 @@ AllocatorStacks::AllocatorStacks(const Profile& profile) : known_(std::make_uniq
 AllocatorStacks::~AllocatorStacks() = default;
 
 AllocatorWork AllocatorStacks::of(StackId stack) {
-  const LeafKind& leaf = known_->classes.of(stack);
+  const LeafKind leaf = known_->classes.of(stack);
   return {leaf.allocator, leaf.page_fault};
 }
 

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <tuple>
+
 #include "analysis/heap/hand_made_heap.h"
 
 namespace fathom::analysis {
@@ -40,6 +42,30 @@ class Places : public HandMadeHeap {
 
 TEST(AllocatorCpu, IsNotKnownWhereCpuWasNotSampled) {
   EXPECT_FALSE(allocator_cpu(small_heap().profile, {}));
+}
+
+// What is known of a stack is kept only where there are more samples than stacks.
+TEST(AllocatorCpu, IsTheSameForOneSampleOfAStackAndForMany) {
+  Places once, often;
+  for (Places* places : {&once, &often}) {
+    const int count = places == &often ? 50 : 1;
+    places->at({places->libc("malloc")}, count);
+    places->at({places->libc("free"), places->libc("munmap"), places->kernel("do_munmap")}, count);
+    places->at({places->app("std::vector<int>::_M_realloc_insert"), places->libc("malloc")}, count);
+    places->at({}, count);
+  }
+  for (model::Sample& sample : once.profile.samples) sample.value = 50;
+  ASSERT_GT(once.profile.stacks.size(), once.profile.samples.size());
+  ASSERT_LT(often.profile.stacks.size(), often.profile.samples.size());
+  const AllocatorCpu a = once.cpu(), b = often.cpu();
+  EXPECT_EQ(a.total, 200);
+  EXPECT_EQ(std::tuple(a.total, a.inside, a.kernel, a.page_faults),
+            std::tuple(b.total, b.inside, b.kernel, b.page_faults));
+  ASSERT_EQ(a.functions.size(), b.functions.size());
+  for (std::size_t i = 0; i < a.functions.size(); ++i) {
+    EXPECT_EQ(a.functions[i].name, b.functions[i].name);
+    EXPECT_EQ(a.functions[i].inside, b.functions[i].inside);
+  }
 }
 
 TEST(AllocatorCpu, CountsWhatStandsBelowAllocators) {
