@@ -197,12 +197,12 @@ Drawn draw(model::Profile& profile, const analysis::TreeOptions& options,
   for (const auto& waker : analysis::wakers_of_nodes(profile, tree, options))
     picture.wakers.push_back(waker_in_words(waker));
   const analysis::SourceFacts sources = sources_of(profile);
-  // A million stacks and samples, which the picture does not need.
-  profile.samples = {};
-  profile.packed_samples = {};
-  profile.waits = {};
-  profile.packed_waits = {};
-  profile.stacks = {};
+  // A million stacks and samples, which the picture does not need. Assigning {} to a vector would keep its memory.
+  std::vector<model::Sample>().swap(profile.samples);
+  profile.packed_samples.clear();
+  std::vector<model::Wait>().swap(profile.waits);
+  profile.packed_waits.clear();
+  std::vector<model::Stack>().swap(profile.stacks);
   picture.place_of = [&sources](std::string_view module, std::string_view name) {
     return present::place_text(sources.place_of(module, name), name);
   };
