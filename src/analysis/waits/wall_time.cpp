@@ -10,6 +10,7 @@
 
 #include "analysis/core/ending.h"
 #include "analysis/core/known_waker.h"
+#include "analysis/waits/async_tasks.h"
 #include "analysis/waits/other_locks.h"
 #include "model/block_reads.h"
 #include "model/system_call.h"
@@ -25,6 +26,7 @@ enum class Pause : std::uint8_t {
   kLock,
   kPeer,
   kTimer,
+  kTaskSleep,  // a task sleeps, and keeps a thread of its executor from the others
   kIdle,
   kStuck,  // for another thread, which never came
   kOther,
@@ -45,10 +47,17 @@ class PauseOfWaits {
         reasons_(reasons),
         sites_(sites),
         wakers_(waits.profile(), waits.causes()),
+        tasks_(waits.profile()),
         reads_blocks_(readers_of_blocks(waits)),
         killed_(killed_processes(waits.profile())) {}
 
   Pause of(const SelectedWait& row, const model::Wait& wait) const {
+    const Pause pause = of_cause(row, wait);
+    return pause == Pause::kTimer && tasks_.task(wait.stack) != 0 ? Pause::kTaskSleep : pause;
+  }
+
+ private:
+  Pause of_cause(const SelectedWait& row, const model::Wait& wait) const {
     if (row.idle) return Pause::kIdle;
     if (const auto reason = reasons_.rule_of(wait, row.cause)) {
       if (is_lock(reasons_.name(*reason))) return Pause::kLock;
@@ -93,7 +102,6 @@ class PauseOfWaits {
     }
   }
 
- private:
   // A socket without a peer at a port that others know: it asked no one, and work has not arrived.
   bool is_for_anyone(const model::Wait& wait) const {
     const model::Profile& profile = waits_.profile();
@@ -157,6 +165,7 @@ class PauseOfWaits {
   const RuledWaits& reasons_;
   const WaitSites& sites_;
   KnownWakers wakers_;
+  PolledTasks tasks_;
   std::vector<char> reads_blocks_, killed_;
 };
 
@@ -241,7 +250,7 @@ class Sweep {
       return;
     }
     --count(change.pause);
-    // While a file, memory or a lock is waited for, no silence is open: what is open then passed before, and ended otherwise, unless
+    // While a file, memory, a lock or a task is waited for, no silence is open: what is open then passed before, and ended otherwise, unless
     // waits like this one are missing from the record.
     if (change.stands_for_others || !takes_precedence(change.pause)) settle(change.pause);
     if (--depth == 0 && alive_[change.thread] != 0) change_running(change.thread, true);
@@ -249,7 +258,7 @@ class Sweep {
 
   static bool takes_precedence(Pause pause) {
     return pause == Pause::kQueue || pause == Pause::kDisk || pause == Pause::kMemory ||
-           pause == Pause::kLock;
+           pause == Pause::kLock || pause == Pause::kTaskSleep;
   }
 
   void change_running(std::uint32_t thread, bool begins) {
@@ -278,6 +287,8 @@ class Sweep {
       time_.memory_ns += length * quiet;
     else if (count(Pause::kLock) > 0)
       time_.locks_ns += length * quiet;
+    else if (count(Pause::kTaskSleep) > 0)
+      time_.slept_ns += length * quiet;
     else
       open_ns_ += length * quiet;
   }
@@ -307,6 +318,9 @@ class Sweep {
         break;
       case Pause::kIdle:
         time_.idle_ns += silence;
+        break;
+      case Pause::kTaskSleep:
+        time_.slept_ns += silence;
         break;
       case Pause::kTimer:
         (waits_for_work ? time_.idle_ns : waits_for_ever ? time_.unended_ns : time_.slept_ns) += silence;

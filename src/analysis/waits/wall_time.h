@@ -20,7 +20,7 @@ struct WallTime {
   double memory_ns = 0;  // pages from the swap, or the kernel had to free some first
   double locks_ns = 0;   // a lock
   double peers_ns = 0;   // sockets, pipes, polls, events
-  double slept_ns = 0;   // a timer
+  double slept_ns = 0;   // a timer, or an async task slept
   // Other threads, which never came: most threads that wait do so for one of these, and no rule knows them to be idle.
   double unended_ns = 0;
   double other_ns = 0;

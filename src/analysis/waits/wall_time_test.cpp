@@ -150,6 +150,28 @@ TEST(WallTime, IsIdleWhereATimerEndsTheSilenceOfWorkersWithoutWork) {
   EXPECT_NEAR(wall_of(program.hand.profile).idle_ns, 10 * kSecond, kNear);
 }
 
+// The thread that waits for the tasks is idle by its place, and so are workers without one: a sleep in a task is no housekeeping.
+TEST(WallTime, IsSleptWhereATaskKeepsItsWorker) {
+  Program program;
+  const auto main = program.thread("app", 0), worker = program.thread("tokio-runtime-w", 1);
+  const auto below = [&](const std::vector<std::string>& functions) {
+    std::vector<model::FrameId> frames;
+    for (const std::string& function : functions)
+      frames.push_back(program.hand.frame(program.app, {function}));
+    return program.hand.stack(frames);
+  };
+  program.hand.wait(main, below({"main", "tokio::runtime::park::CachedParkThread::block_on", "syscall"}),
+                    "futex", 0, 10'000);
+  const auto task = below({"tokio::runtime::scheduler::multi_thread::worker::Context::run_task",
+                           "tokio::runtime::task::raw::poll", "app::handle", "std::thread::sleep"});
+  program.hand.wait(worker, task, "clock_nanosleep", 1, 6000);
+  const auto other = below({"app::housekeeper", "std::thread::sleep"});
+  program.hand.wait(worker, other, "clock_nanosleep", 7, 3000);
+  const WallTime wall = wall_of(program.hand.profile);
+  EXPECT_NEAR(wall.slept_ns, 6 * kSecond, kNear);
+  EXPECT_NEAR(wall.idle_ns, 3 * kSecond, kNear) << "outside of a task it is housekeeping";
+}
+
 TEST(WallTime, IsAWaitForThreadsThatNeverCome) {
   Program program;
   for (int i = 0; i < 3; ++i)
