@@ -168,6 +168,12 @@ TEST_F(FlameGraphInBrowser, AComparisonSaysBothSidesAndWhatIsGone) {
   EXPECT_EQ(details_of("+ …rehash"), "base 0.0 %, new 10.0 %: new — Function: Trie::rehash [server-1]");
   EXPECT_THAT(details_of("Trie::root"),
               StartsWith("base 10.0 %, new 40.0 %: +300.0 % — Function: Trie::root"));
+  // A grey frame has numbers that differ: its details say why it is grey.
+  model::Profile nearly = analysis::side_of_change(false);
+  nearly.samples.insert(nearly.samples.end(), 12, model::Sample(nearly.samples.front()));
+  show(present::diff_flame_graph_svg(analysis::compare_sides(base, nearly), present::DiffWidth::kBoth, {}));
+  EXPECT_THAT(details_of("Server::serve<alloc::string::String>"),
+              HasSubstr(" %, no more than noise — Function: Server::serve"));
   // The labels of the file and those of the script are the same here, too.
   present::FlameGraphOptions fixed;
   fixed.width = 1200;

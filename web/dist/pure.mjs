@@ -1682,8 +1682,7 @@ var filesSummary = (doc) => sortedChanges(doc.head.metrics.flatMap(({ name }) =>
 var labels_exports = {};
 __export(labels_exports, {
   columnsOf: () => columnsOf,
-  label: () => label,
-  shortName: () => shortName
+  label: () => label
 });
 var wide = (point) => point >= 4352 && point < 4448 || point >= 11904 && point < 42192 || point >= 44032 && point < 55204 || point >= 63744 && point < 64256 || point >= 65072 && point < 65136 || point >= 65280 && point < 65377 || point >= 127744;
 var columnsOf = (text) => {
@@ -1934,7 +1933,6 @@ function treeOf2(lines, data) {
   return { symbols, symbolOf, parent, depth, end, inlined, self, total, waker, sides };
 }
 export {
-  Children,
   amount,
   around,
   askedSize,
@@ -1949,7 +1947,6 @@ export {
   cellValuesOf,
   cellsOf,
   changeColor,
-  changeLine,
   changeSummary,
   childrenOf,
   choiceOf,
@@ -1979,23 +1976,18 @@ export {
   groupsOf,
   hash,
   hashed,
-  hueOf,
   inkOn,
-  inks,
   isEdit,
   isThread,
   kindText,
   labelCount,
   labelOf,
   layout,
-  leastOf,
   legendOf,
   lengthAt,
   lengthScale,
   lessHues,
   lineOf,
-  luminance,
-  matcher,
   memoryHues,
   metricName,
   moreHues,
@@ -2006,7 +1998,6 @@ export {
   ownerHues,
   ownersOf,
   partOf,
-  passesOn,
   patternText,
   percent,
   placeMatcher,
@@ -2017,10 +2008,7 @@ export {
   readDocument,
   residentIn,
   runningHue,
-  searchMatcher,
   seconds,
-  secondsAbove,
-  secondsBelow,
   secondsText,
   selectedQuality,
   selectedSummary,

@@ -20,7 +20,7 @@ export function makeBase(): void {
   say("choose the time to compare with it");
 }
 
-export interface FrameAction { text: string; key?: string; hint: string; does: () => void }
+interface FrameAction { text: string; key?: string; hint: string; does: () => void }
 // Of a function: what a menu lists, in this order.
 export function frameActions(place: number, hasCode: boolean): FrameAction[] {
   const name = doc.name[place], module = doc.module[place], crate = doc.crate[place], v = view.value;

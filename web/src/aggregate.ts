@@ -202,7 +202,7 @@ function forward(doc: Doc, taken: Taken, shape: Shape, threads: boolean): Tree {
   return tree;
 }
 
-export interface TreeOptions { threads: boolean; inverted: boolean }
+interface TreeOptions { threads: boolean; inverted: boolean }
 export function buildTree(doc: Doc, taken: Taken, options: TreeOptions, shape: Shape = plainShape(doc)): Tree {
   if (!options.inverted) return forward(doc, taken, shape, options.threads);
   const spent = spentIn(doc, taken, shape, options.threads), compared = taken.base !== undefined;

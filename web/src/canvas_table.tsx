@@ -3,8 +3,8 @@
 import { useSignal, useSignalEffect, type ReadonlySignal } from "@preact/signals";
 import { copy } from "./clipboard";
 
-export interface Table { head: string[]; rows: string[][] }
-export const asText = ({ head, rows }: Table) => [head, ...rows].map((row) => row.join("\t")).join("\n");
+interface Table { head: string[]; rows: string[][] }
+const asText = ({ head, rows }: Table) => [head, ...rows].map((row) => row.join("\t")).join("\n");
 
 const rest = 150;  // ms without a change, after which an invisible table is rebuilt: its layout takes longer than the picture
 

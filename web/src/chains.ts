@@ -5,7 +5,7 @@ import type { Doc, Hop } from "./types";
 
 const mostHops = 8, leastNs = 100_000, leastShare = 0.3;
 
-export type ByThread = Map<number, number[]>;  // rows of the waits by thread number, in time order
+type ByThread = Map<number, number[]>;  // rows of the waits by thread number, in time order
 export function byThread({ waits }: Doc): ByThread {
   const out: ByThread = new Map();
   for (let i = 0; i < waits.start.length; i++) {

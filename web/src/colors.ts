@@ -3,7 +3,7 @@
 import { Kind, type Doc } from "./types";
 
 type Hue = readonly [light: string, dark: string];
-export const inks = ["#14171c", "#ffffff"] as const;  // dark and light text on boxes
+const inks = ["#14171c", "#ffffff"] as const;  // dark and light text on boxes
 export const ownerHues = {
   thread: ["#d5d9e0", "#3b414b"], kernel: ["#e1924b", "#774001"], runtime: ["#c2c6cc", "#5b5f63"], allocator: ["#d77e86", "#77313a"],
   generated: ["#99ecb1", "#307549"], cause: ["#f6d9c9", "#5a4840"], unknown: ["#f4f4f4", "#3a3d42"], other: ["#e9e7df", "#6e6d67"],
@@ -28,7 +28,7 @@ export const setDark = (dark: boolean) => { theme = dark ? 1 : 0; };
 export const toned = (hue: Hue) => hue[theme];
 
 // Relative luminance and contrast as WCAG 2.1 defines them.
-export function luminance(color: string): number {
+function luminance(color: string): number {
   const [red, green, blue] = [1, 3, 5].map((at) => {
     const part = parseInt(color.slice(at, at + 2), 16) / 255;
     return part <= 0.04045 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4;
@@ -88,7 +88,7 @@ export function groupsOf(doc: Doc): Map<string, Hue> {
 }
 
 const ownerNames = ["other", "kernel", "runtime", "allocator", "generated", "unknown", "cause", "other", "unknown"] as const;
-export function hueOf(doc: Doc, place: number): Hue {
+function hueOf(doc: Doc, place: number): Hue {
   if (place >= doc.places + doc.head.threads.length) return place < doc.places + doc.head.threads.length + doc.modules.length ? ownerHues.other : ownerHues.kernel;
   if (place === 0 || place >= doc.places) return ownerHues.thread;
   const kind: Kind = doc.kind[place];

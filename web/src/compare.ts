@@ -8,7 +8,7 @@ const usualPieces = 20, leastForPieces = 2, leastSamples = 10, leastShare = 0.00
 
 // The peak is only known for the whole recording.
 export const canCompare = (metric: string) => metric !== "heap-peak";
-export const isLevel = (metric: string) => metric === "heap-live" || metric === "heap-peak";
+const isLevel = (metric: string) => metric === "heap-live" || metric === "heap-peak";
 
 class Side {
   readonly pieces: number; readonly length: number; readonly seconds: number;

@@ -4,7 +4,7 @@ import type { Box, Tree } from "./types";
 
 // Children of node i are in `list` at first[i] to first[i + 1]: get them with `of`, which sorts the largest first on the first
 // access of a node. Out of a million nodes, only a few thousand are accessed.
-export class Children {
+class Children {
   private seen = new Map<number, { ids: Uint32Array; costs: Float64Array }>();
   private sorted = new Map<number, Uint32Array>();
   constructor(private tree: Tree, readonly first: Uint32Array, readonly list: Uint32Array, private bySize: boolean) {}

@@ -70,7 +70,7 @@ function Numbers({ node }: { node: number }) {
 }
 
 export function Flame() {
-  const scroller = useRef<HTMLDivElement>(null), canvas = useRef<HTMLCanvasElement>(null);
+  const scroller = useRef<HTMLDivElement>(null), canvas = useRef<HTMLCanvasElement>(null), marks = useRef<HTMLCanvasElement>(null);
   const size = useSignal({ width: 800, height: 400 }), focusBox = useSignal<Box | null>(null);
   const matches = useMatches();
   const at = useComputed(() => zoom.value < tree.value.count ? zoom.value : 0);
@@ -87,43 +87,44 @@ export function Flame() {
     return () => watch.disconnect();
   }, []);
 
-  const draw = () => {
-    const element = canvas.current, box = scroller.current;
-    if (!element || !box) return;
+  // An empty sheet of the size of the window, and the lines of it that are in sight.
+  const sheet = (element: HTMLCanvasElement, box: HTMLDivElement) => {
     const { width, height } = size.value, ratio = devicePixelRatio || 1;
     if (element.width !== Math.round(width * ratio) || element.height !== Math.round(height * ratio)) {
       element.width = Math.round(width * ratio);
       element.height = Math.round(height * ratio);
     }
-    const pen = element.getContext("2d")!, style = getComputedStyle(document.documentElement);
+    const pen = element.getContext("2d")!;
     pen.setTransform(ratio, 0, 0, ratio, 0, 0);
     pen.clearRect(0, 0, width, height);
+    return { pen, first: Math.floor(box.scrollTop / rowHeight), last: Math.min(Math.ceil((box.scrollTop + height) / rowHeight), rows.value.length) };
+  };
+  const rowOf = (line: number) => view.value.up ? rows.value.length - 1 - line : line;
+  const placed = (b: Box): [x: number, width: number] => { const x = Math.round(b.x); return [x, Math.max(1, Math.round(b.x + b.width) - x - (b.width > 3 ? 1 : 0))]; };
+  const draw = () => {
+    const element = canvas.current, box = scroller.current;
+    if (!element || !box) return;
+    const { pen, first, last } = sheet(element, box), style = getComputedStyle(document.documentElement);
     pen.font = font;
     pen.textBaseline = "middle";
     const letter = pen.measureText("0").width, measure = (text: string) => text.length * letter;
-    const ink = style.getPropertyValue("--flame-ink").trim(), mark = style.getPropertyValue("--mark").trim();
-    const found = matches.value?.places, pointed = hovered.value, top = at.value;
-    const first = Math.floor(box.scrollTop / rowHeight), last = Math.ceil((box.scrollTop + height) / rowHeight), rowCount = rows.value.length, up = view.value.up;
+    const narrow = style.getPropertyValue("--narrow").trim(), mark = style.getPropertyValue("--mark").trim();
+    const found = matches.value?.places, top = at.value;
     let depth = 0;
     for (let above = top; above !== 0; above = tree.value.parent[above]) depth++;
-    for (let line = first; line < Math.min(last, rowCount); line++) {
-      const row = up ? rowCount - 1 - line : line, y = line * rowHeight - box.scrollTop;
+    for (let line = first; line < last; line++) {
+      const row = rowOf(line), y = line * rowHeight - box.scrollTop;
       for (const b of rows.value[row] ?? []) {
-        const place = tree.value.place[b.node], x = Math.round(b.x), w = Math.max(1, Math.round(b.x + b.width) - x - (b.width > 3 ? 1 : 0));
+        const place = tree.value.place[b.node], [x, w] = placed(b);
         pen.globalAlpha = row < depth ? 0.45 : found && !found[place] ? 0.35 : 1;
         if (b.joined) {
-          pen.fillStyle = style.getPropertyValue("--narrow");
+          pen.fillStyle = narrow;
           for (let stripe = 0; stripe < w; stripe += 4) pen.fillRect(x + stripe, y, Math.min(2, w - stripe), rowHeight - 1);
           continue;
         }
         const fill = found?.[place] ? mark : colorAt(b.node);
         pen.fillStyle = fill;
         pen.fillRect(x, y, w, rowHeight - 1);
-        if (pointed && pointed.place === place) {
-          pen.strokeStyle = ink;
-          pen.lineWidth = pointed.node === b.node ? 2 : 1;
-          pen.strokeRect(x + 0.5, y + 0.5, w - 1, rowHeight - 2);
-        }
         if (w > 24) {
           const label = fitted(labelOf(doc, place), w - 8, measure);
           pen.fillStyle = inkOn(fill);
@@ -133,9 +134,25 @@ export function Flame() {
     }
     pen.globalAlpha = 1;
   };
+  // On a sheet of its own above the boxes: a pointer that moves draws no box again.
+  const drawMarks = () => {
+    const element = marks.current, box = scroller.current, pointed = hovered.value;
+    if (!element || !box) return;
+    const { pen, first, last } = sheet(element, box);
+    if (!pointed) return;
+    pen.strokeStyle = getComputedStyle(document.documentElement).getPropertyValue("--flame-ink").trim();
+    for (let line = first; line < last; line++)
+      for (const b of rows.value[rowOf(line)] ?? []) {
+        if (b.joined || tree.value.place[b.node] !== pointed.place) continue;
+        const [x, w] = placed(b);
+        pen.lineWidth = pointed.node === b.node ? 2 : 1;
+        pen.strokeRect(x + 0.5, line * rowHeight - box.scrollTop + 0.5, w - 1, rowHeight - 2);
+      }
+  };
   // In a graph that grows upwards, callers are at the bottom.
   useSignalEffect(() => { rows.value; if (view.value.up) queueMicrotask(() => { const box = scroller.current; if (box) box.scrollTop = box.scrollHeight; }); });
-  useSignalEffect(() => { view.value; rows.value; matches.value; hovered.value; size.value; comparison.value; dark.value; draw(); });
+  useSignalEffect(() => { view.value; rows.value; matches.value; size.value; comparison.value; dark.value; draw(); });
+  useSignalEffect(() => { view.value; rows.value; hovered.value; size.value; dark.value; drawMarks(); });
 
   const boxFor = (event: MouseEvent): Box | null => {
     const place = canvas.current!.getBoundingClientRect();
@@ -194,13 +211,14 @@ export function Flame() {
   });
   const caption = useComputed(() => `Flame graph of ${metric.value.title}, ${amount(taken.value.total, metric.value.unit)}`);
   return (
-    <div class="flame" ref={scroller} onScroll={draw}>
+    <div class="flame" ref={scroller} onScroll={() => { draw(); drawMarks(); }}>
       <div class="graph" style={{ height: `${height.value}px` }} tabIndex={0} role="application" onKeyDown={keys}
         aria-label="Flame graph. Arrow keys move between calls, Enter zooms, Escape goes back. A table with the same numbers follows.">
-        <canvas ref={canvas} style={{ width: `${size.value.width}px`, height: `${size.value.height}px` }}
+        <div class="sheet"><canvas ref={canvas} style={{ width: `${size.value.width}px`, height: `${size.value.height}px` }}
           onMouseMove={(event) => { const box = boxFor(event); point(box); tip.value = box && { box, x: event.clientX, y: event.clientY }; }}
           onMouseLeave={() => { point(null); tip.value = null; }} onClick={(event) => choose(boxFor(event))} onDblClick={(event) => pivot(boxFor(event))}
           onContextMenu={(event) => { const box = boxFor(event); if (box && !box.joined) { event.preventDefault(); tip.value = null; openMenu(tree.value.place[box.node], event.clientX, event.clientY); } }} />
+          <canvas ref={marks} class="marks" aria-hidden="true" style={{ width: `${size.value.width}px`, height: `${size.value.height}px` }} /></div>
       </div>
       {shown && shown.box.node < t.count && <div class="tip" style={{ left: `${Math.max(4, Math.min(shown.x + 14, innerWidth - 440))}px`, top: `${shown.y + 18 > innerHeight - 90 ? shown.y - 84 : shown.y + 18}px` }}>
         {shown.box.joined

@@ -13,11 +13,11 @@ import { amount, fileOf, groupPattern, percent, withCommas } from "./words";
 
 export const share = (value: number) => taken.value.total > 0 ? value / taken.value.total : 0;
 
-export function Sort<Key extends string>({ by, name, text, left, go }: { by: Key; name: Key; text: string; left?: boolean; go: (name: Key) => void }) {
+function Sort<Key extends string>({ by, name, text, left, go }: { by: Key; name: Key; text: string; left?: boolean; go: (name: Key) => void }) {
   return <th scope="col" class={left ? "left" : ""} aria-sort={by === name ? left ? "ascending" : "descending" : "none"}><button class="link" onClick={() => go(name)}>{text}{by === name ? left ? " ↑" : " ↓" : ""}</button></th>;
 }
 // Samples are random: in at most one of twenty cases the true value is further away than this. "" if every event was counted.
-export function errorOf(value: number): string {
+function errorOf(value: number): string {
   const { weight, unit } = metric.value;
   return weight > 0 && value > 0 ? `± ${amount(1.96 * Math.sqrt(value * weight), unit)}` : "";
 }

@@ -7,7 +7,7 @@ import { doc, lineName } from "./state";
 import { Kind, type Cells, type Line } from "./types";
 import { bytes, percent, quantity, seconds, withCommas } from "./words";
 
-export interface Band { name: string; color: string; values: Float64Array; dashed?: boolean }
+interface Band { name: string; color: string; values: Float64Array; dashed?: boolean }
 export interface Lane { title: string; note: string; top: string; most: number; bands: Band[]; lines: Band[]; kind: "memory" | "cpu" | "wait" | "faults" | "io" | "series" | "track" | "span"; span?: number; heat?: Heat; limit?: number }
 // The values of each time slice; several slices form a column.
 export interface Heat { values: Float64Array; column: number; ms: number; readMs?: number }  // `readMs`: the interval between readings, for values that are read periodically

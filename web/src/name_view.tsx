@@ -11,13 +11,14 @@ export function Short({ text }: { text: string }) {
   return <span class="short">{path && <span class="path">{path}</span>}<span class="last">{last}</span></span>;
 }
 
-export const menuOf = (place: number) => (event: MouseEvent) => {
+const menuOf = (place: number) => (event: MouseEvent) => {
   if (place <= 0 || place >= doc.places) return;
   event.preventDefault();
   openMenu(place, event.clientX, event.clientY);
 };
 
-export function Name({ place, to, title = "" }: { place: number; to?: () => void; title?: string }) {
+// `brief`: for a narrow column, the function and what it belongs to.
+export function Name({ place, to, title = "", brief = false }: { place: number; to?: () => void; title?: string; brief?: boolean }) {
   const label = labelOf(doc, place);
-  return <span class="named"><s style={{ background: colorOf(doc, place) }} /><button class="link name" title={title || label} data-place={place} onContextMenu={menuOf(place)} onClick={to ?? (() => change({ fn: place, tab: "callers" }))}><Short text={label} /></button></span>;
+  return <span class="named"><s style={{ background: colorOf(doc, place) }} /><button class="link name" title={title || label} data-place={place} onContextMenu={menuOf(place)} onClick={to ?? (() => change({ fn: place, tab: "callers" }))}><Short text={brief && place < doc.places ? doc.short[place] : label} /></button></span>;
 }

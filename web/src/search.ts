@@ -3,7 +3,7 @@ import { labelCount, labelOf } from "./aggregate";
 import type { Doc, Found, Tree } from "./types";
 
 // A regular expression, or literal text if it is not a valid one. Lower case also matches upper case.
-export function searchMatcher(text: string): ((name: string) => boolean) | null {
+function searchMatcher(text: string): ((name: string) => boolean) | null {
   if (!text) return null;
   const sensitive = /[A-Z]/.test(text);
   try {

@@ -47,7 +47,7 @@ export function plainShape(doc: Doc): Shape {
 // "start_thread" and "FnOnce::call_once" do; a sort that calls a comparison has a cost of its own, and stays.
 const passing = new WeakMap<Doc, Uint8Array>();
 const leastOwn = 0.01;  // self cost as a share of the total
-export function passesOn(doc: Doc): Uint8Array {
+function passesOn(doc: Doc): Uint8Array {
   let known = passing.get(doc);
   if (known) return known;
   known = new Uint8Array(doc.nodes);

@@ -25,11 +25,11 @@ function Hottest() {
   if (c) {
     const rows = [...c.functions.values()].filter(({ self }) => self.beyondNoise).sort((a, b) => Math.abs(b.self.change) - Math.abs(a.self.change)).slice(0, most);
     return (
-      <><h2>What changed most</h2>{rows.length ? rows.map(({ place, self }) => <div class="row" key={place}><span><Name place={place} to={to(place)} /></span><b title={`${figure(self.base, c.unit)} → ${figure(self.fresh, c.unit)}, ${ofBase(self)}`}>{figure(self.change, c.unit, self.error, true)} ± {figure(self.error, c.unit)}</b></div>) : <p>No function changed by more than noise.</p>}
+      <><h2>What changed most</h2>{rows.length ? rows.map(({ place, self }) => <div class="row" key={place}><span><Name place={place} to={to(place)} brief /></span><b title={`${figure(self.base, c.unit)} → ${figure(self.fresh, c.unit)}, ${ofBase(self)}`}>{figure(self.change, c.unit, self.error, true)} ± {figure(self.error, c.unit)}</b></div>) : <p>No function changed by more than noise.</p>}
         {rows.length > 0 && <p><button class="link" onClick={() => change({ tab: "top" })}>all changes, with their intervals</button></p>}</>);
   }
   const { metric: of } = taken.value, rows = ownersOf(doc, taken.value).slice(0, most);
-  return <><h2>{of === "off-cpu" ? "Where it waits" : doc.costs.has(of) ? "Hottest functions" : "Which code allocates it"}</h2>{rows.map(([place, value]) => <div class="row" key={place}><span><Name place={place} to={to(place)} /></span><b>{percent(share(value))}</b></div>)}</>;
+  return <><h2>{of === "off-cpu" ? "Where it waits" : doc.costs.has(of) ? "Hottest functions" : "Which code allocates it"}</h2>{rows.map(([place, value]) => <div class="row" key={place}><span><Name place={place} to={to(place)} brief /></span><b>{percent(share(value))}</b></div>)}</>;
 }
 
 export function Side() {
@@ -51,7 +51,7 @@ export function Side() {
         <dt>total{comparison.value ? " of new" : ""}</dt><dd>{amount(row?.total ?? 0, unit)}</dd>
       </dl>}
       {place === fn && !doc.compared && <><Sparkline place={place} />
-        {near.value && <><h3>Called by</h3>{near.value.callers.slice(0, 5).map(([p, value]) => <div class="row"><span>{p === 0 ? "start of the thread" : <Name place={p} />}</span><b>{percent(share(value))}</b></div>)}
-          <h3>Calls</h3>{near.value.callees.length === 0 && <p class="quiet">Nothing.</p>}{near.value.callees.slice(0, 6).map(([p, value]) => <div class="row"><span><Name place={p} /></span><b>{percent(share(value))}</b></div>)}</>}</>}
+        {near.value && <><h3>Called by</h3>{near.value.callers.slice(0, 5).map(([p, value]) => <div class="row"><span>{p === 0 ? "start of the thread" : <Name place={p} brief />}</span><b>{percent(share(value))}</b></div>)}
+          <h3>Calls</h3>{near.value.callees.length === 0 && <p class="quiet">Nothing.</p>}{near.value.callees.slice(0, 6).map(([p, value]) => <div class="row"><span><Name place={p} brief /></span><b>{percent(share(value))}</b></div>)}</>}</>}
     </aside>);
 }

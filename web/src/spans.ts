@@ -3,7 +3,7 @@ import type { Doc, SpanKind, SpanRows } from "./types";
 import { quoted, seconds, withCommas } from "./words";
 
 // From the bottom of a lane to its top, the logarithm of the lengths; ns.
-export interface LengthScale { least: number; most: number }
+interface LengthScale { least: number; most: number }
 export function lengthScale(spans: SpanRows, kind: number): LengthScale {
   let least = Infinity, most = 1;
   for (let i = 0; i < spans.kind.length; i++) if (spans.kind[i] === kind) { least = Math.min(least, Math.max(1, spans.length[i])); most = Math.max(most, spans.length[i]); }
@@ -23,12 +23,12 @@ export function spansIn(spans: SpanRows, kind: number, box: SpanBox): number[] {
 }
 
 // A number of seconds with three digits, never above `ns`, or always above it: a choice holds the spans that it was made from.
-export function secondsBelow(ns: number): number {
+function secondsBelow(ns: number): number {
   if (ns <= 0) return 0;
   const unit = Math.pow(10, Math.floor(Math.log10(ns)) - 2), out = Math.max(1, Math.floor(ns / unit)) * unit;
   return +(Math.min(out, ns) / 1e9).toPrecision(12);
 }
-export function secondsAbove(ns: number): number {
+function secondsAbove(ns: number): number {
   const unit = Math.max(1, Math.pow(10, Math.floor(Math.log10(Math.max(ns, 1))) - 2));
   return +((Math.floor(ns / unit) + 1) * unit / 1e9).toPrecision(12);
 }

@@ -68,7 +68,7 @@ export const ignoreFor = (metric: string, ignore: string[] = []) =>
 type Coloring = (typeof colorings)[number];
 export const colorOfView = (v: View): Coloring => v.metric === "off-cpu" ? v.color ?? "cause" : v.color === null || v.color === "cause" ? "crate" : v.color;
 
-export function toHash(v: View): string {
+function toHash(v: View): string {
   const parts = new URLSearchParams();
   parts.set("m", v.metric);
   if (v.range && !doc.compared) parts.set("t", v.range.map((slice) => slice * doc.head.slice_ms).join("-"));
@@ -97,7 +97,7 @@ export function toHash(v: View): string {
 }
 
 // Sizes are known for allocations, and select sites of the heap.
-export const hasSizes = (metric: string) => doc.heap !== null && !doc.costs.has(metric);
+const hasSizes = (metric: string) => doc.heap !== null && !doc.costs.has(metric);
 // The sites that requested such blocks; for another metric, their live memory.
 export const showSizes = (sizes: Sizes | null) => change({ sizes, metric: hasSizes(view.value.metric) ? view.value.metric : "heap-live" });
 

@@ -52,7 +52,7 @@ function logGamma(x: number): number {
   return (x - 0.5) * Math.log(x) - x + 0.9189385332046727 + (1 / 12 - y * (1 / 360 - y * (1 / 1260 - y / 1680))) / x - shift;
 }
 // The regularized incomplete beta function, by its continued fraction (DLMF 8.17.22).
-export function beta(x: number, a: number, b: number): number {
+function beta(x: number, a: number, b: number): number {
   if (x <= 0) return 0;
   if (x >= 1) return 1;
   if (x > (a + 1) / (a + b + 2)) return 1 - beta(1 - x, b, a);
@@ -72,8 +72,8 @@ export function beta(x: number, a: number, b: number): number {
   return fraction * Math.exp(logGamma(a + b) - logGamma(a) - logGamma(b) + a * Math.log(x) + b * Math.log1p(-x)) / a;
 }
 // The probability of a deviation of at least `t` in either direction.
-export const chanceOf = (t: number, freedom: number) => beta(freedom / (freedom + t * t), freedom / 2, 0.5);
-export function deviationAt(chance: number, freedom: number): number {
+const chanceOf = (t: number, freedom: number) => beta(freedom / (freedom + t * t), freedom / 2, 0.5);
+function deviationAt(chance: number, freedom: number): number {
   let low = 0, high = 1;
   while (chanceOf(high, freedom) > chance && high < 1e12) high *= 2;
   for (let i = 0; i < 60; i++) {

@@ -7,7 +7,7 @@ import { canCompare, compare } from "./compare";
 import { Kind, type Change, type Comparison, type Doc, type Selection } from "./types";
 import { amount, bytes, figure, ofBase, percent, seconds, secondsText, subjectOf } from "./words";
 
-export interface Part { text: string; place?: number; strong?: boolean }
+interface Part { text: string; place?: number; strong?: boolean }
 export interface SummaryLine { subject: string; parts: Part[]; doubt: string; metric: string; place: number; change?: Change }
 
 // No line of a file, and no number that is a part of a name.
@@ -126,7 +126,7 @@ export function selectedQuality(doc: Doc, selection: Selection): string {
 
 const placeText = (doc: Doc, place: number) => doc.kind[place] === Kind.cause ? doc.name[place].replace(/^\[(wait: )?|\]$/g, "") : doc.short[place];
 const changed = ({ base, fresh }: Change) => base <= 0 ? fresh > 0 ? 1 : 0 : fresh <= 0 ? 1 : Math.abs(fresh - base) / Math.max(base, fresh);
-export function changeLine(doc: Doc, metric: string, c: Comparison): SummaryLine {
+function changeLine(doc: Doc, metric: string, c: Comparison): SummaryLine {
   const rows = [...c.functions.values()].filter(({ self }) => self.beyondNoise).sort((a, b) => Math.abs(b.self.change) - Math.abs(a.self.change)), { whole } = c;
   const interval = whole.error > 0 ? ` (${figure(whole.change, c.unit, whole.error, true)} ± ${figure(whole.error, c.unit)})` : "";
   const effect = `${whole.beyondNoise ? ofBase(whole) ? `, ${ofBase(whole)}` : "" : ", no more than noise"}${interval}`;

@@ -9,10 +9,10 @@ export interface ComparedHead {
   unit: Unit; seconds: [base: number, fresh: number]; factors: [base: number, fresh: number]; looked_at: number; level: number; judged: boolean;
   headline: string; legend: string; doubts: string[];
 }
-export interface ThreadName { name: string; threads: number }
-export interface SeriesHead { name: string; unit: string; pid: number; columns: string }
+interface ThreadName { name: string; threads: number }
+interface SeriesHead { name: string; unit: string; pid: number; columns: string }
 // `subject`: what the sentence is about ("CPU"); "": the text says it.
-export interface Claim { subject?: string; text: string; metric: string; focus: string }
+interface Claim { subject?: string; text: string; metric: string; focus: string }
 export interface Head {
   version: number; file: string; compared_with?: string; runs?: { base: string[]; new: string[] }; arguments: string[]; target: string; event: string; frequency_hz: number;
   period_ns: number; start_unix_ms: number; duration_ns: number; cpus: string; host: string;
@@ -53,14 +53,14 @@ export interface CourseLine { name: string; unit: string; base: Float64Array; fr
 export interface Line { name: string; unit: string; pid: number; ms: Float64Array; value: Float64Array }
 
 // The longest single waits, in time order. Threads are rows of the head's names plus one: 0 is none.
-export interface WaitRows {
+interface WaitRows {
   start: Float64Array; waited: Float64Array; queued: Float64Array;  // ns, from the start of the recording
   thread: Uint32Array; tid: Uint32Array; waker: Uint32Array; wakerTid: Uint32Array;
   node: Uint32Array; wakerNode: Uint32Array; object: Uint32Array; weight: Uint32Array;
 }
 // The number of blocks of a heap cell with 2^(bucket - 1) up to 2^bucket bytes, or ns.
 export const enum ShapeKind { size, lifetime, age }
-export interface Shapes { cell: Uint32Array; kind: Uint8Array; bucket: Uint8Array; blocks: Float64Array }
+interface Shapes { cell: Uint32Array; kind: Uint8Array; bucket: Uint8Array; blocks: Float64Array }
 export interface Blocks { cell: Uint32Array; address: Float64Array; size: Float64Array; allocated: Float64Array; blocks: Float64Array }
 
 export interface Doc {

@@ -64,7 +64,7 @@ export function ofBase(change: Change): string {
   return ratio >= 10 ? `${ratio.toFixed(0)} times` : `${ratio >= 1 ? "+" : "−"}${Math.abs(100 * (ratio - 1)).toFixed(1)} %`;
 }
 // Parts of names, or /expressions/, as in --focus and --ignore.
-export function matcher(pattern: string): (name: string) => boolean {
+function matcher(pattern: string): (name: string) => boolean {
   if (pattern.length > 2 && pattern.startsWith("/") && pattern.endsWith("/")) {
     try {
       const expression = new RegExp(pattern.slice(1, -1));
@@ -95,7 +95,7 @@ export function patternText(word: string, pattern: string): string {
 }
 
 // Sizes of blocks by powers of two, as --asked-size accepts and prints them: "64:127", "64KiB:1MiB", "1MiB:", ":100", "4096".
-export const leastOf = ([first]: Sizes) => first === 0 ? 0 : 2 ** (first - 1);
+const leastOf = ([first]: Sizes) => first === 0 ? 0 : 2 ** (first - 1);
 const known = 53;  // above it, the smallest excluded size has no exact number here
 export const askedSize = (sizes: Sizes) => `${leastOf(sizes)}:${sizes[1] > known ? "" : 2 ** (sizes[1] - 1) - 1}`;
 export function sizesFrom(text: string): Sizes | null {

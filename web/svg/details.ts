@@ -1,6 +1,6 @@
 // The details above the frames: the numbers of the frame that the pointer or the keyboard is at, and the share of the matches.
 import { error, grouped, percent, percentNumber } from "./numbers";
-import { boxOf, data, head, hiddenHits, inlined, kindOf, known, nameOf, quantity, self, shape, sides, state, symbolOf, symbols, total, view, waker, type Box } from "./picture";
+import { boxOf, data, head, hiddenHits, inlined, isNoise, kindOf, known, nameOf, quantity, self, shape, sides, state, symbolOf, symbols, total, view, waker, type Box } from "./picture";
 
 export const tip = shape(null, "title", {});
 
@@ -9,7 +9,7 @@ const compared = (node: number) => {
   const text = (value: number) => (data.compare!.percent ? percent(value) : quantity(value, data.compare!.unit));
   const change = after === before ? "no change" : before === 0 ? "new" : after === 0 ? "gone"
       : (after > before ? "+" : "") + percent((after - before) / before);
-  return "base " + text(before) + ", new " + text(after) + ": " + change;
+  return "base " + text(before) + ", new " + text(after) + ": " + change + (isNoise(node) && after !== before ? ", no more than noise" : "");
 };
 export const describe = (box: Box) => {
   const node = box.node;

@@ -53,7 +53,7 @@ const plainPath = (path: string) => {
   while (out.length > 2 && out.endsWith("::")) out = out.slice(0, -2);
   return out;
 };
-export const shortName = (name: string) => {
+const shortName = (name: string) => {
   let out = "";
   if (name.startsWith("<")) {
     const stop = skipBrackets(name, 0);

@@ -20,9 +20,10 @@ export const { symbols, symbolOf, parent, depth, end, inlined, self, total, wake
 export const count = symbolOf.length;
 export const nameOf = (node: number) => (node === 0 ? data.root : symbols[symbolOf[node]].name);
 export const kindOf = (node: number) => (node === 0 ? "" : data.threads && depth[node] === 1 ? "Thread: " : data.type + ": ");
+export const isNoise = (node: number) => data.classes[symbols[symbolOf[node]].color] === "n0";
 // The topmost frame of what is gone or new says so, by a word or by a sign: the frames that it calls have the same colour.
 export const changeMark = (node: number) => {
-  if (!sides || node === 0 || data.classes[symbols[symbolOf[node]].color] === "n0") return [];
+  if (!sides || node === 0 || isNoise(node)) return [];
   const [base, fresh] = sides, above = parent[node];
   return base[node] === 0 && base[above] ? ["new: ", "+ "] : fresh[node] === 0 && fresh[above] ? ["gone: ", "− "] : [];
 };

@@ -9,9 +9,9 @@ export interface PictureData {
   wakers?: string[]; woken?: string;  // who ended the waits, and by node the row of that plus one
   compare?: { base: string; new: string; scale: number; percent: boolean; unit: string };
 }
-export interface Symbol { name: string; module: string; place: string; color: number; hit: boolean }
+interface Symbol { name: string; module: string; place: string; color: number; hit: boolean }
 // Per node, depth first: a node's subtree is the nodes up to `end`.
-export interface FlameTree {
+interface FlameTree {
   symbols: Symbol[];
   symbolOf: number[]; parent: number[]; depth: number[]; end: number[]; inlined: boolean[];
   self: number[]; total: number[];
