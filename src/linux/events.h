@@ -92,6 +92,7 @@ struct Waited {
   std::uint32_t peer_family = 0;
   std::array<std::uint8_t, 16> peer_address = {};  // network order; of IPv4 the first four bytes
   std::uint32_t peer_port = 0, local_port = 0;
+  bool socket_listens = false;  // in the state of a socket that takes connections
   // What the system call returned: bytes, or a negative error number. Only of calls that read, write or sync.
   std::optional<std::int64_t> result = {};
   // Of a thread that waits at its own parker: the word that is the address of the lock, if the source reads it. Any word.

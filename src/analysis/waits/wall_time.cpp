@@ -13,6 +13,7 @@
 #include "analysis/waits/async_tasks.h"
 #include "analysis/waits/other_locks.h"
 #include "model/block_reads.h"
+#include "model/listening_socket.h"
 #include "model/system_call.h"
 
 namespace fathom::analysis {
@@ -83,8 +84,8 @@ class PauseOfWaits {
                                                                                               : Pause::kDisk;
       case Cause::kReclaim:
         return Pause::kMemory;
-      case Cause::kSocket:
-        return is_for_anyone(wait) ? Pause::kIdle : Pause::kPeer;
+      case Cause::kSocket:  // one that listens asked no one, and work has not arrived
+        return model::is_listening(waits_.profile().objects[wait.object.value]) ? Pause::kIdle : Pause::kPeer;
       case Cause::kPipe:
         return Pause::kPeer;
       case Cause::kPoll:
@@ -100,12 +101,6 @@ class PauseOfWaits {
       default:
         return Pause::kOther;
     }
-  }
-
-  // A socket without a peer at a port that others know: it asked no one, and work has not arrived.
-  bool is_for_anyone(const model::Wait& wait) const {
-    const model::Profile& profile = waits_.profile();
-    return profile.strings[profile.objects[wait.object.value].name].ends_with(", listening");
   }
 
   // A thread that waits for another one waits for that thread's work, which its own row shows; the rest is

@@ -7,6 +7,7 @@
 #include "analysis/core/hand_made_profile.h"
 #include "analysis/waits/wait_report.h"
 #include "model/block_reads.h"
+#include "model/listening_socket.h"
 
 namespace fathom::analysis {
 namespace {
@@ -244,8 +245,8 @@ TEST(WallTime, IsIdleUntilSomeoneComesToASocketThatListens) {
     for (int k = 0; k < 2; ++k) {
       model::Wait& wait = program.waits(main, "serve", "poll", k * 5, k * 5 + 5 - 1e-6);
       wait.result = 0;
-      wait.object = program.hand.object(model::ObjectKind::kSocket,
-                                        listens ? "port 80, listening" : "port 46096, without a peer");
+      wait.object = program.hand.object(model::ObjectKind::kSocket, "a name that says nothing",
+                                        listens ? model::kListens : 0);
     }
     const WallTime wall = wall_of(program.hand.profile);
     EXPECT_NEAR(listens ? wall.idle_ns : wall.peers_ns, 10 * kSecond, 1e6);

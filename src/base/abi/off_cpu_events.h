@@ -79,7 +79,8 @@ struct thread_account {
   u32 peer_family;
   s32 system_call; /* -1: none */
   u32 weight;      /* waits of this thread that the one in progress stands for */
-  u32 unused[7];   /* up to whole cache lines */
+  u32 socket_state; /* of the kernel: SOCKET_LISTENS or another one; 0: no socket */
+  u32 unused[6];    /* up to whole cache lines */
 };
 
 /* Accounts lie in an array, at the low bits of the tid: a hash table's own lines were half of what a switch
@@ -93,6 +94,9 @@ struct thread_account {
 #define PARKER_WAITS 128 /* FUTEX_WAIT, private */
 #define PARKER_PARKED 1
 #define MAX_KEY_DISTANCES 1024
+
+/* TCP_LISTEN, which sockets of other families use as well. */
+#define SOCKET_LISTENS 10
 
 /* A wait without a result: the call is still running, its result is not kept, or it was not observed. */
 #define WAIT_NO_RESULT ((s64)(1ull << 63))
@@ -123,7 +127,7 @@ struct off_cpu_event_wait {
   u8 peer_address[16];
   u32 peer_port, local_port;
   u32 throttled; /* preempted by the CPU quota of its control group */
-  u32 unused;
+  u32 socket_state;
   s64 result;   /* what the call returned: WAIT_NO_RESULT if that is not known */
   u64 lock_key; /* as that of the account */
 };

@@ -35,6 +35,7 @@ Waited waited(const off_cpu_event_wait& event) {
   std::copy(std::begin(event.peer_address), std::end(event.peer_address), wait.peer_address.begin());
   wait.peer_port = event.peer_port;
   wait.local_port = event.local_port;
+  wait.socket_listens = event.socket_state == SOCKET_LISTENS;
   wait.throttled = event.throttled != 0;
   if (event.result != WAIT_NO_RESULT) wait.result = event.result;
   wait.lock_key = event.lock_key;

@@ -120,6 +120,7 @@ struct sock_common {
   u16 skc_dport;
   u16 skc_num;
   u16 skc_family;
+  volatile unsigned char skc_state;
 };
 struct sock {
   struct sock_common __sk_common;

@@ -150,6 +150,7 @@ SHARED_FUNCTION int send_held_wait(struct thread_account* account, u32 tid, s64 
   __builtin_memcpy(event.peer_address, account->peer_address, 16);
   event.peer_port = account->peer_port;
   event.local_port = account->local_port;
+  event.socket_state = account->socket_state;
   event.throttled = account->throttled;
   event.result = result;
   event.lock_key = account->lock_key;

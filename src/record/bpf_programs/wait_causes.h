@@ -81,6 +81,7 @@ SHARED_FUNCTION int note_file(struct thread_account* account) {
   account->device = 0;
   account->file_mode = 0;
   account->peer_family = 0;
+  account->socket_state = 0;
   if (account->system_call < 0) return 0;
   number = awaited_descriptor(account);
   limit = BPF_CORE_READ(task, files, fdt, max_fds);
@@ -102,6 +103,7 @@ SHARED_FUNCTION int note_file(struct thread_account* account) {
       bpf_probe_read_kernel(account->peer_address, 4, &sock->__sk_common.skc_daddr);
     account->peer_port = __builtin_bswap16(BPF_CORE_READ(sock, __sk_common.skc_dport));
     account->local_port = BPF_CORE_READ(sock, __sk_common.skc_num);
+    account->socket_state = BPF_CORE_READ(sock, __sk_common.skc_state);
   }
   return 0;
 }

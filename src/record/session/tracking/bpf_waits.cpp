@@ -41,6 +41,7 @@ void take_from_outside(const sources::Waited& seen, thread_account& account) {
   account.device = seen.device;
   account.file_mode = seen.file_mode;
   account.peer_family = 0;
+  account.socket_state = 0;
   account.lock_key = 0;
 }
 
@@ -63,6 +64,7 @@ sources::Waited described(std::int32_t tid, const thread_account& account) {
   std::copy(std::begin(account.peer_address), std::end(account.peer_address), wait.peer_address.begin());
   wait.peer_port = account.peer_port;
   wait.local_port = account.local_port;
+  wait.socket_listens = account.socket_state == SOCKET_LISTENS;
   wait.lock_key = account.lock_key;
   return wait;
 }

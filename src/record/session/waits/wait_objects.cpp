@@ -11,6 +11,7 @@
 #include <climits>
 #include <span>
 
+#include "model/listening_socket.h"
 #include "model/parked_lock.h"
 #include "model/system_call.h"
 
@@ -36,21 +37,27 @@ dev_t user_device(std::uint32_t device) {
 bool polls_one_socket(const sources::Waited& wait) {
   const std::string_view call = model::system_call_name(wait.system_call);
   return (call == "poll" || call == "ppoll" || call == "select" || call == "pselect6") && wait.inode != 0 &&
-         wait.file_mode == S_IFSOCK && (wait.peer_family == AF_INET || wait.peer_family == AF_INET6) &&
-         (wait.peer_port != 0 || wait.local_port != 0);
+         wait.file_mode == S_IFSOCK &&
+         (wait.socket_listens || ((wait.peer_family == AF_INET || wait.peer_family == AF_INET6) &&
+                                  (wait.peer_port != 0 || wait.local_port != 0)));
 }
 
-// Linux gives such ports to sockets that asked for none (the default of ip_local_port_range): a UDP socket with one sent a question
-// and waits for the answer: no other program knows its port.
+// Linux gives such ports to sockets that asked for none (the default of ip_local_port_range). A UDP socket, which has no state that
+// says more, sent a question from it and waits for the answer: no other program knows its port.
 constexpr std::uint32_t kFirstGivenPort = 32768, kLastGivenPort = 60999;
 
 std::string name_without_peer(const sources::Waited& wait) {
-  const bool is_given = wait.local_port >= kFirstGivenPort && wait.local_port <= kLastGivenPort;
-  const bool accepts = model::system_call_name(wait.system_call).starts_with("accept");
-  return fmt::format("port {}, {}", wait.local_port, is_given && !accepts ? "without a peer" : "listening");
+  return fmt::format("port {}, {}", wait.local_port, listens(wait) ? "listening" : "without a peer");
 }
 
 }  // namespace
+
+bool listens(const sources::Waited& wait) {
+  if (wait.socket_listens || model::system_call_name(wait.system_call).starts_with("accept")) return true;
+  const bool is_internet = wait.peer_family == AF_INET || wait.peer_family == AF_INET6;
+  if (!is_internet || wait.peer_port != 0 || wait.local_port == 0) return false;
+  return wait.local_port < kFirstGivenPort || wait.local_port > kLastGivenPort;
+}
 
 std::string peer_name(const sources::Waited& wait) {
   char text[INET6_ADDRSTRLEN];
@@ -70,7 +77,7 @@ std::string peer_name(const sources::Waited& wait) {
       ::inet_ntop(AF_INET6, wait.peer_address.data(), text, sizeof(text));
       return fmt::format("[{}]:{}", text, wait.peer_port);
     case AF_UNIX:
-      return "unix socket";
+      return listens(wait) ? "unix socket, listening" : "unix socket";
     default:
       return fmt::format("socket of family {}", wait.peer_family);
   }
@@ -129,7 +136,7 @@ WaitObjects::Found WaitObjects::find(const sources::Waited& wait, bool collectiv
   if (call == "wait4" || call == "waitid")
     return {own_object(collective, ObjectKind::kProcess, "", wait.arguments[call == "waitid"], wait.pid), 0};
   if (model::takes_descriptor(wait.system_call)) return file(wait, collective);
-  if (polls_one_socket(wait)) return {object(ObjectKind::kSocket, peer_name(wait), 0, 0), 0};
+  if (polls_one_socket(wait)) return {socket(wait), 0};
   return {};
 }
 
@@ -151,12 +158,16 @@ std::string WaitObjects::file_name(const sources::Waited& wait) {
   return name;
 }
 
+model::WaitObjectId WaitObjects::socket(const sources::Waited& wait) {
+  return object(ObjectKind::kSocket, peer_name(wait), listens(wait) ? model::kListens : 0, 0);
+}
+
 WaitObjects::Found WaitObjects::file(const sources::Waited& wait, bool collective) {
   const std::string_view call = model::system_call_name(wait.system_call);
   if (wait.inode == 0) return {};
   switch (wait.file_mode) {
     case S_IFSOCK:
-      return {object(ObjectKind::kSocket, peer_name(wait), 0, 0), wait.arguments[2]};
+      return {socket(wait), wait.arguments[2]};
     case S_IFIFO:
       return {
           object(ObjectKind::kPipe, collective ? std::string() : fmt::format("pipe {}", wait.inode), 0, 0),

@@ -44,6 +44,7 @@ class WaitObjects {
                                  std::uint64_t address, std::int32_t pid) {
     return object(kind, name, collective ? 0 : address, collective ? 0 : pid);
   }
+  model::WaitObjectId socket(const sources::Waited& wait);
   Found file(const sources::Waited& wait, bool collective);
   bool is_lock(const sources::Waited& wait);
   std::string file_name(const sources::Waited& wait);
@@ -61,7 +62,11 @@ class WaitObjects {
   std::unordered_map<std::int32_t, std::vector<model::WaitObject>> of_process_;  // keys of rows_, by pid
 };
 
-// "10.0.0.1:443", "[fe80::1]:443", "unix socket", "socket of family 16".
+// Whether the socket takes connections, or messages of anyone. Of a datagram socket without a peer, which has no state
+// that says so, only the port does: one that the kernel gave it is taken for one that waits for an answer.
+bool listens(const sources::Waited& wait);
+
+// "10.0.0.1:443", "[fe80::1]:443", "port 80, listening", "unix socket", "socket of family 16".
 std::string peer_name(const sources::Waited& wait);
 
 }  // namespace fathom::session

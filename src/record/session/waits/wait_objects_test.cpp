@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "model/listening_socket.h"
 #include "model/parked_lock.h"
 
 namespace fathom::session {
@@ -110,6 +111,8 @@ TEST(WaitObjects, APollOfOneSocketIsAWaitForItsPeerOrForAnyone) {
   };
   wait.peer_port = 0;
   EXPECT_EQ(name(), "port 6379, listening");
+  EXPECT_TRUE(model::is_listening(profile.objects.at(objects.find(wait, false).object.value)));
+  EXPECT_FALSE(model::is_listening(profile.objects.at(object.value)));
   wait.local_port = 0;
   EXPECT_EQ(objects.find(wait, false).object.value, 0u) << "no other program knows its port";
   wait.peer_port = 53;
@@ -150,6 +153,30 @@ TEST(PeerName, SaysThatASocketWithAPortOfTheKernelHasNoPeer) {
   EXPECT_EQ(peer_name(wait), "port 46096, without a peer");
   wait.system_call = 43;  // accept
   EXPECT_EQ(peer_name(wait), "port 46096, listening");
+}
+
+// A test server lets the kernel choose its port, and polls for connections.
+TEST(WaitObjects, AServerListensAtAnyPortOrPath) {
+  model::Profile profile;
+  WaitObjects objects(profile);
+  sources::Waited wait = with_peer(AF_INET, "", 0);
+  wait.state = 1;
+  wait.system_call = 7;  // poll
+  wait.inode = 4711;
+  wait.file_mode = S_IFSOCK;
+  wait.local_port = 46096;
+  wait.socket_listens = true;
+  const model::WaitObject server = profile.objects.at(objects.find(wait).object.value);
+  EXPECT_TRUE(model::is_listening(server));
+  EXPECT_EQ(profile.strings[server.name], "port 46096, listening");
+  wait.socket_listens = false;
+  EXPECT_FALSE(model::is_listening(profile.objects.at(objects.find(wait).object.value))) << "a resolver";
+  wait.peer_family = AF_UNIX;
+  wait.local_port = 0;
+  wait.socket_listens = true;
+  const model::WaitObject local = profile.objects.at(objects.find(wait).object.value);
+  EXPECT_TRUE(model::is_listening(local));
+  EXPECT_EQ(profile.strings[local.name], "unix socket, listening");
 }
 
 TEST(PeerName, NamesOtherFamilies) {
