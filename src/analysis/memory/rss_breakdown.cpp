@@ -6,6 +6,7 @@
 #include <tuple>
 
 #include "analysis/core/unseen_allocators.h"
+#include "model/free_before.h"
 #include "model/lazy_free.h"
 
 namespace fathom::analysis {
@@ -148,6 +149,10 @@ class Maker {
       for (const Heap& heap : profile_.heap.heaps)
         if (heap.process == process) bytes = std::max(bytes, static_cast<double>(heap.earlier_rss_bytes));
     }
+    // What was free then was in no block.
+    const std::int32_t pid = profile_.processes[process.value].pid;
+    if (const auto free = model::free_before_of(pid, profile_.meta.facts))
+      bytes = std::max(0.0, bytes - static_cast<double>(free->bytes));
     breakdown_.earlier_at_most = breakdown_.earlier_at_most.value_or(0) + bytes;
   }
 

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "analysis/memory/hand_made_memory.h"
+#include "model/free_before.h"
 #include "model/random_profile.h"
 #include "present/sentences/memory_sentences.h"
 
@@ -118,6 +119,13 @@ TEST(RssBreakdown, AnEstimateAboveTheResidentSetIsMarked) {
       summary_of(*breakdown),
       HasSubstr(
           "The samples suggest 922.0 KiB more live blocks than their resident memory allows: the estimate is too high by at least that much."));
+}
+
+TEST(RssBreakdown, WhatWasFreeBeforeIsInNoEarlierBlock) {
+  HandMadeMemory hand = memory_of_small_heap();
+  EXPECT_EQ(make_rss_breakdown(hand.profile, {})->earlier_at_most, 300 << 10);
+  model::put_free_before(hand.profile.processes[0].pid, {120 << 10, "glibc"}, hand.profile.meta.facts);
+  EXPECT_EQ(make_rss_breakdown(hand.profile, {})->earlier_at_most, 180 << 10);
 }
 
 TEST(RssBreakdown, OfAProgramFromItsStartKnowsNoEarlierBlocks) {

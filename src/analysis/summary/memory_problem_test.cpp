@@ -12,6 +12,7 @@
 #include "analysis/core/hand_made_profile.h"
 #include "analysis/summary/problem_class.h"
 #include "analysis/summary/resident.h"
+#include "model/free_before.h"
 #include "present/sentences/hot_spot_sentences.h"
 #include "present/sentences/problem_sentences.h"
 
@@ -202,6 +203,28 @@ TEST(MemoryProblem, IsWhatTheRecordsOfAnAllocatorSayThatItKeeps) {
   EXPECT_NEAR(find_memory_problem(report).share, 0.8, 0.01);
   EXPECT_THAT(present::sentence_of_resident(report),
               testing::HasSubstr("; 48.0 MiB of it is free memory that glibc keeps"));
+}
+
+// With a traced heap, allocators are asked once: at the start, about the time before.
+TEST(MemoryProblem, FreeMemoryFromBeforeATracedHeapIsReported) {
+  HandMade hand;
+  hand.process(7, "server");
+  model::Profile& profile = hand.profile;
+  profile.meta.start_ns = 1'000'000'000;
+  profile.series.push_back({hand.builder.string("memory.rss_anon"), hand.builder.string("bytes"), 7, {}});
+  for (const std::uint64_t second : {1, 2, 3})
+    profile.series.back().points.push_back({second * 1'000'000'000, 60 * kMiB});
+  model::put_free_before(7, {40 << 20, "glibc"}, profile.meta.facts);
+  Report report;
+  report.resident = find_resident(profile, {});
+  ASSERT_TRUE(report.resident);
+  EXPECT_THAT(present::sentence_of_resident(report),
+              testing::HasSubstr("level; at the start, 40.0 MiB of it was free memory that glibc kept."));
+  EXPECT_EQ(report.resident->free_bytes, 0) << "it may be in use by now";
+  EXPECT_EQ(find_resident(profile, {.pid = 8}).has_value(), false);
+  profile.meta.facts["free_before.7"] = "much";
+  report.resident = find_resident(profile, {});
+  EXPECT_THAT(present::sentence_of_resident(report), testing::Not(testing::HasSubstr("free")));
 }
 
 TEST(MemoryProblem, IsChurnWhereAllocatorsTakeTheCpu) {

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "analysis/summary/resident_points.h"
+#include "model/free_before.h"
 
 namespace fathom::analysis {
 namespace {
@@ -26,6 +27,16 @@ void add_free_memory(const model::Profile& profile, const Selection& selection, 
     free[std::string(name.substr(0, at))] += static_cast<double>(row.rss_bytes);
   }
   double most = 0;
+  for (const model::Process& process : profile.processes) {
+    if (selection.pid && process.pid != *selection.pid) continue;
+    const auto before = model::free_before_of(process.pid, profile.meta.facts);
+    if (!before) continue;
+    memory.free_before_bytes += static_cast<double>(before->bytes);
+    if (static_cast<double>(before->bytes) <= most) continue;
+    most = static_cast<double>(before->bytes);
+    memory.free_in = before->allocator;
+  }
+  most = 0;
   for (const auto& [allocator, bytes] : free) {
     memory.free_bytes += bytes;
     if (bytes <= most) continue;

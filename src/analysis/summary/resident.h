@@ -16,6 +16,8 @@ struct ResidentMemory {
   // Free memory that allocators keep, by their own records, when their memory was last read; what holds most of it. Known
   // without tracing the heap. 0: they keep none, or their records were not read.
   double free_bytes = 0;
+  // The same when the recording of a heap began: later, with a traced heap, it is not known.
+  double free_before_bytes = 0;
   std::string free_in{};                    // "glibc"
   std::optional<FirstTouch> first_touch{};  // of a growth
 };

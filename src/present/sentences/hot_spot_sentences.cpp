@@ -450,6 +450,19 @@ std::string first_touch_text(const FirstTouch& touch) {
                      rounded_percent(touch.share));
 }
 
+// "; 185.5 MiB of it is free memory that glibc keeps"
+static std::string free_memory_text(const ResidentMemory& memory) {
+  constexpr double kWorthSaying = 0.1;
+  if (memory.free_bytes >= kWorthSaying * memory.last)
+    return fmt::format("; {} of it is free memory that {} keeps", bytes(memory.free_bytes),
+                       printable(memory.free_in));
+  // What was free then may be in use by now.
+  if (memory.free_before_bytes >= kWorthSaying * memory.last)
+    return fmt::format("; at the start, {} of it was free memory that {} kept",
+                       bytes(memory.free_before_bytes), printable(memory.free_in));
+  return "";
+}
+
 std::string sentence_of_resident(const Report& report) {
   if (!report.resident) return "";
   const ResidentMemory& memory = *report.resident;
@@ -472,11 +485,7 @@ std::string sentence_of_resident(const Report& report) {
       if (memory.most <= 1.02 * memory.first) course = ", level";
       break;
   }
-  constexpr double kWorthSaying = 0.1;
-  const std::string free = memory.free_bytes >= kWorthSaying * memory.last
-                               ? fmt::format("; {} of it is free memory that {} keeps",
-                                             bytes(memory.free_bytes), printable(memory.free_in))
-                               : "";
+  const std::string free = free_memory_text(memory);
   const std::string touch = memory.first_touch ? "; " + first_touch_text(*memory.first_touch) : "";
   return fmt::format("RSS {} at most, {} at the end{}{}{}.", bytes(memory.most), bytes(memory.last), course,
                      touch, free);

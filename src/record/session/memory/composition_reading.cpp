@@ -86,12 +86,18 @@ CompositionReading::Outcome CompositionReading::read(std::int32_t pid, const Com
   outcome.databases = options.ask_databases(pid, reading->mappings);
   files_since(0);
   const auto stacks = sources::read_stack_pointers(pid);
-  const bool held = !options.traced && reading->way == sources::ReadingWay::kPageScan;
+  const bool held =
+      (!options.traced || options.free_before) && reading->way == sources::ReadingWay::kPageScan;
   std::vector<process::MapEntry> maps;
   if (held)
     for (const sources::MemoryMapping& mapping : reading->mappings) maps.push_back(mapping.entry);
   auto judged = sources::judge_mappings(std::move(reading->mappings), stacks);
   if (options.traced) {
+    if (held) {
+      const HeldInTime in_time =
+          read_held_in_time(pid, std::move(maps), present_of(reading->pages), make_reader);
+      if (in_time.states) outcome.free_before = free_memory_of(*in_time.states, reading->pages);
+    }
     outcome.mappings = std::move(judged);
     outcome.pages = std::move(reading->pages);
     return outcome;

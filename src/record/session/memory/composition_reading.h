@@ -18,6 +18,7 @@
 #include "base/result.h"
 #include "linux/memory/memory_reading.h"
 #include "linux/memory/page_cache.h"
+#include "model/free_before.h"
 #include "record/session/memory/memory_composition.h"
 
 namespace fathom::session {
@@ -47,6 +48,7 @@ struct CompositionOptions {
   bool by_smaps = false;
   // Of a process whose blocks are recorded: only the mappings and pages, as the blocks are added by the recording.
   bool traced = false;
+  bool free_before = false;     // of such a process, also what its allocators keep free
   std::uint64_t budget_ns = 0;  // of the pages alone; no further call is begun after it
   sources::AskFiles ask_files = sources::ask_files;
   AskDatabases ask_databases = session::ask_databases;
@@ -62,6 +64,7 @@ class CompositionReading {
     std::vector<sources::JudgedMapping> mappings;  // traced
     sources::ResidentPages pages;                  // traced
     std::optional<MemoryComposition> composition;  // not traced
+    std::optional<model::FreeBefore> free_before;  // traced; nullopt: not asked for, or not read in time
     bool held_cut = false;                         // not all records of the allocators were read
     std::vector<sources::CachedFile> databases;    // mapped ones, with what the page cache holds of them
     std::uint64_t took_ns = 0, longest_ns = 0;     // of the pages: by the clock; one call

@@ -61,4 +61,24 @@ void add_held_by_name(const AllocatorStates& states, const allocators::AddressRa
   }
 }
 
+std::optional<model::FreeBefore> free_memory_of(const AllocatorStates& states,
+                                                const sources::ResidentPages& pages) {
+  std::optional<model::FreeBefore> all;
+  std::uint64_t most = 0;
+  for (std::size_t i = 0; i < states.allocators.size(); ++i) {
+    const AllocatorState& state = states.allocators[i];
+    if (state.certainty == allocators::Certainty::kUnknown) continue;
+    std::uint64_t free = state.free_in_live_pages;
+    for (const allocators::HeldRange& range : state.ranges)
+      if (range.kind != HeldKind::kLive && held_words(range.kind).starts_with("free"))
+        free += pages.resident(range.start, range.end - range.start);
+    if (!all) all.emplace();
+    all->bytes += free;
+    if (free < most) continue;
+    most = free;
+    all->allocator = held_label(states, i);
+  }
+  return all;
+}
+
 }  // namespace fathom::session

@@ -1,6 +1,7 @@
 // What the allocators of a process hold by their own records, as ranges of what its memory consists of. Pure.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -8,6 +9,7 @@
 #include "attach/allocators/state/state.h"
 #include "linux/memory/memory_reading.h"
 #include "linux/memory/resident_pages.h"
+#include "model/free_before.h"
 #include "record/session/memory/memory_composition.h"
 
 namespace fathom::session {
@@ -26,5 +28,10 @@ inline constexpr std::string_view kRoundingWords = "rounding of huge pages";
 // only their names are known ("jemalloc: live blocks"). `huge`: huge_pages_of(). After set_pages().
 void add_held_by_name(const allocators::AllocatorStates& states, const allocators::AddressRanges& huge,
                       MemoryComposition& composition);
+
+// What all allocators keep free, as far as it is resident, and the one that keeps most of it. nullopt: the records of none of them
+// could be read.
+std::optional<model::FreeBefore> free_memory_of(const allocators::AllocatorStates& states,
+                                                const sources::ResidentPages& pages);
 
 }  // namespace fathom::session

@@ -69,6 +69,11 @@ std::vector<model::MemoryRange> MemorySnapshots::as_a_whole(std::uint64_t now_ns
   return rows;
 }
 
+// Memory from before the recording is in no block that it knows.
+bool MemorySnapshots::was_there_before(const State& state) const {
+  return profile_.processes[state.process.value].start_ns == 0;
+}
+
 std::vector<model::MemoryRange> MemorySnapshots::give_up(std::uint64_t now_ns, std::int32_t pid,
                                                          model::ProcessId process, State& state,
                                                          std::string_view why) {
@@ -85,11 +90,13 @@ std::vector<model::MemoryRange> MemorySnapshots::begin(std::uint64_t now_ns, std
   if (rss == 0) return {};  // on its way out
   state.process = profile_.threads[processes_.thread_row(pid, pid).value].process;
   if (state.hangs) return as_a_whole(now_ns, pid, state.process);
-  CompositionOptions options{.by_smaps = !sources::has_page_scan(),
-                             .traced = traced,
-                             .budget_ns = kScanNs,
-                             .ask_files = state.files_hang ? ask_no_file : ask_files_,
-                             .ask_databases = state.files_hang ? ask_no_database : ask_databases};
+  CompositionOptions options{
+      .by_smaps = !sources::has_page_scan(),
+      .traced = traced,
+      .free_before = traced && was_there_before(state) && !last && !std::exchange(state.asked_free, true),
+      .budget_ns = kScanNs,
+      .ask_files = state.files_hang ? ask_no_file : ask_files_,
+      .ask_databases = state.files_hang ? ask_no_database : ask_databases};
   if (options.by_smaps) {
     // smaps holds up the process, so it is for one look and for the last one.
     if (!last && std::exchange(state.looked_with_smaps, true)) return as_a_whole(now_ns, pid, state.process);
@@ -146,6 +153,7 @@ std::optional<std::vector<model::MemoryRange>> MemorySnapshots::collect(std::int
     notes_.push_back(fmt::format(
         "memory: this kernel has no PAGEMAP_SCAN (Linux 6.7): what the memory of process {} is made of was read with smaps at the start and at the end only",
         pid));
+  if (outcome.free_before) model::put_free_before(pid, *outcome.free_before, profile_.meta.facts);
   file_caches_.add(time_ns, pid, outcome.databases);
   ++readings_;
   longest_ns_ = std::max(longest_ns_, outcome.longest_ns);

@@ -62,6 +62,7 @@ class MemorySnapshots {
     bool files_hang = false;                    // a file did not answer, and no more are tried
     bool no_room = false;  // as many are read as may be at once: the next step tries again
     bool noted = false, noted_smaps = false, noted_cut = false, looked_with_smaps = false;
+    bool asked_free = false;  // of a traced process: what its allocators kept free from before
   };
   // Begins a reading; rows: what there is instead of it. Neither: the process is gone, or may not be looked at.
   std::vector<model::MemoryRange> begin(std::uint64_t now_ns, std::int32_t pid, State& state, bool traced,
@@ -72,6 +73,7 @@ class MemorySnapshots {
                                                          std::uint64_t until_ns, bool leave);
   std::vector<model::MemoryRange> rows_with_blocks(CompositionReading::Outcome outcome, std::uint64_t time_ns,
                                                    std::int32_t pid, const State& state, HeapTracing* heap);
+  bool was_there_before(const State& state) const;
   std::vector<model::MemoryRange> give_up(std::uint64_t now_ns, std::int32_t pid, model::ProcessId process,
                                           State& state, std::string_view why);
   void settle(State& state, std::uint64_t now_ns, std::vector<model::MemoryRange> rows);
