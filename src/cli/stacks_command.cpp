@@ -131,7 +131,8 @@ Result<int> run_stacks(const StacksArguments& arguments) {
 Run add_stacks(CLI::App& app) {
   auto arguments = std::make_shared<StacksArguments>();
   begin_group(app, kTargetGroup);
-  app.add_option("core", arguments->core, "core file of the kernel or of gcore; may be packed (gzip, xz, zstd)")
+  app.add_option("core", arguments->core,
+                 "core file of the kernel or of gcore; may be packed (gzip, xz, zstd)")
       ->type_name("CORE");
   app.add_option("-p,--pid", arguments->pid, "process with this number")
       ->check(CLI::PositiveNumber)
