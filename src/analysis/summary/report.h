@@ -167,7 +167,7 @@ struct Report {
   // Of CPU samples: what allocating and freeing took, whether the heap was recorded or not.
   std::optional<AllocatorCpu> allocator_cpu;
   std::optional<ResidentMemory> resident;
-  // What a look at all threads near the end found to be stuck; no verdicts: nothing, or there was none.
+  // What a look at all threads found to be stuck that is so at the end (keep_unmoved()); no verdicts: nothing, or there was none.
   stacks::Look stuck;
   std::optional<RssBreakdown> memory;  // what memory was made of at the end of the selection
 };
