@@ -86,6 +86,7 @@ std::optional<std::string> idleness(std::optional<double> cpu_s, double seconds)
 std::string progress_line(const ProgressFigures& figures, std::size_t columns) {
   constexpr std::string_view kJoint = " · ";
   constexpr std::size_t kLeastName = 12;
+  constexpr std::uint64_t kLeastForHot = 20;  // samples: of fewer, chance names the function
   std::string line = time_part(figures);
   bool is_full = false;
   const auto room = [&] {
@@ -99,10 +100,10 @@ std::string progress_line(const ProgressFigures& figures, std::size_t columns) {
   const auto count = [](std::uint64_t number) {
     return analysis::with_commas(static_cast<std::int64_t>(number));
   };
-  add(count(figures.samples) + " samples");
+  add(analysis::counted(figures.samples, "sample"));
   if (figures.lost != 0) add(count(figures.lost) + " lost");
   if (figures.target_cpus) add(fmt::format("target {:.2f} CPUs", *figures.target_cpus));
-  if (!figures.hot.empty()) {
+  if (!figures.hot.empty() && figures.samples >= kLeastForHot) {
     const std::size_t around = present::display_width("hot:  ") + present::display_width(figures.hot_share);
     const std::size_t left = room() == SIZE_MAX ? SIZE_MAX : room() - std::min(room(), around);
     if (left >= kLeastName)

@@ -37,6 +37,15 @@ TEST(Progress, TheLineHasTheLimitWhereThereIsOne) {
             "7 s · 4,386 samples · 1,200 lost · fathom 1.2 % of a CPU, 38.0 MiB · 14.0 KiB written");
 }
 
+TEST(Progress, AFewSamplesNameNoHotFunction) {
+  ProgressFigures figures = some_figures();
+  figures.samples = 1;
+  EXPECT_EQ(
+      progress_line(figures),
+      "7 of 15 s · 1 sample · target 1.82 CPUs · 512.0 MiB resident · fathom 1.2 % of a CPU, 38.0 MiB · "
+      "14.0 KiB written");
+}
+
 // A line that is wider than the terminal leaves a row behind each second.
 TEST(Progress, NoLineIsWiderThanTheTerminal) {
   const ProgressFigures figures = some_figures();
