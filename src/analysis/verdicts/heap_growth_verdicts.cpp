@@ -312,14 +312,18 @@ void judge_whole(const HeapJudge& judge, std::vector<HeapVerdict>& out) {
       break;
     }
     case TrendShape::kPlateau:
+      verdict.facts.unseen_bytes_per_s = judge.unseen_growth(history.whole, trend, level);
+      verdict.facts.unseen_in_s = trend.duration_s - trend.warm_up_s;
+      if (is_hidden_growth(judge, verdict.facts.unseen_bytes_per_s)) {
+        make_growth_of_process(verdict, judge);
+        break;
+      }
       verdict.kind = HeapVerdictKind::kLevel;
       verdict.bytes = level;
       if (trend.warm_up_s > 0) verdict.facts.since_s = history.start_s + trend.warm_up_s;
       if (trend.slope.known)
         verdict.evidence.push_back(
             {Evidence::kSlopeAndSwing, trend.slope.low, trend.slope.high, 2 * trend.swing});
-      verdict.facts.unseen_bytes_per_s = judge.unseen_growth(history.whole, trend, level);
-      verdict.facts.unseen_in_s = trend.duration_s - trend.warm_up_s;
       number(verdict, "unseen_bytes_per_s", verdict.facts.unseen_bytes_per_s);
       verdict.advice = {Advice::kShowLive};
       // What the allocators hold beyond live blocks, or untraced memory.

@@ -155,6 +155,28 @@ TEST(HeapVerdicts, LevelSaysWhichGrowthItWouldNotShow) {
       << all_text(*level);
 }
 
+// Samples see nothing of it, and the kernel counts every page: no heap is level where that much may hide.
+TEST(HeapVerdicts, ALevelOfSamplesThatCanHideTheGrowthOfTheProcessIsNone) {
+  for (const double per_s : {0.0, 40.0 * 1024, 400.0 * 1024}) {
+    Server server(HeapMode::kSampled);
+    server.profile.heap.heaps[0].mean_bytes = 512 << 10;
+    const auto cache = server.function("fill_cache");
+    for (int i = 0; i < 61; ++i) {
+      server.second();
+      if (i == 0) server.row(cache, {100, 1e6});
+    }
+    server.rss([&](int second) { return 2e7 + per_s * second; }, 61);
+    const auto verdicts = server.verdicts();
+    // Samples that stand for 512 KiB would show ten times as much.
+    const bool hides = per_s == 40.0 * 1024;
+    const HeapVerdict* level = find(verdicts, HeapVerdictKind::kLevel);
+    ASSERT_EQ(level == nullptr, hides) << per_s;
+    if (!hides) continue;
+    EXPECT_TRUE(verdicts[0].facts.of_process);
+    EXPECT_THAT(all_text(verdicts[0]), HasSubstr("--heap=exact"));
+  }
+}
+
 TEST(HeapVerdicts, ALevelHeapInAProcessThatGrowsIsDoubted) {
   for (const bool grows : {false, true}) {
     Server server;
