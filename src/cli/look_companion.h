@@ -2,8 +2,9 @@
 // found to be stuck is stored in the recording (analysis/stacks/kept_look.h), and reports begin with it.
 //
 // The last look is made a second before the time is up, because a launched command is ended with the recording. Ctrl-C ends such a
-// command before fathom: so looks are made at doubling times, too, while threads wait for long. What the last of these found counts if the
-// one near the end shows nothing, and none of its threads has run since, which the recorded waits show. A thread of its own makes them; a second look reads no file again.
+// command before fathom: so looks are made at doubling times, too, while threads wait for long. What the last of these found counts if
+// the one near the end shows nothing, and none of its threads has run since, which the recorded waits show. A thread of its own makes
+// them; a second look reads no file again.
 #pragma once
 
 #include <chrono>
