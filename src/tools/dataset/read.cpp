@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <deque>
+#include <filesystem>
 #include <future>
 #include <optional>
 #include <set>
@@ -21,6 +22,8 @@ namespace {
 constexpr std::uint64_t kNsPerSecond = 1'000'000'000, kHourS = 3600;
 constexpr std::size_t kMostNames = 20;  // in a message
 constexpr std::size_t kMostAhead = 8;   // files in memory
+constexpr std::uintmax_t kMostBytesAhead =
+    8 << 20;  // of such files, which are some twenty times as large in memory
 
 std::string some_of(const std::vector<std::string>& names) {
   if (names.size() <= kMostNames) return fmt::format("{}", fmt::join(names, ", "));
@@ -82,14 +85,26 @@ Result<Chosen> choose(const std::string& folder, const clickhouse::Location& cho
 
 // Unpacking takes most of the time, so other threads do it ahead of the one that adds up.
 Result<> add_files(const Chosen& chosen, Sums& sums) {
+  struct Ahead {
+    std::future<Result<parquet::Table>> table;
+    std::uintmax_t bytes;
+  };
   const std::size_t most_ahead = std::clamp<std::size_t>(std::thread::hardware_concurrency(), 1, kMostAhead);
-  std::deque<std::future<Result<parquet::Table>>> ahead;
+  std::deque<Ahead> ahead;
+  std::uintmax_t bytes_ahead = 0;
   auto next = chosen.files.begin();
   for (const SamplesFile& file : chosen.files) {
-    for (; next != chosen.files.end() && ahead.size() < most_ahead; ++next)
-      ahead.push_back(
-          std::async(std::launch::async | std::launch::deferred, &Sums::read_samples, next->path));
-    const auto table = ahead.front().get();
+    while (next != chosen.files.end() &&
+           (ahead.empty() || (ahead.size() < most_ahead && bytes_ahead < kMostBytesAhead))) {
+      std::error_code unknown;
+      const std::uintmax_t bytes = std::filesystem::file_size(next->path, unknown);
+      constexpr auto kWay = std::launch::async | std::launch::deferred;
+      ahead.push_back({std::async(kWay, &Sums::read_samples, next->path), unknown ? 0 : bytes});
+      bytes_ahead += ahead.back().bytes;
+      ++next;
+    }
+    const auto table = ahead.front().table.get();
+    bytes_ahead -= ahead.front().bytes;
     ahead.pop_front();
     if (!table) return tl::unexpected<Error>(table.error());
     sums.add(*table, file.host);
