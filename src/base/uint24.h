@@ -14,7 +14,7 @@ class Uint24 {
   static constexpr std::uint32_t kMost = 0xff'ffff;
 
   constexpr Uint24() = default;
-  // `value` is at most kMost. Whoever fills a table checks its size, and not each row.
+  // `value` is at most kMost. Code that fills a table checks its size, and not each row.
   constexpr explicit Uint24(std::uint32_t value)
       : bytes_{static_cast<std::uint8_t>(value), static_cast<std::uint8_t>(value >> 8),
                static_cast<std::uint8_t>(value >> 16)} {

@@ -1,6 +1,6 @@
 // Memory that a process's allocators kept free when the recording of its heap began. Fact `free_before.PID` of docs/format.md: the
 // bytes that were resident, and the allocator that kept most of them. Blocks from before a recording are in none of its tables, so
-// nothing else tells them from free memory.
+// nothing else distinguishes them from free memory.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// Sockets that threads wait at without having asked anyone: for whoever comes. The mark is the address of the object,
+// Sockets at which threads wait for connections or messages of any peer. The mark is the address of the object,
 // as a socket has none.
 #pragma once
 

@@ -1,5 +1,5 @@
 // What the machinery below all functions costs: exceptions, the garbage collector, the start of programs. A first sentence names the
-// function that uses it, "parse_field accounts for 91 %, almost all of it in std::stoi", and nobody sees what is expensive about it.
+// function that uses it, "parse_field accounts for 91 %, almost all of it in std::stoi", and does not show what is expensive about it.
 // Pure; of a tree of CPU samples.
 #pragma once
 

@@ -77,8 +77,8 @@ struct thread_account {
   u8 peer_address[16]; /* network order; of IPv4 the first four bytes */
   u32 peer_port, local_port;
   u32 peer_family;
-  s32 system_call; /* -1: none */
-  u32 weight;      /* waits of this thread that the one in progress stands for */
+  s32 system_call;  /* -1: none */
+  u32 weight;       /* waits of this thread that the one in progress stands for */
   u32 socket_state; /* of the kernel: SOCKET_LISTENS or another one; 0: no socket */
   u32 unused[6];    /* up to whole cache lines */
 };
