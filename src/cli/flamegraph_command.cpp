@@ -26,6 +26,7 @@
 #include "present/sentences/heap_sentences.h"
 #include "present/sentences/hot_spot_sentences.h"
 #include "present/sentences/quality_sentences.h"
+#include "present/sentences/selection_sentences.h"
 #include "present/svg/flame_graph.h"
 #include "present/svg/flame_graph_text.h"
 

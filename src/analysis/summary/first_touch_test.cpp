@@ -10,7 +10,7 @@
 #include "analysis/summary/memory_problem.h"
 #include "analysis/summary/problem_class.h"
 #include "analysis/summary/resident.h"
-#include "present/sentences/hot_spot_sentences.h"
+#include "present/sentences/memory_summary_sentences.h"
 #include "present/sentences/problem_sentences.h"
 
 namespace fathom::analysis {

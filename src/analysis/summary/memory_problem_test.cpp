@@ -13,7 +13,7 @@
 #include "analysis/summary/problem_class.h"
 #include "analysis/summary/resident.h"
 #include "model/free_before.h"
-#include "present/sentences/hot_spot_sentences.h"
+#include "present/sentences/memory_summary_sentences.h"
 #include "present/sentences/problem_sentences.h"
 
 namespace fathom::analysis {

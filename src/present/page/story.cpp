@@ -7,6 +7,7 @@
 #include "present/sentences/hot_spot_sentences.h"
 #include "present/sentences/left_sentences.h"
 #include "present/sentences/limit_sentences.h"
+#include "present/sentences/memory_summary_sentences.h"
 #include "present/sentences/quality_sentences.h"
 #include "present/sentences/report_sentences.h"
 #include "present/sentences/waiting_sentence.h"

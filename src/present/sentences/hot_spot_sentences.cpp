@@ -4,8 +4,6 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <cmath>
-#include <functional>
 #include <map>
 #include <set>
 #include <string>
@@ -20,14 +18,11 @@
 #include "analysis/core/words.h"
 #include "analysis/summary/runtime_costs.h"
 #include "model/exact_count.h"
-#include "model/idle_samples.h"
 #include "model/nameless_function.h"
 #include "model/steps.h"
 #include "present/sentences/activity_words.h"
 #include "present/sentences/amount_words.h"
 #include "present/sentences/ending_sentences.h"
-#include "present/sentences/heap_sentences.h"
-#include "present/sentences/heap_verdict_sentences.h"
 #include "present/sentences/problem_sentences.h"
 #include "present/sentences/quality_sentences.h"
 #include "present/sentences/report_sentences.h"
@@ -37,8 +32,6 @@ namespace fathom::present {
 using namespace analysis;  // this folder puts into words what lies there
 
 namespace {
-
-constexpr double kLongEnough_s = 30;  // below that a start looks like growth
 
 // Where the name of the program begins in a command: "./slow 20000", "/home/a/my projects/slow 20000". A folder's name may have
 // a space, so a name that the recording knows decides.
@@ -203,13 +196,6 @@ std::string capitalized(std::string text) {
   return text;
 }
 
-// What metric cpu is of: a file may count something else, and then it says what.
-std::string cost_in_words(const Report& report) {
-  const std::string& unit = report.tree.unit;
-  if (report.unsampled) return "the CPU time that could be sampled";
-  return unit == "samples" || unit == "ns" || unit == "thousandths" ? "CPU time" : "all " + printable(unit);
-}
-
 std::string module_in_words(const TreeModule& module) {
   return module.kind == model::ModuleKind::kKernel ? "the kernel"
          : module.name.empty()                     ? "code outside all known files"
@@ -254,6 +240,12 @@ std::string sentence_of_module(const Report& report, const WidestModule& most) {
 }
 
 }  // namespace
+
+std::string cost_in_words(const Report& report) {
+  const std::string& unit = report.tree.unit;
+  if (report.unsampled) return "the CPU time that could be sampled";
+  return unit == "samples" || unit == "ns" || unit == "thousandths" ? "CPU time" : "all " + printable(unit);
+}
 
 std::string rounded_percent(double share) {
   return share >= 0.0995 || share <= 0 ? fmt::format("{:.0f} %", share * 100) : percent(share);
@@ -398,140 +390,6 @@ std::string modules_line(const Report& report) {
   return fmt::format("{}", fmt::join(parts, " · "));
 }
 
-namespace {
-
-std::string sentence_of_sizes(const analysis::SizeBuckets& sizes) {
-  constexpr int kMost = 64;
-  const auto power = [](int bucket) { return bytes(bucket == 0 ? 0 : std::ldexp(1.0, bucket - 1)); };
-  const std::string which = sizes.end > kMost  ? power(sizes.first) + " or more"
-                            : sizes.first == 0 ? "less than " + power(sizes.end)
-                                               : power(sizes.first) + " to less than " + power(sizes.end);
-  return fmt::format("Only call sites that requested blocks of {}, with everything they requested.", which);
-}
-
-}  // namespace
-
-std::string sentence_of_selection(const Selection& selection, const CallTree& tree,
-                                  std::optional<std::int64_t> whole) {
-  std::string text;
-  if (tree.filtered != 0)
-    text = fmt::format("The selection leaves out {}.", counted(tree.filtered, "sample"));
-  if (selection.asked_sizes) text += (text.empty() ? "" : " ") + sentence_of_sizes(*selection.asked_sizes);
-  if (!selection.stacks || !whole) return text;
-  const analysis::StackChoice& stacks = *selection.stacks;
-  const auto listed = [&](const std::vector<std::string>& patterns) {
-    std::string list;
-    for (const std::string& pattern : patterns) {
-      list += (list.empty() ? "" : " or ") + printable(pattern);
-      if (const auto shared = stacks.shared_names.find(pattern); shared != stacks.shared_names.end())
-        list += fmt::format(" ({} functions)", shared->second);
-    }
-    return list;
-  };
-  std::string cut;
-  for (const auto& [words, patterns] :
-       {std::pair("without calls of ", &stacks.hidden), std::pair("from ", &stacks.starts)}) {
-    std::vector<std::string> texts;
-    for (const analysis::NamePattern& pattern : *patterns) texts.push_back(pattern.text());
-    if (!texts.empty()) cut += (cut.empty() ? "Shown " : ", ") + (words + listed(texts));
-  }
-  if (!cut.empty()) text += (text.empty() ? "" : " ") + cut + "; sentences cover whole stacks.";
-  if (stacks.focus.empty() && stacks.ignore.empty()) return text;
-  std::string which = selection.stacks->focus.empty() ? "" : " with " + listed(selection.stacks->focus);
-  if (!selection.stacks->ignore.empty())
-    which += (which.empty() ? "" : ",") + (" without " + listed(selection.stacks->ignore));
-  const double part = *whole == 0 ? 0 : static_cast<double>(tree.total) / static_cast<double>(*whole);
-  return fmt::format("{}{}Stacks{}: {} of {}.", text, text.empty() ? "" : " ", which, rounded_percent(part),
-                     amount(static_cast<double>(*whole), tree.unit));
-}
-
-std::string first_touch_text(const FirstTouch& touch) {
-  return fmt::format("{} touches {} of the new pages first", spoken_name(touch.site),
-                     rounded_percent(touch.share));
-}
-
-// "; 185.5 MiB of it is free memory that glibc keeps"
-static std::string free_memory_text(const ResidentMemory& memory) {
-  constexpr double kWorthSaying = 0.1;
-  if (memory.free_bytes >= kWorthSaying * memory.last)
-    return fmt::format("; {} of it is free memory that {} keeps", bytes(memory.free_bytes),
-                       printable(memory.free_in));
-  // What was free then may be in use by now.
-  if (memory.free_before_bytes >= kWorthSaying * memory.last)
-    return fmt::format("; at the start, {} of it was free memory that {} kept",
-                       bytes(memory.free_before_bytes), printable(memory.free_in));
-  return "";
-}
-
-std::string sentence_of_resident(const Report& report) {
-  if (!report.resident) return "";
-  const ResidentMemory& memory = *report.resident;
-  std::string course;
-  switch (memory.trend.shape) {
-    case TrendShape::kGrowing:
-      course = memory.trend.duration_s < kLongEnough_s
-                   ? ", rising"
-                   : fmt::format(", growing by {} a minute", bytes(memory.trend.slope.per_s * 60));
-      if (const auto kept = find_kept_trend(report); kept && kept->shape != TrendShape::kGrowing)
-        course += " with pages of files, which the kernel can drop";
-      break;
-    case TrendShape::kPlateau:
-      course = ", level";
-      break;
-    case TrendShape::kFalling:
-      course = ", falling";
-      break;
-    default:
-      if (memory.most <= 1.02 * memory.first) course = ", level";
-      break;
-  }
-  const std::string free = free_memory_text(memory);
-  const std::string touch = memory.first_touch ? "; " + first_touch_text(*memory.first_touch) : "";
-  return fmt::format("RSS {} at most, {} at the end{}{}{}.", bytes(memory.most), bytes(memory.last), course,
-                     touch, free);
-}
-
-static std::string with_confidence(const HeapVerdict& verdict) {
-  const auto doubts = doubts_of(verdict);
-  return fmt::format("{} (confidence {}{})", sentence_of(verdict), to_string(verdict.confidence),
-                     doubts.empty() ? "" : ": " + doubts.front());
-}
-
-namespace {
-
-// The verdicts on the first screen, with the first one first.
-std::vector<const HeapVerdict*> told_verdicts(const HeapReport& heap) {
-  if (heap.is_blind() || heap.verdicts.empty()) return {};
-  const auto sure = std::find_if(heap.verdicts.begin(), heap.verdicts.end(), [](const HeapVerdict& verdict) {
-    return verdict.kind == HeapVerdictKind::kLeak && verdict.confidence != Confidence::kLow;
-  });
-  const HeapVerdict& first = sure != heap.verdicts.end() ? *sure : heap.verdicts.front();
-  std::vector<const HeapVerdict*> told{&first};
-  // What is not certain leaves room for what is.
-  const auto certain = std::ranges::find(heap.verdicts, Confidence::kHigh,
-                                         [](const HeapVerdict& of) { return of.confidence; });
-  if (first.confidence == Confidence::kMedium && certain != heap.verdicts.end()) told.push_back(&*certain);
-  return told;
-}
-
-}  // namespace
-
-std::vector<std::string> paragraphs_of_heap(const Report& report) {
-  if (!report.heap) return {};
-  const HeapReport& heap = *report.heap;
-  if (heap.is_blind()) return {unseen_text(heap.unseen, heap.unseen_at_most)};
-  std::vector<std::string> paragraphs;
-  if (!heap.unseen.empty()) paragraphs.push_back(unseen_text(heap.unseen, heap.unseen_at_most));
-  if (std::string choice = block_choice_text(heap); !choice.empty()) paragraphs.push_back(std::move(choice));
-  if (heap.verdicts.empty()) paragraphs.push_back(sentences_of(heap).back());
-  for (const HeapVerdict* verdict : told_verdicts(heap)) paragraphs.push_back(with_confidence(*verdict));
-  return paragraphs;
-}
-
-std::string sentence_of_heap(const Report& report) {
-  return fmt::format("{}", fmt::join(paragraphs_of_heap(report), " "));
-}
-
 std::string sentence_of_runtime_costs(const Report& report) {
   constexpr double kMuch = 0.2;         // of CPU time
   constexpr std::int64_t kEnough = 20;  // samples
@@ -540,92 +398,6 @@ std::string sentence_of_runtime_costs(const Report& report) {
   if (sentence_of_hot_spot(report).find("(" + costs[0].words + ")") != std::string::npos) return "";
   return fmt::format("{} takes {} of {}.", capitalized(costs[0].words),
                      rounded_percent(share(report.tree, costs[0].value)), cost_in_words(report));
-}
-
-std::string sentence_of_allocator_cpu(const Report& report) {
-  constexpr double kMuch = 0.05;        // of CPU time
-  constexpr std::int64_t kEnough = 20;  // samples
-  if (!report.allocator_cpu) return "";
-  const AllocatorCpu& cpu = *report.allocator_cpu;
-  if (cpu.inside < kEnough || cpu.share() < kMuch) return "";
-  if (report.heap)
-    for (const HeapVerdict* verdict : told_verdicts(*report.heap))
-      if (verdict->kind == HeapVerdictKind::kChurn && verdict->of_whole) return "";
-  const double error = cpu.interval().half_width();
-  const auto of_all = [&](std::int64_t samples) {
-    return static_cast<double>(samples) / static_cast<double>(cpu.total);
-  };
-  // An allocator linked into a stripped program has functions that are not recognized as its own.
-  constexpr double kManyUnnamed = 0.05;
-  std::string text = fmt::format(
-      "Allocating and freeing take {}{}{} of {}",
-      report.quality.unnamed_share > kManyUnnamed ? "at least " : "", rounded_percent(cpu.share()),
-      error >= 0.02 ? fmt::format(" ±{:.0f}", error * 100) : "", cost_in_words(report));
-  if (of_all(cpu.kernel) >= 0.01)
-    text += fmt::format(" ({} in the kernel)", rounded_percent(of_all(cpu.kernel)));
-  // A function without a name says nothing to anybody.
-  const auto named =
-      std::ranges::find_if(cpu.functions, [](const AllocatorCpuRow& row) { return !is_unnamed(row.name); });
-  constexpr std::int64_t kTenth = 10;
-  if (named != cpu.functions.end() && named->inside >= cpu.inside / kTenth) {
-    const AllocatorCpuRow& most = *named;
-    const double part = static_cast<double>(most.inside) / static_cast<double>(cpu.inside);
-    text += fmt::format(", {} for {}",
-                        part >= 0.9    ? "nearly all of that"
-                        : part >= 0.66 ? "most of that"
-                                       : rounded_percent(part) + " of that",
-                        spoken_name(most.name));
-  }
-  const auto& heap = report.heap;
-  // Calls that were counted of some processes are not those that took the CPU time of all.
-  const bool of_all_processes = heap && std::ranges::none_of(heap->findings, [](const HeapFinding& finding) {
-                                  return finding.kind == HeapFindingKind::kNotTraced;
-                                });
-  if (of_all_processes && heap->window_s > 0 && heap->allocated_known &&
-      heap->total.allocated.blocks.value > 0) {
-    const HeapAmounts& allocated = heap->total.allocated;
-    const double calls = allocated.blocks.value / heap->window_s;
-    text += fmt::format(
-        ": {} calls and {} a second",
-        count_with_error(calls, std::max(0.02 * calls, allocated.blocks.error() / heap->window_s)),
-        bytes_with_error(allocated.bytes.value / heap->window_s, allocated.bytes.error() / heap->window_s));
-  }
-  // Of the code that touches the pages first, not only of the allocators.
-  if (of_all(cpu.page_faults) >= kMuch)
-    text += fmt::format("; page faults of all kinds take {}", rounded_percent(of_all(cpu.page_faults)));
-  return text + ".";
-}
-
-std::string quality_sentence(const Report& report) {
-  const model::Quality& quality = report.profile->quality;
-  const QualityView& view = report.quality;
-  std::vector<std::string> parts;
-  const bool sampled = quality.expected_samples > 0;
-  if (view.samples != 0 || sampled) {
-    parts.push_back(counted(view.samples, "sample"));
-    if (const auto idle = report.profile->meta.facts.find(model::kIdleSamplesFact);
-        idle != report.profile->meta.facts.end())
-      parts.push_back(idle->second + " more of idle CPUs left out");
-    parts.push_back(number(view.lost) + " lost");
-  }
-  if (view.complete_share) parts.push_back(percent(*view.complete_share) + " of stacks complete");
-  if (view.unnamed_share > 0.005) parts.push_back(percent(view.unnamed_share) + " of frames without a name");
-  if (report.heap) {
-    const std::string missing = text_of(report.heap->losses);
-    // Files of other tools do not count events.
-    const bool counts_events = report.heap->counters.events != 0 || report.profile->meta.engine != "import";
-    if (!report.heap->is_blind() && (counts_events || !missing.empty()))
-      parts.push_back(missing.empty()
-                          ? counted(report.heap->counters.events, "event") + " of the heap, 0 lost"
-                          : "of the heap " + missing);
-  }
-  std::string text = !parts.empty() ? fmt::format("{}", fmt::join(parts, ", "))
-                     : report.heap  ? "the file does not count events"
-                                    : "nothing was sampled";
-  if (const std::string tracer = tracer_share_text(report.tree); !tracer.empty())
-    text += "; fathom's own tracing in the target used " + tracer + ", left out";
-  if (const std::string cost = own_cost_sentence(*report.profile); !cost.empty()) text += "; " + cost;
-  return text + ".";
 }
 
 }  // namespace fathom::present

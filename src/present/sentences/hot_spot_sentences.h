@@ -1,7 +1,6 @@
 // Where the time goes, in sentences of one line.
 #pragma once
 
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -11,10 +10,6 @@ namespace fathom::present {
 
 // "slow 20000 · 2.74 s · 1 thread, 0.41 of 2 CPUs · 1,138 samples"
 std::string headline_of(const analysis::Report& report);
-// "The selection leaves out 700 samples. Stacks with parse, without malloc: 23 % of 900 samples."; empty where nothing
-// is left out. `whole`: the tree's total if all stacks were taken.
-std::string sentence_of_selection(const analysis::Selection& selection, const analysis::CallTree& tree,
-                                  std::optional<std::int64_t> whole);
 // "98 % of CPU time is below LogParser::parse_line (slow.cpp:24): nearly all of it building std::basic_regex."
 std::string sentence_of_hot_spot(const analysis::Report& report);
 // The functions that this sentence is about, as it writes them; empty where it is about kinds of work.
@@ -29,23 +24,14 @@ HotName hot_name_of(const analysis::Report& report);
 std::string sentence_of_little_cpu(const analysis::Report& report);
 // "own code 1.3 % · libstdc++ 71 % · libc 22 % · kernel 5.6 %": whose instructions ran.
 std::string modules_line(const analysis::Report& report);
-// "grow_arena touches 94 % of the new pages first"
-std::string first_touch_text(const analysis::FirstTouch& touch);
-std::string sentence_of_resident(const analysis::Report& report);
-// The verdict that matters most, with how sure it is; empty where no heap was traced.
-std::string sentence_of_heap(const analysis::Report& report);
-// The same, a finding each.
-std::vector<std::string> paragraphs_of_heap(const analysis::Report& report);
-// The CPU time of the allocators' functions and its callers, with the rates if the heap was recorded; "" if
-// it is small, or the heap sentence covers it.
-std::string sentence_of_allocator_cpu(const analysis::Report& report);
 // "Throwing exceptions takes 40 % of CPU time."; "" if no such cost is worth a word, or the first sentence has it.
 std::string sentence_of_runtime_costs(const analysis::Report& report);
-std::string quality_sentence(const analysis::Report& report);
 
 // "slow.cpp:24"; empty if unknown.
 // Of code made at run time, of which no line is known, where the function `name` begins.
 std::string place_text(const analysis::SourcePlace& place, std::string_view name);
+// What metric cpu is of: a file may count something else, and then it says what.
+std::string cost_in_words(const analysis::Report& report);
 // "98 %", "7.3 %": as many digits as mean something.
 std::string rounded_percent(double share);
 

@@ -7,6 +7,7 @@
 #include "analysis/core/words.h"
 #include "base/shell_word.h"
 #include "present/sentences/hot_spot_sentences.h"
+#include "present/sentences/memory_summary_sentences.h"
 
 namespace fathom::present {
 

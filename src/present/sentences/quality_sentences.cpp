@@ -9,6 +9,8 @@
 
 #include "analysis/core/words.h"
 #include "base/abi/walk.h"
+#include "model/idle_samples.h"
+#include "present/sentences/amount_words.h"
 #include "present/sentences/heap_sentences.h"
 #include "present/sentences/hot_spot_sentences.h"
 #include "present/sentences/report_sentences.h"
@@ -298,6 +300,38 @@ std::string sentence_of(const DiffQuality& quality) {
 
 std::string_view describe_walk_end(model::WalkEnd end) {
   return end < kWalkEnds.size() ? kWalkEnds[end] : std::string_view("an end that this version does not know");
+}
+
+std::string quality_sentence(const Report& report) {
+  const model::Quality& quality = report.profile->quality;
+  const QualityView& view = report.quality;
+  std::vector<std::string> parts;
+  const bool sampled = quality.expected_samples > 0;
+  if (view.samples != 0 || sampled) {
+    parts.push_back(counted(view.samples, "sample"));
+    if (const auto idle = report.profile->meta.facts.find(model::kIdleSamplesFact);
+        idle != report.profile->meta.facts.end())
+      parts.push_back(idle->second + " more of idle CPUs left out");
+    parts.push_back(number(view.lost) + " lost");
+  }
+  if (view.complete_share) parts.push_back(percent(*view.complete_share) + " of stacks complete");
+  if (view.unnamed_share > 0.005) parts.push_back(percent(view.unnamed_share) + " of frames without a name");
+  if (report.heap) {
+    const std::string missing = text_of(report.heap->losses);
+    // Files of other tools do not count events.
+    const bool counts_events = report.heap->counters.events != 0 || report.profile->meta.engine != "import";
+    if (!report.heap->is_blind() && (counts_events || !missing.empty()))
+      parts.push_back(missing.empty()
+                          ? counted(report.heap->counters.events, "event") + " of the heap, 0 lost"
+                          : "of the heap " + missing);
+  }
+  std::string text = !parts.empty() ? fmt::format("{}", fmt::join(parts, ", "))
+                     : report.heap  ? "the file does not count events"
+                                    : "nothing was sampled";
+  if (const std::string tracer = tracer_share_text(report.tree); !tracer.empty())
+    text += "; fathom's own tracing in the target used " + tracer + ", left out";
+  if (const std::string cost = own_cost_sentence(*report.profile); !cost.empty()) text += "; " + cost;
+  return text + ".";
 }
 
 }  // namespace fathom::present

@@ -22,6 +22,9 @@ Complaint complaint_of(const analysis::Finding& finding);
 // complain about.
 std::vector<Complaint> complaints_of(const analysis::Report& report);
 
+// "1,138 samples, 0 lost, 99.8 % of stacks complete": the block of complaints in one line.
+std::string quality_sentence(const analysis::Report& report);
+
 // The samples expected from the CPU time, with the error, and why the count may differ: "88 ±19 expected
 // (75.0 %): ...".
 std::string expected_samples_text(const analysis::Report& report);
