@@ -256,7 +256,7 @@ TEST_F(FlameGraphInBrowser, AClickZoomsAndTheHistoryGoesBackAndForward) {
 TEST_F(FlameGraphInBrowser, ZoomingShowsWhatWasTooNarrow) {
   show_stacks();
   EXPECT_THAT(text(".narrow"),
-              StartsWith("Too narrow to draw: 4 frames narrower than 3 pixels, joined in 1 dashed box"));
+              StartsWith("Too narrow to draw: 4 frames narrower than 3 pixels, joined in 1 striped box"));
   EXPECT_EQ(ask("document.querySelectorAll('.f path.z').length"), 1);
   const std::string item =
       "[...document.querySelectorAll('.item')].find((one) => one.textContent === 'too narrow to draw')";

@@ -140,7 +140,7 @@ export const countNarrow = () => {
   const sum = (key: "hidden" | "value") => joined.reduce((all, box) => all + box[key], 0);
   narrow.text = !joined.length ? state.zoom ? "Every frame of this zoom is drawn." : "Every frame is drawn."
       : "Too narrow to draw: " + grouped(sum("hidden")) + (sum("hidden") === 1 ? " frame" : " frames") + " narrower than " + +data.min.toFixed(2) + " pixels, joined in " +
-        grouped(joined.length) + (joined.length === 1 ? " dashed box; " : " dashed boxes; ") + percent(sum("value") / total[state.zoom]) +
+        grouped(joined.length) + (joined.length === 1 ? " striped box; " : " striped boxes; ") + percent(sum("value") / total[state.zoom]) +
         (state.zoom ? " of the zoom" : " of all") + " ends in them. Zoom in to see them.";
 };
 export const measure = () => {

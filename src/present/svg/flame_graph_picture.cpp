@@ -228,7 +228,7 @@ class Picture {
     const std::string joined =
         "Too narrow to draw: " + analysis::counted(layout_.hidden_frames, "frame") + " narrower than " +
         number(options_.min_width.value) + (options_.min_width.percent ? " %" : " pixels") + ", joined in " +
-        analysis::counted(layout_.hidden_boxes, "dashed box", "dashed boxes") + "; " +
+        analysis::counted(layout_.hidden_boxes, "striped box", "striped boxes") + "; " +
         percent(analysis::share(tree_, layout_.hidden_value)) + " of all ends in them.";
     add(layout_.hidden_frames > 0 ? joined : "Every frame is drawn.", "muted narrow");
     for (const std::string& note : options_.notes) add(note);

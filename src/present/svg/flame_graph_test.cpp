@@ -108,7 +108,7 @@ TEST(FlameGraphSvg, SmallFramesAreCountedNotDropped) {
   EXPECT_THAT(
       svg,
       HasSubstr(
-          "Too narrow to draw: 4 frames narrower than 0.5 %, joined in 1 dashed box; 0.50 % of all ends in them."));
+          "Too narrow to draw: 4 frames narrower than 0.5 %, joined in 1 striped box; 0.50 % of all ends in them."));
   EXPECT_THAT(svg, HasSubstr("<title>4 narrow frames (5 samples, 0.50 %"));
 }
 
