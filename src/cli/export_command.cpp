@@ -38,6 +38,7 @@
 #include "present/exports/speedscope_writer.h"
 #include "present/exports/sql_writer.h"
 #include "present/sentences/quality_sentences.h"
+#include "present/text/text_table.h"
 
 namespace fathom::cli {
 namespace {
@@ -60,6 +61,19 @@ struct ExportInput {
   const ExportArguments& arguments;
 };
 
+// Of a report what complaints are made of: the rest would take longer than the export.
+analysis::Report quality_of(const ExportInput& input) {
+  analysis::Report report;
+  report.profile = &input.profile;
+  report.selection = input.tree.selection;
+  report.tree =
+      analysis::build_call_tree(input.profile, {.selection = input.tree.selection, .thread_roots = false});
+  report.modules = analysis::module_table(report.tree);
+  report.quality = analysis::judge_quality(input.profile, report.tree, report.modules);
+  report.heap = analysis::make_heap_report(input.profile, input.tree.selection);
+  return report;
+}
+
 // Piece by piece: the text may be ten times as large as the profile.
 Result<> stream_folded(const ExportInput& input, const std::function<void(std::string_view)>& take) {
   const analysis::CallTree tree = analysis::build_call_tree(input.profile, input.tree);
@@ -69,6 +83,8 @@ Result<> stream_folded(const ExportInput& input, const std::function<void(std::s
                 "fathom report FILE shows what the file holds");
   }
   present::write_folded(tree, {.mark_inlined = input.arguments.mark_inlined}, take);
+  // Tools that read folded stacks take a comment for a damaged line.
+  say("fathom: quality: {}\n", present::quality_sentence(quality_of(input)));
   return {};
 }
 
@@ -98,26 +114,21 @@ std::string first_line_of_version() {
   return version.substr(0, version.find('\n'));
 }
 
-// Of a report what complaints are made of: the rest would take longer than the export.
-analysis::Report quality_of(const ExportInput& input) {
-  analysis::Report report;
-  report.profile = &input.profile;
-  report.selection = input.tree.selection;
-  report.tree =
-      analysis::build_call_tree(input.profile, {.selection = input.tree.selection, .thread_roots = false});
-  report.modules = analysis::module_table(report.tree);
-  report.quality = analysis::judge_quality(input.profile, report.tree, report.modules);
-  report.heap = analysis::make_heap_report(input.profile, input.tree.selection);
-  return report;
+// What is known about the truth of the numbers goes along with them: the sentence of the report first.
+std::vector<std::string> quality_comments(const ExportInput& input) {
+  const analysis::Report report = quality_of(input);
+  std::vector<std::string> comments{present::quality_sentence(report)};
+  for (const present::Complaint& complaint : present::complaints_of(report))
+    comments.push_back(complaint.text);
+  for (const std::string& note : input.profile.quality.notes) comments.push_back(note);
+  return comments;
 }
 
-// What is known about the truth of the numbers goes along with them.
+// For a format without a place for the version and the target.
 std::vector<std::string> comments_for(const ExportInput& input) {
   std::vector<std::string> comments{first_line_of_version()};
   if (!input.profile.meta.target.empty()) comments.push_back(input.profile.meta.target);
-  for (const present::Complaint& complaint : present::complaints_of(quality_of(input)))
-    comments.push_back(complaint.text);
-  for (const std::string& note : input.profile.quality.notes) comments.push_back(note);
+  for (std::string& comment : quality_comments(input)) comments.push_back(std::move(comment));
   return comments;
 }
 
@@ -176,8 +187,11 @@ Result<int> export_pprof_parts(const ExportInput& input) {
 }
 
 Result<std::string> export_callgrind(const ExportInput& input) {
-  const Result<std::string> text = present::write_callgrind(
-      input.profile, {input.tree.selection, input.tree.fold_generics, first_line_of_version()});
+  const Result<std::string> text =
+      present::write_callgrind(input.profile, {.selection = input.tree.selection,
+                                               .fold_generics = input.tree.fold_generics,
+                                               .version = first_line_of_version(),
+                                               .comments = quality_comments(input)});
   if (!text) return text;
   return packed(*text, formats::packing_of(input.arguments.output.path));
 }
@@ -186,6 +200,11 @@ Result<std::string> export_dot(const ExportInput& input) {
   present::DotOptions options{.selection = input.tree.selection, .fold_generics = input.tree.fold_generics};
   if (input.arguments.functions) options.most_functions = *input.arguments.functions;
   if (input.arguments.percent_limit) options.least_share = *input.arguments.percent_limit / 100;
+  constexpr std::size_t kWidth = 100;
+  const std::string quality =
+      present::fill("Quality: ", present::quality_sentence(quality_of(input)), kWidth, 2);
+  for (std::size_t at = 0; at < quality.size(); at = quality.find('\n', at) + 1)
+    options.comments.push_back(quality.substr(at, quality.find('\n', at) - at));
   return present::write_dot(input.profile, options);
 }
 
@@ -195,7 +214,9 @@ Result<std::string> export_perfetto(const ExportInput& input) {
     return fail(ErrorKind::kUsage, "a Perfetto trace is binary, so it does not go to a terminal",
                 "-o FILE.pftrace");
   const Result<std::string> bytes =
-      present::write_perfetto(input.profile, {input.tree.selection, input.tree.fold_generics});
+      present::write_perfetto(input.profile, {.selection = input.tree.selection,
+                                              .fold_generics = input.tree.fold_generics,
+                                              .comments = quality_comments(input)});
   if (!bytes) return bytes;
   return packed(*bytes, formats::packing_of(path));
 }
@@ -241,6 +262,7 @@ Result<std::string> export_speedscope(const ExportInput& input) {
   present::SpeedscopeOptions options{.selection = input.tree.selection,
                                      .fold_generics = input.tree.fold_generics};
   if (!input.arguments.selection.metric.empty()) options.metrics = {input.tree.selection.metric};
+  options.comments = quality_comments(input);
   const Result<std::string> text = present::write_speedscope(input.profile, options);
   if (!text) return text;
   return packed(*text, formats::packing_of(input.arguments.output.path));
@@ -250,6 +272,7 @@ Result<std::string> export_firefox(const ExportInput& input) {
   present::FirefoxOptions options{.selection = input.tree.selection,
                                   .fold_generics = input.tree.fold_generics};
   options.version = first_line_of_version();
+  options.comments = quality_comments(input);
   const Result<std::string> text = present::write_firefox(input.profile, options);
   if (!text) return text;
   return packed(*text, formats::packing_of(input.arguments.output.path));

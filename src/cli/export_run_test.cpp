@@ -232,6 +232,17 @@ TEST_F(Exports, JsonHasTheRecordingWholeOrIsRefused) {
   EXPECT_THAT(read_file(exported("x.json.gz")).value(), StartsWith("\x1f\x8b"));
 }
 
+// Whoever gets the file alone has to see how much its numbers are worth.
+TEST_F(Exports, EachFormatHasTheQualityOfTheRecording) {
+  const std::string quality = "900 samples, 3 lost";
+  for (const char* name :
+       {"q.pb", "q.firefox.json", "q.speedscope.json", "q.callgrind", "q.dot", "q.pftrace"})
+    EXPECT_THAT(read_file(exported(name)).value(), HasSubstr(quality)) << name;
+  const Outcome folded = run({"export", recording_, "--to", "folded"});
+  EXPECT_THAT(folded.error, HasSubstr("fathom: quality: " + quality));
+  EXPECT_THAT(folded.out, Not(HasSubstr("quality"))) << "flamegraph.pl takes a comment for a damaged line";
+}
+
 TEST_F(Exports, PartsAreFilesWithNumbers) {
   const Outcome outcome = run({"export", recording_, "--parts", "-o", folder_ + "/x.pb.gz"});
   EXPECT_EQ(outcome.status, 0) << outcome.error;

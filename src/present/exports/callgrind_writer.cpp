@@ -104,6 +104,8 @@ class CallgrindWriter {
     out_ += fmt::format("cmd: {}\n", of.empty() ? "unknown" : of);
     out_ += fmt::format("desc: Costs: {}, in {}; the counts of calls are those of samples\n", metric.title,
                         analysis::printable(unit));
+    for (const std::string& comment : options_.comments)
+      out_ += fmt::format("desc: {}\n", analysis::printable(comment));
     out_ += fmt::format("positions: line\nevent: {0} : {1} ({2})\nevents: {0}\nsummary: {3}\n", event,
                         metric.title, analysis::printable(unit), costs_.total());
   }

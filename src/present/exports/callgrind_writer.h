@@ -5,6 +5,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "analysis/core/selection.h"
 #include "base/result.h"
@@ -15,7 +16,8 @@ namespace fathom::present {
 struct CallgrindOptions {
   analysis::Selection selection = {};
   bool fold_generics = false;
-  std::string version = {};  // of fathom
+  std::string version = {};                // of fathom
+  std::vector<std::string> comments = {};  // sentences: what is known about the truth of the numbers
 };
 
 // kNotFound where the selection has nothing. The costs of the functions themselves add up to the sum of the selection.

@@ -126,6 +126,7 @@ class DotWriter {
       text += fmt::format("{} and calls of less than {} are left out\\l",
                           analysis::counted(left_out_, "smaller function"),
                           analysis::percent(options_.least_share));
+    for (const std::string& comment : options_.comments) text += escaped(comment) + "\\l";
     return text;
   }
 

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "analysis/core/selection.h"
 #include "base/result.h"
@@ -15,8 +16,9 @@ namespace fathom::present {
 struct DotOptions {
   analysis::Selection selection = {};
   bool fold_generics = false;
-  std::uint32_t most_functions = 80;  // those with the largest totals; 0: all
-  double least_share = 0.005;         // of the whole: functions and calls with less are left out
+  std::uint32_t most_functions = 80;       // those with the largest totals; 0: all
+  double least_share = 0.005;              // of the whole: functions and calls with less are left out
+  std::vector<std::string> comments = {};  // lines below the title
 };
 
 // kNotFound where the selection has nothing.

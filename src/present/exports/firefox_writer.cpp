@@ -319,6 +319,19 @@ class FirefoxWriter {
     }
   }
 
+  // Shown where the viewer lists what it knows of the profile.
+  std::string extra_json() const {
+    if (options_.comments.empty()) return "";
+    std::string out = R"(,"extra":[{"label":"fathom","entries":[)";
+    for (std::size_t i = 0; i < options_.comments.size(); ++i) {
+      out += fmt::format(R"({}{{"label":"{}","format":"string","value":)", i == 0 ? "" : ",",
+                         i == 0 ? "Quality" : "Note");
+      append_json_text(out, options_.comments[i]);
+      out += '}';
+    }
+    return out + "]}]";
+  }
+
   std::string meta_json() const {
     const model::Meta& meta = profile_.meta;
     const double interval = meta.frequency_hz == 0 ? 1 : 1e3 / meta.frequency_hz;
@@ -328,6 +341,7 @@ class FirefoxWriter {
     append_json_text(out, meta.target.empty() ? "fathom" : meta.target);
     out += R"(,"importedFrom":)";
     append_json_text(out, options_.version.empty() ? "fathom" : options_.version);
+    out += extra_json();
     out +=
         R"(,"stackwalk":1,"version":24,"preprocessedProfileVersion":63,"symbolicated":true,)"
         R"("usesOnlyOneStackType":true,"sourceCodeIsNotOnSearchfox":true,)"

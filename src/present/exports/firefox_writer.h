@@ -7,6 +7,7 @@
 
 #include <cstddef>
 #include <string>
+#include <vector>
 
 #include "analysis/core/selection.h"
 #include "base/result.h"
@@ -17,8 +18,9 @@ namespace fathom::present {
 struct FirefoxOptions {
   analysis::Selection selection = {};  // its metric is not asked
   bool fold_generics = false;
-  std::size_t most_markers = 100'000;  // the longest waits
-  std::string version = {};            // of fathom
+  std::size_t most_markers = 100'000;      // the longest waits
+  std::string version = {};                // of fathom
+  std::vector<std::string> comments = {};  // sentences: what is known about the truth of the numbers
 };
 
 // kNotFound where the selection has neither samples nor waits nor a heap.

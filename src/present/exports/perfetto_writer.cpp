@@ -49,6 +49,7 @@ class PerfettoWriter {
     write_spans();
     write_live_heap();
     write_series();
+    if (events_ != 0) write_comments();
     if (events_ == 0)
       return fail(ErrorKind::kNotFound, "no samples, waits or series in this selection",
                   "fathom report FILE shows what the file holds");
@@ -243,6 +244,20 @@ class PerfettoWriter {
     body.message(kTrackDescriptor, descriptor);
     packet(body);
     return track;
+  }
+
+  // A trace has no field for them: an event at the start, on a track of its own.
+  void write_comments() {
+    if (options_.comments.empty()) return;
+    const std::uint64_t track = ++last_track_;
+    WireWriter body;
+    body.message(kTrackDescriptor, WireWriter().number(1, track).bytes(2, "quality of the recording"));
+    packet(body);
+    WireWriter event;
+    event.number(9, kInstant).number(11, track).number(10, pieces_.event_name("quality"));
+    for (std::size_t i = 0; i < options_.comments.size(); ++i)
+      annotate(event, i == 0 ? "quality" : fmt::format("note {}", i), options_.comments[i]);
+    emit(profile_.meta.start_ns + options_.selection.from_ns.value_or(0), event);
   }
 
   void slice(std::uint64_t track, std::uint64_t start, std::uint64_t end, std::string_view name,

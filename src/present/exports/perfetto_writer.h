@@ -7,6 +7,7 @@
 
 #include <cstddef>
 #include <string>
+#include <vector>
 
 #include "analysis/core/selection.h"
 #include "base/result.h"
@@ -17,6 +18,7 @@ namespace fathom::present {
 struct PerfettoOptions {
   analysis::Selection selection = {};  // its metric does not matter: a trace has all that has a time
   bool fold_generics = false;
+  std::vector<std::string> comments = {};  // sentences: what is known about the truth of the numbers
 };
 
 // Not packed. kNotFound where the selection has nothing.

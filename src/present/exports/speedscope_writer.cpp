@@ -32,6 +32,12 @@ class SpeedscopeWriter {
     std::string out =
         R"({"$schema":"https://www.speedscope.app/file-format-schema.json","exporter":"fathom","name":)";
     append_json_text(out, profile_.meta.target);
+    if (!options_.comments.empty()) {  // the format has no field for them; readers skip what they do not know
+      out += R"(,"comments":[)";
+      append_list(out, options_.comments,
+                  [](std::string& to, const std::string& comment) { append_json_text(to, comment); });
+      out += ']';
+    }
     out += R"(,"activeProfileIndex":0,"shared":{"frames":)";
     append_list(out, frames_.calls(), [&](std::string& to, const FrameCall& call) {
       to += R"({"name":)";

@@ -17,7 +17,8 @@ struct SpeedscopeOptions {
   analysis::Selection selection = {};       // its metric is not asked
   std::vector<model::Metric> metrics = {};  // empty: cpu and off-cpu, else the selection's
   bool fold_generics = false;
-  std::size_t most_threads = 200;  // of each metric, the largest; the others stand as one
+  std::size_t most_threads = 200;          // of each metric, the largest; the others stand as one
+  std::vector<std::string> comments = {};  // sentences: what is known about the truth of the numbers
 };
 
 // kNotFound where there is nothing of these metrics in the selection.
