@@ -42,6 +42,15 @@ bool is_regular(const fs::path& path) {
   return fs::symlink_status(path, problem).type() == fs::file_type::regular;
 }
 
+// The name that record and report use. That of the file is longer than the kernel's 15 bytes, but a file may be several programs:
+// redis-server is a link to redis-check-rdb.
+std::string program_of(std::string_view target, std::string_view name, std::string_view executable) {
+  const std::string_view file = base_name(executable);
+  const bool is_called_so = !name.empty() && target.starts_with(name) &&
+                            (target.size() == name.size() || target[name.size()] == ' ');
+  return std::string(file.empty() || (is_called_so && !file.starts_with(name)) ? name : file);
+}
+
 void take_facts(const model::Profile& profile, Recording& row) {
   row.target = profile.meta.target;
   row.start_unix_ns = profile.meta.start_unix_ns;
@@ -54,7 +63,7 @@ void take_facts(const model::Profile& profile, Recording& row) {
   row.cut = profile.quality.truncated && !row.being_written;
   if (profile.processes.empty()) return;
   const std::string_view executable = profile.strings[profile.processes.front().executable];
-  row.program = base_name(executable.empty() ? profile.strings[profile.processes.front().name] : executable);
+  row.program = program_of(row.target, profile.strings[profile.processes.front().name], executable);
   for (const model::Module& module : profile.modules)
     if (!executable.empty() && profile.strings[module.path] == executable)
       row.build_id = profile.strings[module.build_id];

@@ -20,7 +20,7 @@ struct Recording {
 
   std::string problem;   // why the file could not be read; what follows is then empty
   std::string target;    // as record named it: "redis-server (pid 12)"
-  std::string program;   // its first process, without folders
+  std::string program;   // name of its first process
   std::string build_id;  // of that process's executable; empty: not known
   std::uint64_t start_unix_ns =
       0;  // of a file that does not say it, such as a merged one: when it was written

@@ -35,14 +35,15 @@ class Shelf : public testing::Test {
   }
 
   // A recording of /usr/bin/PROGRAM that began at `start` and lasted two seconds, with 1.5 s of CPU time.
+  // `file`: what its executable is called, if not PROGRAM.
   void record(const std::string& name, const std::string& program, std::uint64_t start_unix_ns,
-              bool ends = true) {
+              bool ends = true, const std::string& file = "") {
     model::Profile profile;
     profile.meta.target = program + " (pid 7)";
     profile.meta.start_ns = 1'000'000'000;
     profile.meta.end_ns = 3'000'000'000;
     profile.meta.start_unix_ns = start_unix_ns;
-    const model::StringId path = profile.strings.intern("/usr/bin/" + program);
+    const model::StringId path = profile.strings.intern("/usr/bin/" + (file.empty() ? program : file));
     model::Module module;
     module.name = profile.strings.intern(program);
     module.path = path;
@@ -101,6 +102,16 @@ TEST_F(Shelf, ARecordingSaysWhatItIs) {
   EXPECT_FALSE(row.cut);
   EXPECT_THAT(row.companions, ElementsAre(fs::path(folder_) / "x.svg"));
   EXPECT_EQ(row.bytes, fs::file_size(row.path) + 6);
+}
+
+TEST_F(Shelf, AProgramIsCalledAsInItsTargetAndNotAsTheFileThatALinkLeadsTo) {
+  record("a.fathom", "redis-server", 10, true, "redis-check-rdb");
+  record("b.fathom", "a-program-with-", 20, true, "a-program-with-a-long-name");
+  const auto found = find_recordings(folder_, is_svg);
+  ASSERT_TRUE(found);
+  ASSERT_EQ(found->size(), 2u);
+  EXPECT_EQ(found->at(0).program, "redis-server");
+  EXPECT_EQ(found->at(1).program, "a-program-with-a-long-name");
 }
 
 TEST_F(Shelf, OneThatWasKilledIsCutShort) {
