@@ -243,6 +243,7 @@ TEST_F(OpenProfile, AnErrorNamesTheNearestFormat) {
       {"[{\"pid\":1,\"tid\":1,\"ph\":\"X\",\"name\":\"work\",\"ts\":0,\"dur\":100}]",
        "a trace of Chrome's format"},
       {"[\n {\"ph\": \"B\", \"ts\": 1}\n]", "a trace of Chrome's format"},
+      {R"({"resourceSpans":[{"scopeSpans":[]}]})", "a trace of OpenTelemetry"},
       {"{\"meta\":{\"version\":27},\"libs\":[],\"threads\":[{\"stringTable\":[],\"samples\":{\"schema\":{}}}]"
        "}",
        "a raw profile of Gecko"},

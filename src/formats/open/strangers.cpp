@@ -15,7 +15,9 @@ using namespace std::string_view_literals;
 
 constexpr std::string_view kSource = "open the recording it was made from";
 
-constexpr Stranger kChromeTrace{"a trace of Chrome's format", "node --cpu-prof, whose .cpuprofile is read"};
+constexpr Stranger kChromeTrace{
+    "a trace of Chrome's format",
+    "fathom report RECORDING --spans {}, which shows its spans; or, of Node.js, the .cpuprofile of node --cpu-prof"};
 constexpr Stranger kGprof{"a table of gprof", "perf record -g, and its perf.data"};
 constexpr Stranger kPprofText{"a text of pprof's older formats", "pprof -proto {} >OUT.pb.gz, which is read"};
 constexpr Stranger kAppleSample{"a text of Apple's sample",
@@ -75,6 +77,9 @@ constexpr Words kJsonWords[] = {
      {"a raw profile of Gecko", "open it in profiler.firefox.com and save it there: fathom reads that file"}},
     {"\"stack_traces\"", "", {"a result of fathom or another tool", kSource}},
     {"\"resourceProfiles\"", "", {"a profile of OpenTelemetry", "the pprof file of the same profiler"}},
+    {"\"resourceSpans\"",
+     "",
+     {"a trace of OpenTelemetry", "fathom report RECORDING --spans {}, which shows its spans"}},
     {"\"ct\"", "\"wt\"", {"a profile of XHProf", "xdebug.mode=profile, whose cachegrind.out is read"}},
     {"\"nodes\"", "\"snapshot\"", {"a heap snapshot of V8", "node --heap-prof, whose .heapprofile is read"}},
 };
