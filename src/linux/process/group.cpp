@@ -82,7 +82,7 @@ bool is_unit(std::string_view part) {
 
 // "one of these: a, b and 3 more"
 std::string listed(const std::set<std::string>& names) {
-  if (names.empty()) return "there is none";
+  if (names.empty()) return "-p PID; no other name is known here";
   std::vector<std::string> first;
   for (const std::string& name : names)
     if (first.size() < kMostListed) first.push_back(name);
