@@ -1,8 +1,11 @@
-// fathom oom: what the OOM killer killed, and why, from the kernel's records.
+// fathom oom: what was killed for lack of memory, and why, from the records of the kernel and of services.
 #include <unistd.h>
 
+#include <algorithm>
+#include <array>
 #include <memory>
 #include <optional>
+#include <string_view>
 
 #include "base/files.h"
 #include "cli/command.h"
@@ -18,7 +21,18 @@ namespace fathom::cli {
 namespace {
 
 constexpr const char* kMoreLogs =
-    "journalctl -k -b -1 | fathom oom -  (the boot before; -b 0 is this one), or a file of /var/log. Not only the kernel kills: systemd-oomd and earlyoom say so in the journal";
+    "journalctl -b -1 | fathom oom -  (the boot before; -b 0 is this one; without -k also what systemd-oomd and earlyoom killed), or a file of /var/log";
+constexpr const char* kLogOfNode =
+    "dmesg | fathom oom -  on the machine that ran the container: its kernel has the record with the sizes";
+
+// What engines of containers say of a kill, without its record: events of docker and podman, kubectl describe, an eviction.
+bool names_dead_container(std::string_view log) {
+  constexpr std::array kWords = {
+      "OOMKilled",    "OOMKilling", "container oom", "exceeds memory limit", "low on resource: memory",
+      "OOMController"};
+  return std::ranges::any_of(kWords,
+                             [&](const char* words) { return log.find(words) != std::string_view::npos; });
+}
 
 struct OomArguments {
   std::string file;
@@ -47,13 +61,16 @@ Result<int> run_oom(const OomArguments& arguments) {
   const Result<std::string> log = read_log(arguments);
   if (!log) return tl::unexpected<Error>(log.error());
   const std::vector<oom::Record> records = oom::read_records(*log);
+  const bool of_container = names_dead_container(*log);
   if (records.empty() && !arguments.json)
-    return fail(ErrorKind::kNotFound,
-                (arguments.file.empty()  ? std::string("the kernel log")
-                 : arguments.file == "-" ? std::string("standard input")
-                                         : arguments.file) +
-                    ": no record of a process killed for lack of memory",
-                kMoreLogs);
+    return fail(
+        ErrorKind::kNotFound,
+        (arguments.file.empty()  ? std::string("the kernel log")
+         : arguments.file == "-" ? std::string("standard input")
+                                 : arguments.file) +
+            (of_container ? ": a container was killed for lack of memory, but the kernel's record is not here"
+                          : ": no record of a process killed for lack of memory"),
+        of_container ? kLogOfNode : kMoreLogs);
   if (arguments.record && (*arguments.record == 0 || *arguments.record > records.size()))
     return fail(
         ErrorKind::kNotFound,
@@ -81,7 +98,7 @@ Run add_oom(CLI::App& app) {
   auto arguments = std::make_shared<OomArguments>();
   app.add_option(
          "file", arguments->file,
-         "kernel log from dmesg (also -T), journalctl -k, syslog or a console; - for standard input (default: the log of the running kernel)")
+         "log from dmesg (also -T), journalctl, syslog or a console; - for standard input (default: the log of the running kernel)")
       ->type_name("FILE");
   begin_group(app, kOutputGroup);
   auto* record =

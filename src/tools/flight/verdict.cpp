@@ -38,6 +38,7 @@ std::optional<Verdict> judge(const EndFacts& facts) {
       case oom::Scope::kCpuset:
       case oom::Scope::kMemoryPolicy:
         return Verdict::kMachine;
+      case oom::Scope::kPressure:  // a service's reason, and no kernel's record
       case oom::Scope::kUnknown:
         break;
     }

@@ -34,9 +34,12 @@ const Task* task_of(const Record& record, std::int64_t pid) {
 std::string who(const Record& record) {
   if (record.panicked) return "the machine is set to panic when memory runs out (vm.panic_on_oom)";
   if (record.nobody_left) return "no process was killed, because none could be";
-  if (record.kills.empty()) return "this record does not name the killed process";
+  const std::string by = record.service ? " by " + record.service->name : "";
+  if (record.kills.empty())
+    return record.service ? fmt::format("{} was killed{}", printable(record.victim_group), by)
+                          : "this record does not name the killed process";
   const Kill& first = record.kills.front();
-  std::string text = fmt::format("{} (pid {}) was killed", printable(first.name), first.pid);
+  std::string text = fmt::format("{} (pid {}) was killed{}", printable(first.name), first.pid, by);
   if (record.kills.size() > 1)
     text +=
         fmt::format(", and {} with it", analysis::counted(record.kills.size() - 1, "process", "processes"));
@@ -212,8 +215,37 @@ std::vector<std::string> why_machine(const Record& record) {
   return why;
 }
 
+// "15.3 GiB of 15.5 GiB"
+std::string use_text(const MemoryUse& use) {
+  return fmt::format("{} of {}", size(use.used_bytes), size(use.total_bytes));
+}
+
+// The kernel did not have to kill: a service found too little memory left, or too much waiting for it.
+std::vector<std::string> why_service(const Record& record) {
+  const Service& service = *record.service;
+  const std::string limit =
+      service.limit_percent ? fmt::format("{:.4g} %", *service.limit_percent) : "its limit";
+  if (record.scope == Scope::kPressure)
+    return {fmt::format(
+                "tasks of {} waited for memory {} of the time, more than {}{}",
+                record.limited_group.empty() ? "a control group" : printable(record.limited_group),
+                service.measured_percent ? fmt::format("{:.4g} %", *service.measured_percent) : "too much",
+                limit, service.period.empty() ? "" : " for " + printable(service.period)),
+            "the kernel itself had not run out of memory"};
+  if (service.memory)
+    return {fmt::format("{} of memory{} were used, more than {}", use_text(*service.memory),
+                        service.swap && service.swap->total_bytes != 0
+                            ? fmt::format(" and {} of swap", use_text(*service.swap))
+                            : "",
+                        service.limit_percent ? limit + " of it" : "the service allows"),
+            "the kernel itself had not run out of memory"};
+  return {
+      "it left less memory and swap than the service's own limit; the kernel itself had not run out of memory"};
+}
+
 std::vector<std::string> why(const Record& record) {
   std::vector<std::string> why;
+  if (record.service) return why_service(record);
   if (record.asked_for)
     why.push_back("a user requested it with the SysRq key (f); memory need not have been short");
   else if (record.scope == Scope::kGroup)
@@ -251,7 +283,10 @@ void describe_victim(const Record& record, Explanation& out) {
   const auto add = [&](const char* name, std::uint64_t value) {
     if (value != 0) out.victim.push_back({name, value});
   };
-  if (kill.measured) {
+  if (kill.resident_bytes) {
+    out.resident_bytes = *kill.resident_bytes;
+    add("resident", *kill.resident_bytes);
+  } else if (kill.measured) {
     out.resident_bytes = kill.anon_bytes;
     for (const std::uint64_t more : {kill.file_bytes, kill.shmem_bytes})
       if (__builtin_add_overflow(out.resident_bytes, more, &out.resident_bytes))
@@ -278,9 +313,33 @@ std::vector<Task> neighbours_of(const Record& record, std::size_t count) {
   return others;
 }
 
+// "/system.slice/reth.service" -> "reth.service"
+std::string unit_of(const std::string& group) {
+  return group.substr(group.rfind('/') + 1);
+}
+
+std::vector<std::string> remedies_of_service(const Record& record) {
+  std::vector<std::string> out;
+  if (record.kills.empty()) {
+    const std::string unit = shell_word(printable(unit_of(record.victim_group)));
+    out.push_back(fmt::format(
+        "fathom record --heap --unit {} before it is that large again: its report says which call sites hold the memory",
+        unit));
+    out.push_back(
+        "ManagedOOMPreference=avoid in the unit spares it as long as others can be killed; MemoryMax= gives it a limit of its own");
+    return out;
+  }
+  out.push_back(fmt::format(
+      "fathom record --heap -n {} before it is that large again: its report says which call sites hold the memory",
+      shell_word(printable(record.kills.front().name))));
+  out.push_back("earlyoom --avoid REGEX spares a process as long as others can be killed");
+  return out;
+}
+
 std::vector<std::string> remedies(const Record& record, const Explanation& told) {
   std::vector<std::string> out;
   if (record.asked_for) return out;
+  if (record.service) return remedies_of_service(record);
   const std::uint64_t unused =
       std::min(machine(record, "hugepages_free"), machine(record, "hugepages_total"));
   if (record.scope == Scope::kMachine && record.ram_bytes && share(unused, *record.ram_bytes) > 0.05)

@@ -123,7 +123,37 @@ bool is_host(std::string_view word) {
   });
 }
 
+// "kern: warning: [2026-01-12T20:27:31.9Z]: " and "[2026-01-12 20:27:31] ": of a console that is logged elsewhere.
+void take_bracketed_date(std::string_view& text, LogLine& line) {
+  const std::size_t at = text.substr(0, kLongestLogPrefix).find('[');
+  if (at == std::string_view::npos || !line.time.empty()) return;
+  const std::string_view inside = inside_bracket(text.substr(at));
+  if (!is_date(inside)) return;
+  line.time = inside;
+  text.remove_prefix(at);
+  drop_bracket(text);
+  if (text.starts_with(':')) text.remove_prefix(1);
+  skip_blanks(text);
+}
+
+// The quote that ends a field of a table (CSV) in which the message stands: it has no other one.
+std::string_view without_last_quote(std::string_view text) {
+  while (text.ends_with(',')) text.remove_suffix(1);
+  if (text.ends_with('"') && std::ranges::count(text, '"') % 2 == 1) text.remove_suffix(1);
+  return text;
+}
+
 }  // namespace
+
+LogLine read_log_prefix(std::string_view prefix) {
+  LogLine line;
+  prefix = trimmed(prefix);
+  line.time = time_of(prefix);
+  skip_blanks(prefix);
+  if (const std::string_view host = next_field(prefix); is_host(host) && !host.ends_with(':'))
+    line.host = host;
+  return line;
+}
 
 LogLine read_log_line(std::string_view text) {
   LogLine line;
@@ -152,6 +182,7 @@ LogLine read_log_line(std::string_view text) {
       line.time = take_date(text);
       skip_blanks(text);
     }
+    take_bracketed_date(text, line);
     // The last thing before the message, whatever stands in front of it.
     for (std::size_t at = 0; at < std::min(text.size(), kLongestLogPrefix); ++at) {
       if (text[at] != '[') continue;
@@ -168,7 +199,7 @@ LogLine read_log_line(std::string_view text) {
     }
   }
   if (text.starts_with('[') && is_caller(inside_bracket(text))) drop_bracket(text);
-  line.message = trimmed(text);
+  line.message = trimmed(without_last_quote(text));
   return line;
 }
 

@@ -19,6 +19,9 @@ struct LogLine {
 
 LogLine read_log_line(std::string_view line);
 
+// Time and host in what stands before a message: "Nov 20 10:11:12 host systemd-oomd[812]: ".
+LogLine read_log_prefix(std::string_view prefix);
+
 // LogLine::time as seconds since any moment, for differences; nullopt: it is in none of the ways above.
 std::optional<double> seconds_in(std::string_view time);
 

@@ -1,8 +1,16 @@
 #include "tools/oom/plain_line.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <cstdint>
+#include <span>
+
+#include "base/text.h"
+#include "linux/process/fields.h"
+#include "tools/oom/log_line.h"
 
 namespace fathom::oom {
 namespace {
@@ -59,11 +67,9 @@ std::string unescaped(std::string_view text) {
   return out;
 }
 
-// Of an object of JSON the value of the key that holds the message; "" where it has none.
-std::string message_in_json(std::string_view text) {
-  static constexpr std::array kKeys = {"\"log\""sv,     "\"MESSAGE\""sv, "\"message\""sv,     "\"msg\""sv,
-                                       "\"Message\""sv, "\"line\""sv,    "\"textPayload\""sv, "\"body\""sv};
-  for (const std::string_view key : kKeys) {
+// Of an object of JSON the text of the first of these keys that has one; "" where none has.
+std::string text_in_json(std::string_view text, std::span<const std::string_view> keys) {
+  for (const std::string_view key : keys) {
     const std::size_t at = text.find(key);
     if (at == std::string_view::npos) continue;
     std::string_view rest = text.substr(at + key.size());
@@ -74,6 +80,37 @@ std::string message_in_json(std::string_view text) {
     if (rest.starts_with('"')) return unescaped(rest.substr(1));
   }
   return "";
+}
+
+constexpr std::array kMessageKeys = {"\"log\""sv,     "\"MESSAGE\""sv, "\"message\""sv,     "\"msg\""sv,
+                                     "\"Message\""sv, "\"line\""sv,    "\"textPayload\""sv, "\"body\""sv};
+
+std::string message_in_json(std::string_view text) {
+  return text_in_json(text, kMessageKeys);
+}
+
+bool is_message_key(std::string_view text) {
+  return std::ranges::any_of(kMessageKeys, [&](std::string_view key) { return text.starts_with(key); });
+}
+
+// The time that a collector has added, as a date: "2023-11-20T10:11:12.5Z "; "" where there is none.
+std::string date_in_json(std::string_view text) {
+  static constexpr std::array kMicroseconds = {"\"__REALTIME_TIMESTAMP\""sv};
+  static constexpr std::array kKeys = {"\"time\""sv, "\"ts\""sv, "\"timestamp\""sv, "\"@timestamp\""sv,
+                                       "\"receiveTimestamp\""sv};
+  constexpr std::int64_t kYear2100 = 4'102'444'800'000'000;
+  if (const auto us = process::parse_number<std::int64_t>(text_in_json(text, kMicroseconds));
+      us && *us >= 0 && *us < kYear2100) {
+    const auto time = std::chrono::sys_time(std::chrono::microseconds(*us));
+    const auto day = std::chrono::floor<std::chrono::days>(time);
+    const std::chrono::year_month_day date(day);
+    const std::chrono::hh_mm_ss<std::chrono::microseconds> clock(time - day);
+    return fmt::format("{:04}-{:02}-{:02}T{:02}:{:02}:{:02}.{:06}Z ", int(date.year()),
+                       unsigned(date.month()), unsigned(date.day()), clock.hours().count(),
+                       clock.minutes().count(), clock.seconds().count(), clock.subseconds().count());
+  }
+  const std::string time = text_in_json(text, kKeys);
+  return seconds_in(time) ? time + " " : "";
 }
 
 // "kern  :warn  : " of dmesg -x.
@@ -102,14 +139,27 @@ std::string plain_line(std::string_view line) {
   std::string plain = line.find('\x1b') == std::string_view::npos ? std::string(line) : without_escapes(line);
   std::string_view text = plain;
   drop_blanks(text);
-  if (text.starts_with('{')) {
+  // A line of an object that is written over several begins with its key.
+  if (text.starts_with('{') || is_message_key(text)) {
     const std::string message = message_in_json(text);
-    if (!message.empty()) return without_escapes(message);
+    if (!message.empty()) return date_in_json(text) + without_escapes(message);
   }
   if (constexpr std::string_view kMessage = "MESSAGE="; text.starts_with(kMessage))
     text.remove_prefix(kMessage.size());
   drop_level(text);
   return text.size() == plain.size() ? plain : std::string(text);
+}
+
+std::string uptime_in_json(std::string_view text) {
+  drop_blanks(text);
+  constexpr std::string_view kTime = "\"time\":";
+  if (!text.starts_with(kTime)) return "";
+  text.remove_prefix(kTime.size());
+  drop_blanks(text);
+  while (text.ends_with(',') || text.ends_with('\r')) text.remove_suffix(1);
+  const bool is_number =
+      !text.empty() && std::ranges::all_of(text, [](char c) { return is_digit(c) || c == '.'; });
+  return is_number ? fmt::format("[{}] ", text) : "";
 }
 
 std::string_view kernel_message(std::string_view text) {

@@ -91,6 +91,9 @@ TEST(OomLog, OfEveryShapeIsTheSameRecord) {
       {"quoted twice", behind("> > [   97.381108] ")},
       {"a list", behind("    ")},
       {"with Windows' ends", [](const std::string& line) { return "[   97.381108] " + line + "\r"; }},
+      {"a table", in_json(R"("2026-03-05T10:11:12.381Z","[   97.381108] )", R"(")")},
+      {"the console of a virtual machine",
+       behind("2026-03-05T10:11:12.127Z In(05) vcpu-5 - Guest: <6>[   97.381108] ")},
       {"of a thread", behind("[   97.381108][ T2311] ")}};
   for (const auto& [name, shape] : shapes) {
     std::string log;
@@ -106,6 +109,29 @@ TEST(OomLog, OfEveryShapeIsTheSameRecord) {
     EXPECT_EQ(record.tasks[0].rss_bytes, 130500ULL * 4096) << name;
     EXPECT_EQ(explain(record).who, "indexer (pid 2311) was killed") << name;
     EXPECT_TRUE(record.kills[0].reaped) << name;
+  }
+}
+
+// What a collector adds to a line is its time where the message has none.
+TEST(OomLog, HasTheDateOfTheCollector) {
+  const std::string end = "Out of memory: Killed process 9 (b) total-vm:9kB, anon-rss:8kB, file-rss:0kB";
+  const std::vector<std::pair<std::string, std::string>> shapes = {
+      {R"({"__REALTIME_TIMESTAMP":"1772705472381108","MESSAGE":")" + end + R"("})",
+       "2026-03-05T10:11:12.381108Z"},
+      {R"({"ts":"2026-03-05T10:11:12.381Z","line":"kernel: [   97.381108] )" + end + R"("})",
+       "2026-03-05T10:11:12.381Z"},
+      {R"({"log":"[   97.381108] )" + end + R"(\n","time":"2026-03-05T10:11:12.38Z"})",
+       "2026-03-05T10:11:12.38Z"},
+      {"10.0.0.2: kern: warning: [2026-03-05T10:11:12.381108000Z]: " + end, "2026-03-05T10:11:12.381108000Z"},
+      {"[2026-03-05 10:11:12]  [   97.381108][T9] " + end, "2026-03-05 10:11:12"},
+      {"   \"time\":   97.381108,\n   \"msg\": \"" + end + "\"\n", "97.381108 s after boot"},
+      {R"({"__REALTIME_TIMESTAMP":"-1","MESSAGE":")" + end + R"("})", ""},
+      {R"({"__REALTIME_TIMESTAMP":"9223372036854775807","MESSAGE":")" + end + R"("})", ""}};
+  for (const auto& [line, time] : shapes) {
+    const std::vector<Record> records = read_records(line + "\n");
+    ASSERT_EQ(records.size(), 1U) << line;
+    EXPECT_EQ(when(records[0]), time) << line;
+    EXPECT_EQ(records[0].kills.at(0).name, "b") << line;
   }
 }
 

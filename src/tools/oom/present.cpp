@@ -52,8 +52,9 @@ std::string in_full(const Record& record, const std::vector<Evidence>& evidence,
   };
   add_all("why", told.why);
   if (!told.victim.empty()) {
-    std::string held =
-        fmt::format("{} resident; {}", size_text(told.resident_bytes), parts_text(told.victim));
+    std::string held = size_text(told.resident_bytes) + " resident";
+    const bool is_all = told.victim.size() == 1 && told.victim.front().name == "resident";
+    if (!is_all) held += "; " + parts_text(told.victim);
     if (record.kills.front().total_vm_bytes != 0)
       held += fmt::format("; {} mapped, most of which may never have been touched",
                           size_text(record.kills.front().total_vm_bytes));
@@ -92,6 +93,8 @@ const char* word_of(Scope scope) {
       return "cpuset";
     case Scope::kMemoryPolicy:
       return "memory_policy";
+    case Scope::kPressure:
+      return "pressure";
     case Scope::kUnknown:
       break;
   }
@@ -120,6 +123,7 @@ Json usage_json(const std::optional<Usage>& usage) {
 
 Json kill_json(const Kill& kill) {
   Json json{{"pid", kill.pid}, {"name", utf8(kill.name)}};
+  if (kill.resident_bytes) json["resident_bytes"] = *kill.resident_bytes;
   if (kill.measured) {
     json["total_vm_bytes"] = kill.total_vm_bytes;
     json["anon_bytes"] = kill.anon_bytes;
@@ -160,6 +164,7 @@ Json record_json(const Record& record, const std::vector<Evidence>& evidence) {
             {"host", text_or_null(record.host)},
             {"scope", word_of(record.scope)},
             {"asked_for", record.asked_for},
+            {"killed_by", record.service ? record.service->name : "kernel"},
             {"who", utf8(told.who)},
             {"why", told.why},
             {"invoked_by", text_or_null(record.invoked_by)},

@@ -12,6 +12,7 @@
 #include "tools/oom/log_line.h"
 #include "tools/oom/message_fields.h"
 #include "tools/oom/plain_line.h"
+#include "tools/oom/service_kill.h"
 #include "tools/oom/task_table.h"
 
 namespace fathom::oom {
@@ -102,6 +103,27 @@ class Reader {
     if (read_opening(line) || read_facts(line) || read_end(line) || read_table(line)) remember(line);
   }
 
+  // A line of a service that kills; false: it is of something else. What the kernel says afterwards is of another record.
+  bool read_service(std::string_view text) {
+    if (const auto use = read_machine_use(text)) return use_ = use, true;
+    if (is_dry_run(text)) return take_back_service(), true;
+    auto record = read_service_kill(text);
+    if (!record) return false;
+    const Record* last = drafts_.empty() ? nullptr : &drafts_.back().record;
+    // It asks the process to end, and makes it end where it does not.
+    if (last != nullptr && last->service && last->host == record->host && !record->kills.empty() &&
+        !last->kills.empty() && last->kills[0].pid == record->kills[0].pid)
+      return true;
+    if (use_ && !record->service->memory && record->scope == Scope::kMachine) {
+      record->service->memory = use_->memory;
+      record->service->swap = use_->swap;
+    }
+    use_.reset();
+    begin({.host = record->host, .time = record->time, .uptime = {}, .message = {}}).record =
+        std::move(*record);
+    return true;
+  }
+
   std::vector<Record> finish() {
     std::vector<Record> records;
     for (Draft& draft : drafts_) records.push_back(finished(draft));
@@ -109,6 +131,12 @@ class Reader {
   }
 
  private:
+  void take_back_service() {
+    if (drafts_.empty() || !drafts_.back().record.service) return;
+    open_.erase(drafts_.back().record.host);
+    drafts_.pop_back();
+  }
+
   // A kernel prints a record in one go, on the slowest console in minutes. What comes hours later is of another one, whose
   // head is missing.
   void forget_what_is_long_over(const LogLine& line) {
@@ -168,8 +196,8 @@ class Reader {
 
   bool has_ended(const LogLine& line) {
     const Draft* open = under_way(line);
-    return open != nullptr &&
-           (!open->record.kills.empty() || open->record.nobody_left || open->record.panicked);
+    return open != nullptr && (!open->record.kills.empty() || open->record.nobody_left ||
+                               open->record.panicked || open->record.service);
   }
   // Other subsystems print the state of memory, too.
   Draft* in_midst(const LogLine& line) { return has_ended(line) ? nullptr : under_way(line); }
@@ -444,6 +472,7 @@ class Reader {
   std::map<std::string, Moment, std::less<>>
       moments_;  // of the last line of the record that is under way, by host
   std::string last_host_;
+  std::optional<MachineUse> use_;  // that a service said last
   std::deque<Draft> drafts_;
   std::size_t dropped_ = 0;  // from the front of drafts_
   std::map<std::string, std::size_t, std::less<>>
@@ -461,9 +490,15 @@ std::optional<std::uint64_t> value_of(const std::vector<std::pair<std::string, s
 std::vector<Record> read_records(std::string_view log) {
   Reader reader;
   std::string_view line;
+  std::string uptime;  // of the message that follows
   while (process::next_line(log, line)) {
-    const std::string plain = plain_line(line);
-    reader.read(read_log_line(plain));
+    if (const std::string next = uptime_in_json(line); !next.empty()) {
+      uptime = next;
+      continue;
+    }
+    const std::string plain = uptime + plain_line(line);
+    uptime.clear();
+    if (!reader.read_service(plain)) reader.read(read_log_line(plain));
   }
   return reader.finish();
 }

@@ -1,4 +1,4 @@
-// Text of a kernel log -> OOM kills. Sources: the kernel's mm/oom_kill.c and mm/memcontrol.c from 3.2 to
+// Text of a kernel log, or of a journal -> OOM kills. Sources: the kernel's mm/oom_kill.c and mm/memcontrol.c from 3.2 to
 // 6.18; the logs in testdata. Pure. Untrusted input: any bytes give records, each with what its lines said;
 // truncated or missing values are never guessed.
 //
@@ -22,6 +22,22 @@ enum class Scope : std::uint8_t {
   kMachine,       // the machine
   kCpuset,        // the memory of the NUMA nodes that a cpuset allows
   kMemoryPolicy,  // the same of a memory policy (numactl --membind)
+  kPressure,      // tasks of a group waited for memory too long; a service's reason, not the kernel's
+};
+
+struct MemoryUse {
+  std::uint64_t used_bytes = 0, total_bytes = 0;
+  bool operator==(const MemoryUse&) const = default;
+};
+
+// A service that killed before the kernel had to, and its reason.
+struct Service {
+  std::string name;  // "systemd-oomd", "earlyoom"
+  std::optional<double> measured_percent,
+      limit_percent;                      // of time, if scope is kPressure; else of memory and swap
+  std::string period;                     // for which it was above the limit: "20s"
+  std::optional<MemoryUse> memory, swap;  // of the machine
+  bool operator==(const Service&) const = default;
 };
 
 struct Usage {
@@ -52,7 +68,8 @@ struct Zone {
 struct Kill {
   std::int64_t pid = 0;
   std::string name;
-  bool measured = false;  // the sizes below were said
+  std::optional<std::uint64_t> resident_bytes = {};  // where that alone was said
+  bool measured = false;                             // the sizes below were said
   std::uint64_t total_vm_bytes = 0, anon_bytes = 0, file_bytes = 0, shmem_bytes = 0;
   std::optional<std::uint64_t> page_table_bytes = {};
   std::optional<std::uint32_t> uid = {};
@@ -64,7 +81,8 @@ struct Kill {
 struct Record {
   std::string host, time, uptime;  // of its first line; empty: not said
   Scope scope = Scope::kUnknown;
-  bool asked_for = false;  // by the magic SysRq key, not because memory ran out
+  bool asked_for = false;          // by the magic SysRq key, not because memory ran out
+  std::optional<Service> service;  // that killed; nullopt: the kernel did
 
   // Whose request for memory met the wall: not always who is killed.
   std::string invoked_by;
