@@ -208,12 +208,8 @@ class HeapBuilder {
     if (name == dump.names.end()) name = dump.names.find(address);
     if (name == dump.names.end()) return modules_.frame(address);
     std::vector<model::Builder::NamedLine> lines;
-    for (std::string_view rest = name->second; !rest.empty();) {
-      const std::size_t end = std::min(rest.find("--"), rest.size());
-      if (end != 0) lines.push_back({rest.substr(0, end), "", 0});
-      rest.remove_prefix(std::min(rest.size(), end + 2));
-    }
-    std::ranges::reverse(lines);  // callers come first in a dump
+    for (const formats::DumpPlace& place : name->second)
+      lines.push_back({place.function, place.file, place.line});
     const model::FrameId plain = modules_.frame(address);
     const model::Frame row = profile_.frames[plain.value];
     return lines.empty() ? plain : builder_.frame_with_lines(row.module, row.address, lines);

@@ -11,7 +11,11 @@
 //   heap profile: 5: 640 [9: 900] @ heap_v2/524288      the older text: a line for each stack
 //   5: 640 [9: 900] @ 0x5f86da8 0x5f5a1dc
 //
-// Either may stand behind "--- symbol" with the names of addresses, as jeprof --raw writes it. Sources: jemalloc 5.3
+// Either may stand behind "--- symbol" with the names of addresses, as jeprof --raw writes it. Go writes them behind each stack:
+//
+//   #	0x6e1b44	main.grow+0x84	/app/main.go:41
+//
+// Sources: jemalloc 5.3
 // src/prof_data.c, bin/jeprof.in; google/pprof profile/legacy_profile.go. Bytes are untrusted.
 #pragma once
 
@@ -48,6 +52,13 @@ struct DumpStack {
   std::uint32_t first_thread = 0, threads = 0;  // HeapDump::threads
 };
 
+// A function that has a call at an address, or had it before it was inlined there.
+struct DumpPlace {
+  std::string function, file;  // file: empty where the dump does not say it
+  std::uint32_t line = 0;      // 0: not said
+  bool operator==(const DumpPlace&) const = default;
+};
+
 struct HeapDump {
   bool per_thread = false;               // the text of jemalloc; else the older one
   double mean_bytes = 0;                 // between samples; 0: every call was counted
@@ -56,9 +67,10 @@ struct HeapDump {
   std::vector<DumpThread> threads;
   std::map<std::uint64_t, std::string> thread_names;  // of those that have one
   std::string maps;                                   // /proc/PID/maps; empty: the file has none
-  std::map<std::uint64_t, std::string> names;  // of addresses, in a dump with names: "f", "caller--inlined"
-  std::string program;                         // that it says it is of; empty: it does not
-  bool counts_allocated = false;               // some stack has counts of all that was allocated
+  std::map<std::uint64_t, std::vector<DumpPlace>>
+      names;                      // of addresses, in a dump with names: innermost first
+  std::string program;            // that it says it is of; empty: it does not
+  bool counts_allocated = false;  // some stack has counts of all that was allocated
   // The file ended inside of a stack, or before or inside of what was mapped: it was copied while it was written, or the disk was full.
   bool cut = false;
   std::uint64_t without_bytes =

@@ -105,10 +105,65 @@ class Reader {
       } else if (line->starts_with("0x")) {
         Words words(line->substr(2));
         const std::uint64_t address = words.number(16);
-        if (words.ok() && !words.rest().empty()) dump_.names.try_emplace(address, words.rest());
+        if (words.ok() && !words.rest().empty()) dump_.names.try_emplace(address, places_in(words.rest()));
       }
     }
     return wrong("names of addresses, and no heap behind them");
+  }
+
+  // "caller--inlined": callers come first.
+  static std::vector<DumpPlace> places_in(std::string_view text) {
+    std::vector<DumpPlace> places;
+    while (!text.empty()) {
+      const std::size_t end = std::min(text.find("--"), text.size());
+      if (end != 0) places.push_back({std::string(text.substr(0, end)), "", 0});
+      text.remove_prefix(std::min(text.size(), end + 2));
+    }
+    std::ranges::reverse(places);
+    return places;
+  }
+
+  bool has_name(std::uint64_t address) const {
+    return dump_.names.contains(address) || dump_.names.contains(address - 1);
+  }
+  void drop_nameless_root() {
+    if (named_ != 0)
+      for (DumpStack& stack = dump_.stacks.back();
+           stack.addresses != 0 && !has_name(dump_.addresses[stack.first_address + stack.addresses - 1]);)
+        --stack.addresses;
+    named_ = 0;
+  }
+
+  // "#	0x6e1b44	main.grow+0x84	/app/main.go:41" of Go, behind the stack: innermost first, an inlined call with the address of
+  // its caller. What has no such line at either end of a stack is of Go's runtime, whose names are left out.
+  void read_go_place(std::string_view text) {
+    Words words(text.substr(1));
+    const std::uint64_t address = words.skip("0x").number(16);
+    const std::string_view rest = words.rest();
+    if (!words.ok() || rest.empty() || dump_.stacks.empty()) return;
+    DumpStack& stack = dump_.stacks.back();
+    const auto is_at = [&](std::uint64_t row) { return row == address || row - 1 == address; };
+    if (stack.addresses != 0 && named_ == 0) {
+      std::uint32_t runtime = 0;
+      while (runtime < stack.addresses && !is_at(dump_.addresses[stack.first_address + runtime])) ++runtime;
+      if (runtime == stack.addresses) return;
+      stack.first_address += runtime;
+      stack.addresses -= runtime;
+    }
+    ++named_;
+    DumpPlace place;
+    const std::size_t tab = std::min(rest.find('\t'), rest.size());
+    place.function = rest.substr(0, std::min(rest.substr(0, tab).rfind("+0x"), tab));
+    const std::string_view where = trimmed(rest.substr(tab));
+    if (const std::size_t colon = where.rfind(':'); colon != std::string_view::npos) {
+      place.file = where.substr(0, colon);
+      const std::string_view line = where.substr(colon + 1);
+      std::from_chars(line.data(), line.data() + line.size(), place.line);
+    }
+    std::vector<DumpPlace>& places = dump_.names[address];
+    constexpr std::size_t kMostInlined = 64;
+    if (places.size() < kMostInlined && std::ranges::find(places, place) == places.end())
+      places.push_back(std::move(place));
   }
 
   void take_maps() {
@@ -236,10 +291,13 @@ class Reader {
     while (const auto line = next()) {
       const std::string_view text = trimmed(*line);
       if (text == kMaps || text == kOldMaps) {
+        drop_nameless_root();
         take_maps();
         return {};
       }
+      if (text.starts_with('#')) read_go_place(text);
       if (text.empty() || text.front() == '#') continue;
+      drop_nameless_root();
       Words row(text);
       DumpStack stack;
       stack.counts = sound(row.counts());
@@ -250,6 +308,7 @@ class Reader {
       }
       dump_.stacks.push_back(stack);
     }
+    drop_nameless_root();
     dump_.cut = !whole_line_;
     return {};
   }
@@ -258,6 +317,7 @@ class Reader {
   const std::string& name_;
   std::size_t line_ = 0;
   bool whole_line_ = true;
+  std::uint32_t named_ = 0;  // places of the stack that was read last
   HeapDump dump_;
 };
 

@@ -92,13 +92,28 @@ TEST(HeapDump, OlderTextIsExactUnlessItSaysOtherwise) {
   EXPECT_EQ(read("heap profile: 1: 2 [3: 4] @ heapprofile/1\n1: 2 [3: 4] @ 0x1\n").mean_bytes, 0);
 }
 
-TEST(HeapDump, GoWritesTwiceItsRateAndCommentsBehindEachStack) {
+TEST(HeapDump, GoWritesTwiceItsRateAndNamesBehindEachStack) {
   const HeapDump dump = read(
       "heap profile: 1: 3072 [1: 3072] @ heap/8192\n"
-      "1: 3072 [1: 3072] @ 0x46f5b1 0x46f5a5\n"
-      "#\t0x46f5b0\tmain.keep+0x30\t/x/main.go:10\n");
+      "1: 3072 [1: 3072] @ 0x47c32c 0x46f5b1 0x46f5a5 0x484081\n"
+      "#\t0x46f5b0\tmain.keep+0x30\t/x/main.go:10\n"
+      "#\t0x46f5a4\tmain.inlined+0x30\t\t/x/main.go:12\n"
+      "#\t0x46f5a4\tmain.(*T[...]).main+0x1\t\t/x/main.go:15\n"
+      "\n"
+      "1: 3072 [1: 3072] @ 0x46f5b1\n"
+      "#\t0x46f5b0\tmain.keep+0x30\t/x/main.go:10\n"
+      "#\tno address\n"
+      "# runtime.MemStats\n"
+      "# Alloc = 4096\n");
   EXPECT_EQ(dump.mean_bytes, 4096);
-  EXPECT_EQ(dump.stacks.size(), 1u);
+  ASSERT_EQ(dump.stacks.size(), 2u);
+  EXPECT_EQ(dump.stacks[0].addresses, 2u) << "without those of the runtime, which have no names";
+  EXPECT_EQ(dump.addresses[dump.stacks[0].first_address], 0x46f5b1u);
+  EXPECT_EQ(dump.stacks[1].addresses, 1u);
+  EXPECT_EQ(dump.names.size(), 2u);
+  EXPECT_THAT(dump.names.at(0x46f5b0), ElementsAre(DumpPlace{"main.keep", "/x/main.go", 10}));
+  EXPECT_THAT(dump.names.at(0x46f5a4), ElementsAre(DumpPlace{"main.inlined", "/x/main.go", 12},
+                                                   DumpPlace{"main.(*T[...]).main", "/x/main.go", 15}));
 }
 
 TEST(HeapDump, MayHaveTheNamesOfItsAddressesInFrontOfIt) {
@@ -106,7 +121,7 @@ TEST(HeapDump, MayHaveTheNamesOfItsAddressesInFrontOfIt) {
       "--- symbol\nbinary=/usr/bin/server\n0x00401135 outer--inner\n0x0000000000401200 main\n---\n"
       "--- heap\nheap_v2/1024\n@ 0x401136 0x401201\n  t*: 1: 10 [0: 0]\n\nMAPPED_LIBRARIES:\n");
   EXPECT_EQ(dump.program, "/usr/bin/server");
-  EXPECT_EQ(dump.names.at(0x401135), "outer--inner");
+  EXPECT_THAT(dump.names.at(0x401135), ElementsAre(DumpPlace{"inner", "", 0}, DumpPlace{"outer", "", 0}));
   EXPECT_EQ(dump.names.size(), 2u);
   EXPECT_EQ(dump.stacks.size(), 1u);
 }

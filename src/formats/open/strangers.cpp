@@ -29,6 +29,9 @@ constexpr Stranger kDtrace{"output of DTrace", "stackcollapse.pl {}, whose outpu
 constexpr Stranger kInstruments{"a call tree of Apple's Instruments",
                                 "stackcollapse-instruments.pl {}, whose output is read"};
 constexpr Stranger kVtune{"a table of VTune", "stackcollapse-vtune.pl {}, whose output is read"};
+constexpr Stranger kBcc{"a text of bcc's profile or offcputime",
+                        "the same command with -f, whose output is read"};
+constexpr Stranger kEuStack{"a text of eu-stack", "fathom stacks -p PID, or fathom stacks CORE"};
 constexpr Stranger kGdb{"a backtrace of gdb", "stackcollapse-gdb.pl {}, whose output is read"};
 constexpr Stranger kCProfile{"a table of Python's cProfile", "py-spy record -f raw, whose file is read"};
 
@@ -112,6 +115,8 @@ constexpr Words kLines[] = {
     {" Performance counter stats for", "", {"a table of perf stat", "perf record -g, and its perf.data"}},
     {"Attaching ", "@", kBpftrace},
     {"@[", "]: ", kBpftrace},
+    {"Sampling at ", "Hit Ctrl-C to end", kBcc},
+    {"Tracing off-CPU time (", "", kBcc},
     {"dtrace: ", "", kDtrace},
     {"CPU     ID ", "", kDtrace},
     {"CPU\tID\t", "", kDtrace},
@@ -140,6 +145,7 @@ constexpr Words kLines[] = {
     {"samples  %", "symbol name", {"a table of OProfile", "perf record -g, and its perf.data"}},
     {"Total: ", " samples\n", {"a table that pprof printed", "open the profile it was made from"}},
     {"v8-version,", "tick,", {"a log of V8", "node --cpu-prof, whose .cpuprofile is read"}},
+    {"TID ", "#0  0x", kEuStack},
     {"[Thread debugging using", "", kGdb},
     {"Thread 1 (", "#0  ", kGdb},
     {"#0  0x", "#1  0x", kGdb},
@@ -155,6 +161,13 @@ constexpr Words kLines[] = {
     {"JAVA PROFILE 1.0", "", {"a profile of Java's hprof", "asprof -o collapsed, whose file is read"}},
     {"         ncalls  tottime  percall", "", kCProfile},
     {"   ncalls  tottime  percall", "", kCProfile},
+    {" /_//_/// /_",
+     "Duration: ",
+     {"a text of pyinstrument", "pyinstrument -r speedscope, whose file is read"}},
+    {"Traceback (most recent call last)",
+     "File \"",
+     {"a traceback of Python", "py-spy record -f raw, whose file is read"}},
+    {"  File \"", ", line ", {"a traceback of Python", "py-spy record -f raw, whose file is read"}},
     {"# tracer: ", "", {"a trace of ftrace", "perf record -g, and its perf.data"}},
 };
 constexpr std::size_t kLookedAt = 64 * 1024;

@@ -83,13 +83,13 @@ std::optional<std::uint64_t> parse_time(std::string_view word) {
   return *seconds * 1'000'000'000 + *part;
 }
 
-// "cycles:ppp:" -> "cycles:ppp"; a time or a number is no event.
+// "cycles:ppp:" -> "cycles:ppp"; a time or a number is no event, nor is "minutes]:" of a goroutine that waits.
 std::optional<std::string_view> parse_event(std::string_view word) {
   if (word.size() < 2 || word.back() != ':') return std::nullopt;
   word.remove_suffix(1);
   const bool is_number =
       std::all_of(word.begin(), word.end(), [](char c) { return is_digit(c) || c == '.' || c == ':'; });
-  return is_number ? std::nullopt : std::optional(word);
+  return is_number || word.find(']') != std::string_view::npos ? std::nullopt : std::optional(word);
 }
 
 }  // namespace

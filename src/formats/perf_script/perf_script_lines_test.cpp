@@ -35,6 +35,7 @@ TEST(PerfHeader, TheNameMayHoldSpacesNumbersAndColons) {
   EXPECT_EQ(parse_perf_header("pool 1 2 3 9.25: 4 cycles:")->comm, "pool 1 2");
   EXPECT_EQ(parse_perf_header("      sleep 40 9.25: 4 cycles:")->comm, "sleep")
       << "padded, as without call chains";
+  EXPECT_FALSE(parse_perf_header("goroutine 18 [semacquire, 5 minutes]:")) << "a dump of Go's goroutines";
   EXPECT_EQ(parse_perf_header(":-1 -1/-1 [000] 2.0: 1 cycles:")->tid, -1);
 }
 
