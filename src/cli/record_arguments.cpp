@@ -124,12 +124,13 @@ void count_children(RecordArguments& arguments) {
 // The processes to attach to, and what to call them.
 Result<> choose_target(RecordArguments& arguments) {
   session::RecordOptions& options = arguments.options;
+  const std::string& command = arguments.typed;
   const GroupArguments& groups = arguments.groups;
   const int ways =
       !arguments.pids.empty() + !arguments.name.empty() + !options.command.empty() + groups.given();
   if (ways != 1) {
     return fail(ErrorKind::kUsage, ways == 0 ? "no target" : "more than one kind of target",
-                "fathom record -p PID, -n NAME, --unit NAME, --container NAME, or -- COMMAND ARGUMENTS");
+                command + " -p PID, -n NAME, --unit NAME, --container NAME, or -- COMMAND ARGUMENTS");
   }
   if (!options.command.empty()) {
     options.target = options.redact ? options.command.front() : process::command_line(options.command);
@@ -137,12 +138,12 @@ Result<> choose_target(RecordArguments& arguments) {
   }
   if (groups.given() != 0) return choose_group(arguments);
   if (!arguments.name.empty()) {
-    const Result<std::int32_t> found = the_one_named(arguments.name, "fathom record");
+    const Result<std::int32_t> found = the_one_named(arguments.name, command);
     if (!found) return tl::unexpected(found.error());
     arguments.pids = {*found};
   }
   for (const std::int32_t pid : arguments.pids) {
-    if (auto whole = is_process(pid, "fathom record"); !whole) return whole;
+    if (auto whole = is_process(pid, command); !whole) return whole;
     auto process = process::read_process(pid);
     if (!process)
       return fail(ErrorKind::kNotFound, fmt::format("process {}: there is none", pid),

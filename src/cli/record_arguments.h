@@ -28,6 +28,7 @@ struct RecordArguments {
   Habits habits;
   GroupArguments groups;
   std::optional<process::Group> group;  // the one that they name
+  std::string typed = "fathom record";  // the command, for remedies
   session::RecordOptions options;
   MetricsArguments metrics;
   std::string marks;

@@ -482,6 +482,7 @@ Run add_record(CLI::App& app) {
 Run add_triage(CLI::App& app) {
   auto arguments = std::make_shared<RecordArguments>();
   arguments->triage = true;
+  arguments->typed = "fathom triage";
   add_triage_options(app, *arguments);
   return [arguments] {
     constexpr double kUsual_s = 30;

@@ -115,6 +115,7 @@ Result<int> run_top(TopArguments& arguments) {
 
 Run add_top(CLI::App& app) {
   auto arguments = std::make_shared<TopArguments>();
+  arguments->record.typed = "fathom top";
   add_top_options(app, arguments->record);
   begin_group(app, kOutputGroup);
   app.add_option("--metric", arguments->metric,

@@ -131,6 +131,8 @@ TEST(Find, DescriptionCannotSteerTheTerminal) {
   EXPECT_EQ(describe(process), "pid 7 (root): /bin/x ?[2J?");
   process.arguments.push_back(std::string(500, 'y'));
   EXPECT_EQ(describe(process, 40).size(), 40u);
+  process.arguments = {"/usr/lib/node_modules/anvil/bin/anvil", "--data", "/srv/a", "--port", "8545"};
+  EXPECT_EQ(describe(process, 60), "pid 7 (root): anvil --data /srv/a --port 8545") << "what tells two apart";
   process.arguments.clear();
   EXPECT_EQ(describe(process), "pid 7 (root): [x]");
   const std::string key(64, 'a');
