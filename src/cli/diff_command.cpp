@@ -501,7 +501,7 @@ Run add_diff(CLI::App& app) {
       ->check(CLI::IsMember({"both", "base", "new"}))
       ->capture_default_str();
   app.add_option("--title", arguments->picture.title, "heading of the picture");
-  app.add_flag("--inverted,--icicle", arguments->picture.inverted, "draw the root at the top");
+  app.add_flag("-i,--inverted,--icicle", arguments->picture.inverted, "draw the root at the top");
   app.add_option("--top", arguments->top,
                  "rows per table, and all tables; 0: all rows (default: what fits into 40 lines)")
       ->type_name("N");

@@ -301,7 +301,7 @@ Run add_flamegraph(CLI::App& app) {
   app.add_option("--colors,--color", arguments->colors,
                  present::palette_names() + " (default: module; wall for wall and off-cpu)")
       ->type_name("PALETTE");
-  app.add_flag("--inverted,--icicle,-i", picture.inverted, "draw the root at the top");
+  app.add_flag("-i,--inverted,--icicle", picture.inverted, "draw the root at the top");
   app.add_flag("--reverse", picture.reverse, "merge from the leaves: callers above callees");
   app.add_flag("--no-threads", arguments->no_threads, "merge all threads");
   app.add_flag("--show-idle", arguments->show_idle, "show the waits of idle workers");

@@ -2,7 +2,9 @@
 #include <algorithm>
 #include <filesystem>
 #include <iterator>
+#include <map>
 #include <regex>
+#include <set>
 #include <sstream>
 
 #include "base/shell_word.h"
@@ -236,6 +238,35 @@ TEST_F(Cli, TheHelpOfTheProgramFitsOnAScreenAndNamesEveryCommand) {
 TEST_F(Cli, ThePageOfCommandsIsWhatTheProgramPrints) {
   EXPECT_EQ(run({"completion", "markdown"}).out, read_file(FATHOM_DOCS "/commands.md").value())
       << "fathom completion markdown > docs/commands.md";
+}
+
+// What a letter means in one command, it means in all of them.
+TEST_F(Cli, AnOptionHasTheSameLetterInEveryCommand) {
+  // limit -m is the limit itself, view opens a page by default, and record -s is what users of samply type.
+  const std::set<std::string> other{"--memory", "--no-open"};
+  std::map<std::string, std::map<std::string, std::string>> commands_by_letter;  // by option
+  const std::regex row(R"(^\| `([^`]*)`)"), word(R"((--?)([a-zA-Z][\w-]*))");
+  std::istringstream page(run({"completion", "markdown"}).out);
+  std::string command;
+  for (std::string line; std::getline(page, line);) {
+    if (line.starts_with("## ")) command = line.substr(3);
+    std::smatch cells;
+    if (!std::regex_search(line, cells, row)) continue;
+    const std::string names = cells[1];
+    std::string letter;
+    std::vector<std::string> options;
+    for (std::sregex_iterator at(names.begin(), names.end(), word), end; at != end; ++at)
+      if ((*at)[1] == "-" && (*at)[2].length() == 1)
+        letter = at->str();
+      else if ((*at)[1] == "--")
+        options.push_back(at->str());
+    for (const std::string& option : options) commands_by_letter[option][letter] += command + " ";
+  }
+  EXPECT_GT(commands_by_letter.size(), 100U);
+  for (const auto& [option, letters] : commands_by_letter)
+    if (!other.contains(option)) {
+      EXPECT_EQ(letters.size(), 1U) << option << ": " << testing::PrintToString(letters);
+    }
 }
 
 // Words that readers stumble over. The list grows with each one that is found.

@@ -135,7 +135,7 @@ Run add_leaks(CLI::App& app) {
       ->check(CLI::Range(0.0, 1e9));
   app.add_flag("--mappings", options.mappings, "also memory that the program mapped without an allocator");
   app.add_option("--thread", options.selection.thread, "allocated by threads with this name or number");
-  app.add_option("--pid", options.selection.pid, "one process");
+  app.add_option("-p,--pid", options.selection.pid, "one process");
   begin_group(app, kRareGroup);
   add_block_options(app, arguments->blocks);
   add_symbols_option(app, arguments->symbols);

@@ -314,7 +314,7 @@ Run add_limit(CLI::App& app) {
   begin_group(app, kOutputGroup);
   app.add_option("--json", arguments->json, "write the result as JSON; - for standard output")
       ->type_name("FILE");
-  app.add_flag("--force", arguments->force, "-o and --json may replace any regular file");
+  app.add_flag("-f,--force", arguments->force, "-o and --json may replace any regular file");
   app.add_flag("-q,--quiet", arguments->quiet, "print errors only");
   // People who limit containers look for it here.
   app.add_option_function<std::string>(

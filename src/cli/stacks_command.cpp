@@ -145,7 +145,7 @@ Run add_stacks(CLI::App& app) {
       ->check(CLI::Range(1u, 10'000u))
       ->type_name("N")
       ->capture_default_str();
-  app.add_option("--interval", arguments->interval_s, "time between looks: 1, 500ms, 1m; at least 0.01")
+  app.add_option("-i,--interval", arguments->interval_s, "time between looks: 1, 500ms, 1m; at least 0.01")
       ->transform(seconds_word())
       ->check(CLI::Range(0.01, 86400.0))
       ->type_name("TIME")

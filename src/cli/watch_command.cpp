@@ -535,7 +535,7 @@ Run add_watch(CLI::App& app) {
   begin_group(app, kOutputGroup);
   app.add_flag("--once", arguments->once, "print once and exit");
   app.add_flag("--json", arguments->json, "print one JSON object per line");
-  app.add_option("--interval", arguments->interval_s, "time between readings: 1, 500ms, 1m; at least 0.1")
+  app.add_option("-i,--interval", arguments->interval_s, "time between readings: 1, 500ms, 1m; at least 0.1")
       ->transform(seconds_word())
       ->check(CLI::Range(0.1, 86400.0))
       ->type_name("TIME")
