@@ -29,6 +29,33 @@ TEST(ContainerFrame, OfCProgramsHasManyNames) {
               "jv_mem_alloc", "CRYPTO_malloc", "sqlite3MallocZero", "g_malloc0"});
 }
 
+// What makes an object is a row of its own; how its runtime comes by the memory is none.
+TEST(ContainerFrame, OfServersAndRuntimesHasNamesOfItsOwn) {
+  expect_all(ContainerFrame::kWrapper, {"_PyObject_Malloc",
+                                        "_PyObject_Malloc.localalias",
+                                        "PyObject_Malloc",
+                                        "PyMem_RawMalloc",
+                                        "_PyMem_RawMalloc",
+                                        "_PyObject_GC_New",
+                                        "PyType_GenericAlloc",
+                                        "ruby_xmalloc2",
+                                        "objspace_xmalloc0",
+                                        "_emalloc_huge",
+                                        "zend_mm_alloc_huge",
+                                        "Perl_safesysmalloc",
+                                        "luaM_realloc_",
+                                        "ngx_palloc_large",
+                                        "palloc0",
+                                        "MemoryContextAllocZeroAligned",
+                                        "AllocSetAlloc",
+                                        "apr_palloc",
+                                        "os::malloc(unsigned long, MEMFLAGS)",
+                                        "AllocateHeap(unsigned long, MEMFLAGS)"});
+  expect_all(ContainerFrame::kNone, {"PyByteArray_Resize", "PyList_New", "list_resize", "rb_ary_new",
+                                     "zend_string_alloc", "luaH_resize", "ngx_http_create_request",
+                                     "build_hash_table", "newSV", "Perl_sv_grow", "StackWalk::walk"});
+}
+
 // Of anvil, the C++ compiler, redis and jq.
 TEST(ContainerFrame, OfLibrariesManagesItForOthers) {
   expect_all(
