@@ -83,8 +83,6 @@ Result<> stream_folded(const ExportInput& input, const std::function<void(std::s
                 "fathom report FILE shows what the file holds");
   }
   present::write_folded(tree, {.mark_inlined = input.arguments.mark_inlined}, take);
-  // Tools that read folded stacks take a comment for a damaged line.
-  say("fathom: quality: {}\n", present::quality_sentence(quality_of(input)));
   return {};
 }
 
@@ -371,10 +369,12 @@ Result<int> run_export(const ExportArguments& arguments) {
   if (arguments.parts) return export_pprof_parts({*profile, tree, arguments});
   if ((*format)->stream != nullptr) {
     OutputStream output(arguments.output);
-    const Result<> streamed =
-        (*format)->stream({*profile, tree, arguments}, [&](std::string_view piece) { output.add(piece); });
+    const ExportInput input{*profile, tree, arguments};
+    const Result<> streamed = (*format)->stream(input, [&](std::string_view piece) { output.add(piece); });
     if (!streamed) return within(arguments.file, streamed.error());
     if (const Result<> written = output.finish(); !written) return tl::unexpected(written.error());
+    // Tools that read folded stacks take a comment for a damaged line.
+    say("fathom: quality: {}\n", present::quality_sentence(quality_of(input)));
     return kDone;
   }
   const Result<std::string> content = (*format)->write({*profile, tree, arguments});

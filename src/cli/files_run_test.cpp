@@ -130,7 +130,7 @@ TEST_F(Cli, OomReadsALogOfTheKernel) {
   const Outcome none = run({"oom", file("empty", "[ 1.0] all is well\n")});
   EXPECT_EQ(none.status, 3);
   EXPECT_THAT(none.error, HasSubstr("no record of a process killed for lack of memory"));
-  EXPECT_THAT(none.error, HasSubstr("try: journalctl -k -b -1"));
+  EXPECT_THAT(none.error, HasSubstr("try: journalctl -b -1"));
 }
 
 // Sentences about recordings or jemalloc dumps do not appear for data that another tool's file lacks.
