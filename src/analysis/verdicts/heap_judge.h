@@ -45,6 +45,8 @@ struct HeapJudge {
   HeapPlace place(const HeapTrack& track, bool one_stack = false) const;
   // With the stack that grew most, or where none did, that of which most is live.
   HeapShare share_of(const HeapTrack& track, double bytes, double all) const;
+  // HeapShare::caller.
+  std::string named_caller(const HeapTrack& track) const;
   // The stacks that make most of the track's growth, each with its share of `all`.
   std::vector<HeapShare> stacks_of(const HeapTrack& track, double all) const;
   // Bytes per second: a growth of the track below this would look like none. `level`: what is live.

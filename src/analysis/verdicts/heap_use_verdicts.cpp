@@ -49,7 +49,7 @@ Uses uses_of(const HeapJudge& judge) {
 HeapPlace place(const HeapJudge& judge, const std::pair<std::string, std::string>& name, const Use& use) {
   const auto path =
       path_to_heap(judge.profile, judge.leaves, judge.profile.heap.sites[use.site.value].stack, 2);
-  HeapPlace found{name.first, name.second, {}};
+  HeapPlace found{.name = name.first, .module = name.second, .caller = {}, .callers = {}};
   if (path.size() > 1) found.callers.push_back(path[1]);
   return found;
 }
@@ -62,7 +62,7 @@ void add_error(const HeapJudge& judge, HeapVerdictKind kind, const std::pair<std
   verdict.bytes = sum.bytes;
   verdict.numbers = {{"blocks", sum.blocks}, {"bytes", sum.bytes}};
   verdict.shares.push_back(
-      {name.first, name.second, sum.bytes, 1,
+      {name.first, name.second, "", sum.bytes, 1,
        path_to_heap(judge.profile, judge.leaves, judge.profile.heap.sites[use.site.value].stack, 4)});
   verdict.of_whole = false;
   verdict.facts.place = place(judge, name, use);
@@ -102,7 +102,7 @@ void judge_use(const HeapJudge& judge, std::vector<HeapVerdict>& out) {
   for (const auto& [name, use] : uses)
     if (const double part = use.usable - use.requested; part > 0.05 * slack)
       verdict.shares.push_back(
-          {name.first, name.second, part, part / slack,
+          {name.first, name.second, "", part, part / slack,
            path_to_heap(judge.profile, judge.leaves, judge.profile.heap.sites[use.site.value].stack, 4)});
   std::sort(verdict.shares.begin(), verdict.shares.end(),
             [](const HeapShare& a, const HeapShare& b) { return a.bytes > b.bytes; });

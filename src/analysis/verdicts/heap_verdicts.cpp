@@ -6,9 +6,12 @@
 #include <map>
 #include <tuple>
 
+#include "analysis/core/functions.h"
+#include "analysis/core/runtimes.h"
 #include "analysis/verdicts/heap_judge.h"
 #include "model/facts.h"
 #include "model/left_changed.h"
+#include "model/nameless_function.h"
 
 namespace fathom::analysis {
 namespace {
@@ -17,6 +20,7 @@ using namespace model;
 
 constexpr double kGrownWork = 1.2;
 constexpr std::size_t kPathLength = 8, kMostStacks = 5;
+constexpr std::size_t kMostFramesToName = 256;  // up to a function with a name
 
 // Second half of the work against the first, by values per second in cells.
 WorkMeasure compare(const HeapHistory& history, const std::vector<double>& per_cell) {
@@ -193,14 +197,14 @@ HeapVerdict HeapJudge::verdict(HeapVerdictKind kind, const HeapTrack* track) con
 HeapPlace HeapJudge::place(const HeapTrack& track, bool one_stack) const {
   const std::size_t most = one_stack ? 3 : 1;
   const HeapShare share = share_of(track, 0, 0);
-  HeapPlace place{track.name, track.module, {}, one_stack};
+  HeapPlace place{track.name, track.module, share.caller, {}, one_stack};
   for (std::size_t i = 1; i < std::min(share.path.size(), most + 1); ++i)
     place.callers.push_back(share.path[i]);
   return place;
 }
 
 HeapShare HeapJudge::share_of(const HeapTrack& track, double of_bytes, double all) const {
-  HeapShare share{track.name, track.module, of_bytes, all > 0 ? of_bytes / all : 0, {}};
+  HeapShare share{track.name, track.module, named_caller(track), of_bytes, all > 0 ? of_bytes / all : 0, {}};
   HeapSiteId heaviest = track.sites.front();
   const auto weight = [&](HeapSiteId site) {
     const HeapSiteSums& sum = sums.sites()[site.value];
@@ -211,6 +215,41 @@ HeapShare HeapJudge::share_of(const HeapTrack& track, double of_bytes, double al
     if (weight(site) > weight(heaviest)) heaviest = site;
   share.path = path_to_heap(profile, leaves, profile.heap.sites[heaviest.value].stack, kPathLength);
   return share;
+}
+
+namespace {
+
+bool says_nothing(std::string_view name) {
+  return is_unnamed(name) || nameless_function(name) || built_in_runtime_rules().begins(name);
+}
+
+}  // namespace
+
+std::string HeapJudge::named_caller(const HeapTrack& track) const {
+  if (!is_unnamed(track.name) && !nameless_function(track.name)) return "";
+  std::array<double, 3> all{};
+  std::map<std::string, std::array<double, 3>> by_caller;
+  for (const HeapSiteId site : track.sites) {
+    const HeapSiteSums& sum = sums.sites()[site.value];
+    const std::array weights = {std::max(0.0, history.site_growth[site.value]), sum.live.bytes.value,
+                                sum.allocated.bytes.value};
+    const std::vector<std::string> path =
+        path_to_heap(profile, leaves, profile.heap.sites[site.value].stack, kMostFramesToName);
+    const auto named = std::ranges::find_if_not(path, says_nothing);
+    std::array<double, 3>* const row = named == path.end() ? nullptr : &by_caller[*named];
+    for (std::size_t i = 0; i < weights.size(); ++i) {
+      all[i] += weights[i];
+      if (row != nullptr) (*row)[i] += weights[i];
+    }
+  }
+  // By its growth, where it has none by what is live, and so on.
+  const auto measure =
+      static_cast<std::size_t>(std::ranges::find_if(all, [](double sum) { return sum > 0; }) - all.begin());
+  if (measure == all.size()) return "";
+  const auto most =
+      std::ranges::max_element(by_caller, {}, [&](const auto& row) { return row.second[measure]; });
+  constexpr double kMost = 0.5;
+  return most != by_caller.end() && most->second[measure] > kMost * all[measure] ? most->first : "";
 }
 
 std::vector<HeapShare> HeapJudge::stacks_of(const HeapTrack& track, double all) const {
@@ -224,7 +263,8 @@ std::vector<HeapShare> HeapJudge::stacks_of(const HeapTrack& track, double all) 
   if (sorted.size() > kMostStacks) sorted.resize(kMostStacks);
   std::vector<HeapShare> shares;
   for (const auto& [value, stack] : sorted)
-    shares.push_back({track.name, track.module, -value, all > 0 ? std::min(1.0, -value / all) : 0,
+    shares.push_back({track.name, track.module, named_caller(track), -value,
+                      all > 0 ? std::min(1.0, -value / all) : 0,
                       path_to_heap(profile, leaves, stack, kPathLength)});
   return shares;
 }

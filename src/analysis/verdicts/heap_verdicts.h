@@ -50,6 +50,8 @@ std::string_view to_string(Confidence confidence);
 // One of the functions that share in it.
 struct HeapShare {
   std::string name, module;
+  std::string
+      caller;  // where `name` is none: the nearest function with one that most of its stacks have; empty: there is none
   double bytes = 0;               // of what the verdict is about
   double share = 0;               // of all of that
   std::vector<std::string> path;  // the heaviest stack: the function, its caller, ...
@@ -58,6 +60,7 @@ struct HeapShare {
 // Where its blocks come from.
 struct HeapPlace {
   std::string name, module;
+  std::string caller;                // as in HeapShare
   std::vector<std::string> callers;  // nearest first
   bool one_stack = false;            // of many stacks of that function
 };

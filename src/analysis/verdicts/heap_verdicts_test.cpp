@@ -194,5 +194,35 @@ TEST(HeapVerdicts, NoMoreThanThreeOfAKindAreShownFirst) {
   EXPECT_EQ(first_verdicts(verdicts, 2), (std::vector<std::size_t>{0, 1}));
 }
 
+// A stripped library: what wants the memory is what a named function of it was asked for.
+TEST(HeapVerdicts, OfAFunctionWithoutANameNameTheNearestCallerThatHasOne) {
+  const auto text_of = [](const std::vector<std::string>& callers) {
+    Server server;
+    std::vector<model::HeapSiteId> sites;
+    for (const std::string& caller : callers)
+      sites.push_back(server.site(server.stack({server.frame(server.app(), {"__libc_start_call_main"}),
+                                                server.frame(server.app(), {caller}),
+                                                server.frame(server.app(), {"librb.so.3@fde+0x50"}),
+                                                server.frame(server.app(), {"librb.so.3@fde+0x90"})}),
+                                  server.worker()));
+    for (int i = 0; i < 60; ++i) {
+      server.second();
+      for (const model::HeapSiteId site : sites) server.row(site, {100, 10'000});
+    }
+    const auto verdicts = server.verdicts();
+    const HeapVerdict* leak = find(verdicts, HeapVerdictKind::kLeak);
+    return leak == nullptr ? std::string("no leak") : all_text(*leak);
+  };
+  EXPECT_THAT(text_of({"ary_push"}),
+              HasSubstr("the memory of code below ary_push (an unnamed function of librb, 0x90) grows"));
+  EXPECT_THAT(text_of({"ary_push", "ary_push", "hash_set"}), HasSubstr("code below ary_push"))
+      << "most of its stacks have it";
+  EXPECT_THAT(text_of({"ary_push", "hash_set", "str_new"}),
+              HasSubstr("the memory of an unnamed function of librb (0x90)"))
+      << "none has most";
+  EXPECT_THAT(text_of({"librb.so.3@fde+0x10"}), HasSubstr("an unnamed function of librb (0x90)"))
+      << "how programs start is no caller";
+}
+
 }  // namespace
 }  // namespace fathom::analysis

@@ -86,6 +86,7 @@ Json verdict_json(const HeapVerdict& verdict) {
   for (const HeapShare& share : verdict.shares)
     json["shares"].push_back({{"name", share.name},
                               {"module", share.module},
+                              {"caller", share.caller.empty() ? Json() : Json(share.caller)},
                               {"bytes", share.bytes},
                               {"percent", 100 * share.share},
                               {"path", share.path}});

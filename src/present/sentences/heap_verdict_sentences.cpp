@@ -7,9 +7,11 @@
 #include <cmath>
 
 #include "analysis/core/ending.h"
+#include "analysis/core/functions.h"
 #include "analysis/core/prose_name.h"
 #include "analysis/core/rounding.h"
 #include "analysis/core/words.h"
+#include "model/nameless_function.h"
 #include "present/sentences/heap_verdict_words.h"
 
 namespace fathom::present {
@@ -18,10 +20,27 @@ using namespace analysis;  // this folder puts into words what lies there
 
 namespace {
 
+// "parse"; of a stripped file "code below rb_ary_push (an unnamed function of libruby-3.1, 0xd8460)".
+std::string subject_of(const std::string& name, const std::string& caller) {
+  const auto nameless = model::nameless_function(name);
+  if (caller.empty() || (!nameless && !is_unnamed(name))) return spoken_name(name);
+  return fmt::format("code below {}{}", spoken_name(caller),
+                     nameless ? fmt::format(" (an unnamed function of {}, 0x{})",
+                                            short_module(nameless->module), nameless->address)
+                              : "");
+}
+
+// "parse in server". What has no name has its file in its place.
+std::string subject_in_module(const std::string& name, const std::string& module, const std::string& caller) {
+  const bool said = module.empty() || model::nameless_function(name);
+  return subject_of(name, caller) + (said ? "" : " in " + printable(module));
+}
+
 std::string place_of(const HeapVerdict& verdict) {
   const HeapPlace& place = verdict.facts.place;
   std::string text = place.one_stack ? "one stack of " : "";
-  text += spoken_name(place.name) + (place.module.empty() ? "" : " in " + printable(place.module));
+  text += subject_in_module(place.name, place.module, place.caller);
+  if (!place.caller.empty()) return text;
   for (std::size_t i = 0; i < place.callers.size(); ++i)
     text += (i == 0 ? " (called by " : " < ") + spoken_name(place.callers[i]);
   return text + (place.callers.empty() ? "" : ")");
@@ -56,10 +75,9 @@ std::string largest_shares(const HeapVerdict& verdict) {
   std::string text;
   for (std::size_t i = 0; i < std::min<std::size_t>(3, verdict.shares.size()); ++i) {
     const HeapShare& share = verdict.shares[i];
-    text +=
-        fmt::format("{}{} by {}{}", i == 0 ? "" : ", ",
-                    part_text(std::min(1.0, share.share), verdict.bytes, verdict.facts),
-                    spoken_name(share.name), share.module.empty() ? "" : " in " + printable(share.module));
+    text += fmt::format("{}{} by {}", i == 0 ? "" : ", ",
+                        part_text(std::min(1.0, share.share), verdict.bytes, verdict.facts),
+                        subject_in_module(share.name, share.module, share.caller));
   }
   return text;
 }
@@ -68,7 +86,7 @@ std::string largest_shares(const HeapVerdict& verdict) {
 std::string of_that(const HeapVerdict& verdict) {
   std::string text;
   for (std::size_t i = 0; i < std::min<std::size_t>(2, verdict.shares.size()); ++i) {
-    const std::string name = spoken_name(verdict.shares[i].name);
+    const std::string name = subject_of(verdict.shares[i].name, verdict.shares[i].caller);
     const std::string part = part_text(std::min(1.0, verdict.shares[i].share), verdict.bytes, verdict.facts);
     text += i == 0 ? fmt::format("; {} accounts for {} of that", name, part)
                    : fmt::format(", {} for {}", name, part);
@@ -233,7 +251,7 @@ std::string sentence_of_slack(const HeapVerdict& verdict) {
   std::string by;
   for (std::size_t i = 0; i < std::min<std::size_t>(2, verdict.shares.size()); ++i)
     by += fmt::format("{}{} of that for {}", i == 0 ? "; " : ", ", percent(verdict.shares[i].share),
-                      spoken_name(verdict.shares[i].name));
+                      subject_of(verdict.shares[i].name, verdict.shares[i].caller));
   return fmt::format(
       "Of the {} that the allocators reserve for blocks live at the end, {} ({}) were not requested{}.",
       bytes(usable), bytes(verdict.bytes), percent(verdict.bytes / usable), by);
