@@ -114,6 +114,13 @@ TEST_F(Cli, WrongUsageIsStatusTwo) {
   EXPECT_THAT(run({"report", recording_, "--top", "x"}).error, HasSubstr("\ntry: fathom report --help\n"));
 }
 
+TEST_F(Cli, TheNameAloneLeadsToTheHelp) {
+  const Outcome alone = run({});
+  EXPECT_EQ(alone.status, 2);
+  EXPECT_EQ(alone.out, run({"--help"}).out);
+  EXPECT_EQ(alone.error, "");
+}
+
 TEST_F(Cli, HelpAndVersionGoToStandardOutput) {
   const Outcome help = run({"report", "--help"});
   EXPECT_EQ(help.status, 0);

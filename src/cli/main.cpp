@@ -191,7 +191,10 @@ int run(int argc, char** argv) {
   } catch (const CLI::Success& asked) {  // --help, --version
     return app.exit(asked);
   } catch (const CLI::ParseError& error) {
-    if (argc < 2) return complain({ErrorKind::kUsage, "no command", "fathom --help"});
+    if (argc < 2) {  // who types the name alone wants to know what there is
+      app.exit(CLI::CallForHelp());
+      return fathom::cli::kWrongUsage;
+    }
     const CLI::App* named = nullptr;
     std::vector<std::string> names;
     for (const auto& [sub, unused] : runs) {

@@ -115,7 +115,8 @@ void find_missing_names(const TargetFacts& target, std::vector<Finding>& finding
   const std::size_t listed = std::min(libraries.size(), kMostListed);
   Finding finding{
       Severity::kNote,
-      fmt::format("Functions of {} libraries that are not exported have no names: {}{}.", libraries.size(),
+      fmt::format("Functions of {} that are not exported have no names: {}{}.",
+                  libraries.size() == 1 ? "1 library" : fmt::format("{} libraries", libraries.size()),
                   fmt::join(libraries.begin(), libraries.begin() + static_cast<std::ptrdiff_t>(listed), ", "),
                   libraries.size() > listed ? " and others" : ""),
       {}};
