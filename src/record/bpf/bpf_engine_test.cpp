@@ -9,9 +9,11 @@
 #include <cstdint>
 #include <ctime>
 #include <filesystem>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <thread>
 #include <variant>
 #include <vector>
 
@@ -237,6 +239,43 @@ TEST_P(EachWayToWalk, BooksWaitsExactlyAndSamplesTheCpu) {
   EXPECT_GE(samples, 100u) << "of 200 at 999 Hz";
   EXPECT_EQ(sleeps, 3u);
   EXPECT_GE(kernel_stacks, 2u);
+}
+
+// Another CPU may end a wait while the thread that begins it is still on its way to the scheduler. Such a thread waited for nothing but
+// a CPU, and neither was preempted nor waited all that time for the other one.
+TEST_P(EachWayToWalk, BooksAWaitThatWasOverAtOnceAsTimeInTheRunQueue) {
+  FATHOM_NEEDS_BPF();
+  const auto loaded = BpfEngine::load(BpfOptions{.programs = GetParam()});
+  ASSERT_TRUE(loaded) << loaded.error().message;
+  BpfEngine& engine = **loaded;
+  const auto pid = static_cast<std::uint32_t>(::getpid());
+  ASSERT_TRUE(engine.tables().set_mappings(pid, {}, 0));
+  ASSERT_TRUE(engine.start({}));
+  std::mutex lock;
+  long held = 0;
+  const auto take_it_often = [&] {
+    thread_account self{};
+    self.pid = pid;
+    self.in_ns = nanoseconds_of(CLOCK_MONOTONIC);
+    engine.switches()->enter_thread(static_cast<std::int32_t>(::gettid()), self);
+    for (int i = 0; i < 200'000; ++i) {
+      const std::lock_guard guard(lock);
+      ++held;
+    }
+  };
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 8; ++i) threads.emplace_back(take_it_often);
+  for (std::thread& thread : threads) thread.join();
+  engine.stop();
+  std::vector<Event> events;
+  ASSERT_TRUE(engine.drain(events));
+  EXPECT_EQ(held, 1'600'000);
+  for (const Event& event : events) {
+    const auto* wait = std::get_if<Waited>(&event);
+    if (wait != nullptr && wait->state == 0) {
+      EXPECT_EQ(wait->waited_ns, 0u) << "in call " << wait->system_call;
+    }
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(Programs, EachWayToWalk,

@@ -52,7 +52,9 @@ const volatile u64 waker_threshold_ns = 1000000;
  * held for nothing. */
 volatile u32 results_wanted = 0;
 
+#define TASK_INTERRUPTIBLE 0x1
 #define TASK_DEAD 0x80
+#define TASK_WAKING 0x200
 #define SELDOM 10 /* switches of a thread in a window */
 
 const volatile u64 off_cpu_ring_wakeup_bytes = 1 << 20;
@@ -312,6 +314,10 @@ static __always_inline void switched_out(void* context, struct task_struct* task
   struct stack_buffer* buffer;
   u32 one_in;
   u64 walk_ended;
+  /* Another CPU ended the wait before this switch was reported, so all of it is time in the run queue. What kind of wait
+   * it was is overwritten. */
+  bool is_woken = state & TASK_WAKING;
+  if (is_woken) state = TASK_INTERRUPTIBLE;
   if (!account->in_ns && account->out_ns) book_untold_return(account, task, tid, now, counters);
   account->cpu_clock_ns = task->se.sum_exec_runtime;
   /* It waits again, or lost its CPU, inside the same call: the result belongs to a later wait. */
@@ -323,7 +329,7 @@ static __always_inline void switched_out(void* context, struct task_struct* task
   if (account->in_ns && now > account->in_ns) account->ran_ns += now - account->in_ns;
   account->in_ns = 0;
   account->out_ns = now;
-  account->woken_ns = 0;
+  account->woken_ns = is_woken ? now : 0;
   account->stack_id = 0;
   account->waker_stack_id = 0;
   account->waker_tid = 0;
