@@ -39,8 +39,7 @@ double share_of_pages(const CallTree& tree) {
 double share_of_lock_waits(const WaitReport& waits, double able_ns) {
   double locks = 0;
   for (const ContentionRow& row : waits.locks.by_site)
-    if (row.kind == FutexKind::kLock || row.kind == FutexKind::kReaderWriter)
-      locks += static_cast<double>(row.waits.sum().total_ns());
+    if (row.is_lock()) locks += static_cast<double>(row.waits.sum().total_ns());
   for (const OtherLockRow& row : other_locks(waits)) locks += static_cast<double>(row.row->sum.total_ns());
   return able_ns + locks > 0 ? locks / (able_ns + locks) : 0;
 }

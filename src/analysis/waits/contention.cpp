@@ -7,6 +7,7 @@
 #include <tuple>
 
 #include "analysis/core/call_tree.h"
+#include "analysis/waits/handed_on.h"
 #include "model/parked_lock.h"
 
 namespace fathom::analysis {
@@ -24,7 +25,11 @@ class Draft {
   void add_turn(const model::Wait& wait) {
     turns_.push_back({wait.start_ns + wait.waited_ns, wait.thread, wait.waker, wait.weight});
   }
+  void add_handed_on(std::uint64_t ns, WaitWeight weight) {
+    handed_on_ns_ += static_cast<double>(weighted_ns(ns, weight));
+  }
   ContentionRow finish() {
+    row.handed_on = 2 * handed_on_ns_ > static_cast<double>(row.waits.sum().total_ns());
     row.waiters = sorted(waiters_);
     row.releasers = sorted(releasers_);
     find_holds();
@@ -62,6 +67,7 @@ class Draft {
     return rows;
   }
   Parties waiters_, releasers_;
+  double handed_on_ns_ = 0;
   std::vector<Turn> turns_;
 };
 
@@ -85,6 +91,7 @@ Contention find_contention(const Waits& waits, WaitSites& sites) {
     std::string place;
     auto operator<=>(const Lock&) const = default;
   };
+  const HandedOnFutexes handed_on(waits, sites);
   std::map<Lock, Draft> by_object;
   std::map<std::pair<std::string, bool>, Draft> by_site;
   for (const SelectedWait& selected : waits.rows()) {
@@ -102,6 +109,7 @@ Contention find_contention(const Waits& waits, WaitSites& sites) {
         draft.row.is_private = use.is_private;
       }
       draft.row.waits.add(selected.waited_ns, weight);
+      if (handed_on.contains(wait)) draft.add_handed_on(selected.waited_ns, weight);
       draft.add_waiter(thread, site, selected.waited_ns, weight);
       const bool known = wait.waker != model::kNoThread;
       // Where each thread of Rust begins says no more than the thread's name.
@@ -137,7 +145,7 @@ Contention find_contention(const Waits& waits, WaitSites& sites) {
         row.name = fmt::format("{:#x} of pid {}", address, object.pid);
       }
     }
-    if (!parker && kind == FutexKind::kLock) at_object->second.add_turn(wait);
+    if (!parker && (kind == FutexKind::kLock || handed_on.contains(wait))) at_object->second.add_turn(wait);
     fill(at_object->second, new_object);
   }
   return {finish(by_object), finish(by_site)};

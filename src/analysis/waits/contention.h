@@ -30,6 +30,8 @@ struct ContentionRow {
   bool is_private = false;
   std::string_view operation;  // of most waits seen first: "wait-bitset" ...
   FutexKind kind = FutexKind::kLock;
+  bool handed_on = false;  // see HandedOnFutexes; of a place: most of the time spent there
+  bool is_lock() const { return kind == FutexKind::kLock || kind == FutexKind::kReaderWriter || handed_on; }
   Distribution waits;
   // Of an object with an address: from the end of a thread's wait to the moment at which it ended the next thread's. Of
   // holders that had not waited themselves nothing is known.

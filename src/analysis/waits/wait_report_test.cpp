@@ -264,6 +264,19 @@ TEST(Contention, SeparatesLocksFromConditions) {
   EXPECT_EQ(kind({"main", "_PyEval_EvalFrameDefault", "take_gil", "PyCOND_TIMEDWAIT",
                   "pthread_cond_timedwait", "__pthread_cond_wait_common", "__futex_abstimed_wait_common"}),
             FutexKind::kLock);
+  EXPECT_EQ(kind({"main", "rb_mutex_synchronize", "[libruby-3.1+0x2142f0]", "[libruby-3.1+0x20ff90]",
+                  "[libruby-3.1+0x20fd80]", "rb_native_cond_wait", "pthread_cond_wait",
+                  "__pthread_cond_wait_common"}),
+            FutexKind::kLock)
+      << "Ruby's Mutex";
+  EXPECT_EQ(kind({"main", "ObjectMonitor::enter(JavaThread*)", "ObjectMonitor::EnterI(JavaThread*)",
+                  "os::PlatformEvent::park()", "pthread_cond_wait"}),
+            FutexKind::kLock)
+      << "Java's synchronized";
+  EXPECT_EQ(kind({"main", "JVM_MonitorWait", "ObjectMonitor::wait(long, bool, JavaThread*)",
+                  "os::PlatformEvent::park()", "pthread_cond_wait"}),
+            FutexKind::kCondition)
+      << "Object.wait";
   EXPECT_EQ(kind({"main", "serve", "PyThread_acquire_lock_timed", "pthread_cond_timedwait"}),
             FutexKind::kCondition);
   EXPECT_EQ(kind({"main", "take_gil", "a", "b", "c", "d", "e", "wait_for_work", "pthread_cond_timedwait"}),
@@ -284,6 +297,18 @@ TEST(Contention, SeparatesLocksFromConditions) {
   EXPECT_EQ(kind({"main", "[app+0x1234]", "syscall"}), FutexKind::kLock) << "a stripped program may lock";
   EXPECT_EQ(kind({"main", "serve"}), FutexKind::kLock) << "libc without names";
   (void)thread;
+}
+
+// Of generated code without names there are several versions; what it asked the runtime for is the same in all of them.
+TEST(WaitSites, OfGeneratedCodeAreWhatItAskedTheRuntimeFor) {
+  HandMade hand;
+  const auto libjvm = hand.module("libjvm.so"), libc = hand.module("libc.so.6");
+  const auto jit = hand.module("", model::ModuleKind::kAnonymous, model::SymbolSource::kNone);
+  const auto park = hand.frame(libc, {"pthread_cond_wait"});
+  const auto enter = hand.frame(libjvm, {"InterpreterRuntime::monitorenter(JavaThread*, BasicObjectLock*)"});
+  const auto stack = hand.stack({hand.unnamed(jit, 0x7f9988), hand.unnamed(jit, 0x7f9989), enter, park});
+  EXPECT_EQ(WaitSites(hand.profile).of(stack),
+            "InterpreterRuntime::monitorenter(JavaThread*, BasicObjectLock*)");
 }
 
 TEST(WaitSites, AreInTheProgramsOwnCode) {

@@ -29,12 +29,14 @@ bool speaks_of_a_lock(std::string_view name) {
   return false;
 }
 
-// Where Python, Ruby and OCaml wait for the one lock that lets a thread run the language's code. They wait at a condition variable, but
-// what they wait for has a holder.
-bool is_interpreter_lock(std::string_view name) {
+// Where Python, Ruby and OCaml wait for the one lock that lets a thread run the language's code, and Java and Ruby for a lock of the
+// program. They wait at a condition variable, but what they wait for has a holder.
+bool is_lock_of_a_runtime(std::string_view name) {
   for (const std::string_view of :
-       {"take_gil", "drop_gil", "PyEval_RestoreThread", "PyEval_AcquireThread", "gvl_acquire",
-        "rb_gvl_acquire", "thread_sched_to_running", "st_masterlock_acquire", "caml_leave_blocking_section"})
+       {"ObjectMonitor::enter", "ObjectMonitor::EnterI", "ObjectMonitor::ReenterI",
+        "ObjectSynchronizer::enter", "rb_mutex_lock", "rb_mutex_synchronize", "do_mutex_lock", "take_gil",
+        "drop_gil", "PyEval_RestoreThread", "PyEval_AcquireThread", "gvl_acquire", "rb_gvl_acquire",
+        "thread_sched_to_running", "st_masterlock_acquire", "caml_leave_blocking_section"})
     if (name.starts_with(of)) return true;
   return false;
 }
@@ -88,6 +90,7 @@ const WaitSites::Site& WaitSites::find(model::StackId stack) {
   known.emplace();
   std::string innermost, of_package, of_program;
   std::string between;           // an unnamed function that a runtime's function called
+  std::string called;            // the last function, if it has a name and is not of the own code
   model::ModuleId runtime = {};  // whose function was the last one
   for_each_user_line(
       profile_, shown_, stack, [&](std::string name, const model::Frame& frame, std::uint32_t line) {
@@ -107,7 +110,14 @@ const WaitSites::Site& WaitSites::find(model::StackId stack) {
         }
         runtime = owner == Whose::kRuntime ? frame.module : model::ModuleId{};
         known->own = owner == Whose::kOwn;
+        // Code that was generated at run time has an address at best, and a new one for each version.
+        if (known->own && name.starts_with("[jit+") && !called.empty()) {
+          known->own = false;
+          known->name = called;
+          return false;
+        }
         if (known->own) known->name = name;
+        called = known->own || is_unnamed(name) ? std::string() : name;
         if (owner == Whose::kPackage && of_package.empty()) of_package = name;
         if (of_program.empty() && !own_code_.is_library(frame.module)) of_program = name;
         if (innermost.empty()) innermost = std::move(name);
@@ -117,7 +127,7 @@ const WaitSites::Site& WaitSites::find(model::StackId stack) {
     known->own = true;
     known->name = std::move(between);
   }
-  if (known->own) return *known;
+  if (known->own || !known->name.empty()) return *known;
   // A runtime's function inside of the program says more than the C library's way into the kernel.
   known->name = !of_package.empty()   ? std::move(of_package)
                 : !of_program.empty() ? std::move(of_program)
@@ -151,7 +161,7 @@ FutexKind WaitSites::futex_kind(model::StackId stack) const {
   bool may_lock = false;           // a function near it has a lock in its name, or no name
   for_each_user_line(profile_, all, stack, [&](const std::string& name, const model::Frame&, std::uint32_t) {
     const auto has = [&](std::string_view part) { return name.find(part) != std::string::npos; };
-    if (is_interpreter_lock(name)) {
+    if (is_lock_of_a_runtime(name)) {
       kind = FutexKind::kLock;
       may_lock = true;
       return false;
@@ -160,9 +170,10 @@ FutexKind WaitSites::futex_kind(model::StackId stack) const {
     if (has("cond_wait") || has("cond_timedwait") || has("cond_clockwait") || has("ondvar") ||
         has("CondVar") || has("condition_variable")) {
       kind = FutexKind::kCondition;
-      constexpr std::size_t kToInterpreter =
-          4;  // calls: "pthread_cond_timedwait < PyCOND_TIMEDWAIT < take_gil"
-      most = seen + kToInterpreter;
+      // Calls: "pthread_cond_timedwait < PyCOND_TIMEDWAIT < take_gil"; and Ruby's, none of which has a name but the last. A block
+      // that rb_mutex_synchronize runs, and that waits itself, is farther from it.
+      constexpr std::size_t kToRuntime = 6;
+      most = seen + kToRuntime;
       return true;
     } else if (has("rwlock") || has("RwLock") || has("shared_mutex") || has("SharedMutex")) {
       kind = FutexKind::kReaderWriter;
