@@ -150,6 +150,23 @@ TEST(IdleRules, OfGoAndOfJava) {
   EXPECT_EQ(rule_for("futex", {"JVM_MonitorWait"}, "main"), "");
 }
 
+TEST(IdleRules, KnowWatchersOfFilesByTheKernelsFunction) {
+  HandMade hand;
+  const auto app = hand.module("app"), kernel = hand.module("[kernel]", model::ModuleKind::kKernel);
+  const auto thread = hand.thread(hand.process(1, "app"), 1, "app");
+  const auto main = hand.frame(app, {"main"});
+  const auto rule = [&](const char* function) {
+    const auto stack = hand.stack({main, hand.frame(kernel, {function})});
+    const model::Wait& wait =
+        hand.wait(thread, stack, "read", 0, 1, 0, hand.object(model::ObjectKind::kPoll, ""));
+    const RuledWaits idle(hand.profile, built_in_idle_rules());
+    const auto found = idle.rule_of(wait, WaitCauses(hand.profile).of(wait));
+    return found ? idle.name(*found) : "";
+  };
+  EXPECT_EQ(rule("inotify_read"), "watcher of files");
+  EXPECT_EQ(rule("eventfd_read"), "") << "another thread writes";
+}
+
 TEST(IdleRules, OfTheFileAreWellFormed) {
   const Result<WaitRules> rules = parse_wait_rules(kIdleRulesText, "idle_rules.txt");
   ASSERT_TRUE(rules) << rules.error().message;

@@ -4,6 +4,7 @@
 #include <array>
 #include <charconv>
 #include <cmath>
+#include <set>
 #include <tuple>
 #include <utility>
 #include <vector>
@@ -11,6 +12,7 @@
 #include "analysis/core/ending.h"
 #include "analysis/core/known_waker.h"
 #include "analysis/waits/async_tasks.h"
+#include "analysis/waits/handed_on.h"
 #include "analysis/waits/other_locks.h"
 #include "model/block_reads.h"
 #include "model/listening_socket.h"
@@ -47,10 +49,12 @@ class PauseOfWaits {
       : waits_(waits),
         reasons_(reasons),
         sites_(sites),
+        handed_on_(waits, sites),
         wakers_(waits.profile(), waits.causes()),
         tasks_(waits.profile()),
         reads_blocks_(readers_of_blocks(waits)),
-        killed_(killed_processes(waits.profile())) {}
+        killed_(killed_processes(waits.profile())),
+        has_child_(parents(waits.profile())) {}
 
   Pause of(const SelectedWait& row, const model::Wait& wait) const {
     const Pause pause = of_cause(row, wait);
@@ -59,7 +63,7 @@ class PauseOfWaits {
 
  private:
   Pause of_cause(const SelectedWait& row, const model::Wait& wait) const {
-    if (row.idle) return Pause::kIdle;
+    if (row.idle) return is_for_a_child(row, wait) ? Pause::kOther : Pause::kIdle;
     if (const auto reason = reasons_.rule_of(wait, row.cause)) {
       if (is_lock(reasons_.name(*reason))) return Pause::kLock;
       // An answer that never comes is waited for, too, until a timer gives up.
@@ -113,8 +117,26 @@ class PauseOfWaits {
       default:
         break;
     }
+    if (handed_on_.contains(wait)) return Pause::kLock;
     if (wait.unfinished || is_cut_off(wait)) return Pause::kStuck;
     return wait.waker == model::kNoThread ? Pause::kTimer : Pause::kOther;
+  }
+
+  // A program that starts another one and waits for a signal, as timeout does, waits for that one.
+  bool is_for_a_child(const SelectedWait& row, const model::Wait& wait) const {
+    return row.cause == Cause::kSignal &&
+           has_child_[waits_.profile().threads[wait.thread.value].process.value] != 0;
+  }
+
+  // By process: it started another one of the recording.
+  static std::vector<char> parents(const model::Profile& profile) {
+    std::set<std::int32_t> pids;
+    for (const model::Process& process : profile.processes)
+      if (process.parent_pid != process.pid) pids.insert(process.parent_pid);
+    std::vector<char> has_child;
+    for (const model::Process& process : profile.processes)
+      has_child.push_back(static_cast<char>(pids.contains(process.pid)));
+    return has_child;
   }
 
   // The signal that killed the program ended it, and neither a thread nor a timer.
@@ -159,9 +181,10 @@ class PauseOfWaits {
   const Waits& waits_;
   const RuledWaits& reasons_;
   const WaitSites& sites_;
+  HandedOnFutexes handed_on_;
   KnownWakers wakers_;
   PolledTasks tasks_;
-  std::vector<char> reads_blocks_, killed_;
+  std::vector<char> reads_blocks_, killed_, has_child_;
 };
 
 // A moment at which a thread begins or ends to live, or to pause.

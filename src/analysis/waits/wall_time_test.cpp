@@ -253,6 +253,21 @@ TEST(WallTime, IsIdleUntilSomeoneComesToASocketThatListens) {
   }
 }
 
+// timeout, xargs and the like wait for a signal that says that a child has ended, and not for work.
+TEST(WallTime, IsNoIdlenessOfAProgramThatWaitsForTheOneItStarted) {
+  for (const bool is_parent : {true, false}) {
+    Program program;
+    const auto child = program.hand.process(11, "child");
+    program.hand.profile.processes[child.value].parent_pid = is_parent ? 10 : 1;
+    program.waits(program.thread("timeout", 0), "sigsuspend", "rt_sigsuspend", 0, 10).unfinished = true;
+    const auto stuck = program.hand.thread(child, 100, "child");
+    for (const auto thread : {stuck, program.hand.thread(child, 101, "child")})
+      program.waits(thread, "pthread_cond_wait", "futex", 0, 10).unfinished = true;
+    const WallTime wall = wall_of(program.hand.profile);
+    EXPECT_NEAR(is_parent ? wall.unended_ns : wall.idle_ns, 10 * kSecond, kNear);
+  }
+}
+
 // The end of a thread is not always seen, and one that ran for a moment does not run until the recording ends.
 TEST(WallTime, OfAThreadWhoseEndIsNotKnownIsNotRunning) {
   Program program;
