@@ -139,12 +139,14 @@ class PauseOfWaits {
     return has_child;
   }
 
-  // The signal that killed the program ended it, and neither a thread nor a timer.
+  // The signal that killed the program ended it, and neither a thread of it nor a timer.
   bool is_cut_off(const model::Wait& wait) const {
     constexpr std::uint64_t kToEndNs = 20'000'000;  // from the signal to the end of the thread
     const model::Thread& thread = waits_.profile().threads[wait.thread.value];
     const std::uint64_t over = wait.start_ns + wait.waited_ns + wait.queued_ns;
-    return killed_[thread.process.value] != 0 && wait.waker == model::kNoThread && thread.end_ns != 0 &&
+    const bool is_woken_by_own = wait.waker != model::kNoThread &&
+                                 waits_.profile().threads[wait.waker.value].process == thread.process;
+    return killed_[thread.process.value] != 0 && !is_woken_by_own && thread.end_ns != 0 &&
            over + kToEndNs >= thread.end_ns;
   }
 

@@ -110,10 +110,11 @@ TEST(WallTime, PassesAWaitForAnotherThreadOnToWhatThatOneDoes) {
 
 // `timeout` kills a program that waits for a notification that never comes: it was stuck, and did not sleep.
 TEST(WallTime, IsStuckIfOnlyTheSignalThatKillsItEndsTheWait) {
-  for (const bool killed : {true, false}) {
+  for (const auto& [killed, by_another] : {std::pair{true, false}, {true, true}, {false, false}}) {
     Program program;
     const auto main = program.thread("app", 0);
-    program.waits(main, "pthread_cond_wait", "futex", 0, 10 - 1e-3);
+    model::Wait& wait = program.waits(main, "pthread_cond_wait", "futex", 0, 10 - 1e-3);
+    if (by_another) wait.waker = program.hand.thread(program.hand.process(9, "timeout"), 9, "timeout");
     program.hand.profile.threads[main.value].end_ns = program.hand.profile.meta.end_ns;
     if (killed) program.hand.profile.meta.facts["end.10"] = "signal 15";
     const WallTime wall = wall_of(program.hand.profile);
