@@ -120,8 +120,13 @@ struct AllocatorFact {
   std::string label;  // "jemalloc 5.3.0 (_rjem_)"
   std::string module;
   std::vector<std::string> functions;
-  std::string evidence{};  // of one that has no names: what says that these are its functions
+  std::string evidence{};           // of one that has no names: what says that these are its functions
+  std::optional<bool> profiling{};  // of jemalloc: it was built with what writes heap dumps
 };
+
+inline bool is_jemalloc(const AllocatorFact& allocator) {
+  return allocator.label.starts_with("jemalloc");
+}
 
 // Memory is handed out by this, too, and it must not be traced: not all that frees its blocks is known.
 struct UnseenFact {

@@ -6,35 +6,9 @@
 #include <filesystem>
 
 #include "analysis/core/words.h"
-#include "binary/elf/module_file.h"
-#include "linux/memory/mapped_file.h"
 #include "linux/process/environment.h"
-#include "linux/process/maps.h"
 
 namespace fathom::doctor {
-namespace {
-
-// Left out by the compiler where profiling is not built in.
-constexpr std::string_view kDumpText = "heap_v2/";
-
-// Of the file that the process has mapped, which may have been replaced since.
-std::optional<bool> holds(int pid, const std::string& path, std::string_view text) {
-  const auto maps = process::read_maps(pid);
-  if (!maps) return std::nullopt;
-  const auto entry = std::ranges::find_if(
-      *maps, [&](const process::MapEntry& map) { return map.is_file() && map.path == path; });
-  if (entry == maps->end()) return std::nullopt;
-  auto mapped = sources::open_mapped_file(pid, *entry);
-  if (!mapped) return std::nullopt;
-  const auto file = elf::ModuleFile::of_fd(mapped->fd.get(), path);
-  if (!file) return std::nullopt;
-  const auto bytes = file->elf().bytes();
-  const std::string_view content(reinterpret_cast<const char*>(bytes.data()), bytes.size());
-  return content.find(text) != std::string_view::npos;
-}
-
-}  // namespace
-
 std::vector<std::pair<std::string, std::string>> malloc_conf_variables(std::string_view environ) {
   std::vector<std::pair<std::string, std::string>> found;
   while (!environ.empty()) {
@@ -58,10 +32,10 @@ std::string prefix_of(const std::vector<std::string>& functions) {
 std::vector<JemallocFact> jemallocs_of(int pid, const TargetFacts& target) {
   std::vector<JemallocFact> facts;
   for (const AllocatorFact& allocator : target.allocators) {
-    if (!allocator.label.starts_with("jemalloc")) continue;
+    if (!is_jemalloc(allocator)) continue;
     JemallocFact fact{allocator.label, allocator.module, prefix_of(allocator.functions), {}, {}, ""};
     const std::string root = fmt::format("/proc/{}/root", pid);
-    fact.profiling = holds(pid, allocator.module, kDumpText);
+    fact.profiling = allocator.profiling;
     if (const auto environ =
             process::read_beginning(fmt::format("/proc/{}/environ", pid), process::kMostStartText))
       fact.environment = malloc_conf_variables(*environ);

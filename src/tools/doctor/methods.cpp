@@ -33,10 +33,11 @@ Trial judge_probes(const MachineFacts& machine, const std::string& engine) {
 // jemalloc writes dumps by itself if it was built and started for that.
 Trial judge_dumps(const TargetFacts* target) {
   if (target == nullptr) return {true, {}};
-  const bool has_it = std::ranges::any_of(target->allocators, [](const AllocatorFact& allocator) {
-    return allocator.label.starts_with("jemalloc");
+  if (!std::ranges::any_of(target->allocators, is_jemalloc)) return {false, "it has no jemalloc"};
+  const bool may_write = std::ranges::any_of(target->allocators, [](const AllocatorFact& allocator) {
+    return is_jemalloc(allocator) && allocator.profiling != false;
   });
-  return when(has_it, "it has no jemalloc");
+  return when(may_write, "its jemalloc was built without profiling");
 }
 
 }  // namespace

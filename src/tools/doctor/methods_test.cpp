@@ -57,6 +57,8 @@ TEST(Methods, TheHeapNeedsAnAllocatorThatCanBeTraced) {
   EXPECT_FALSE(method(methods_of({}, &facts, "bpf"), "report FOLDER").works) << "no jemalloc";
   facts.allocators.push_back({.label = "jemalloc 5.3.0", .module = "/x", .functions = {"je_malloc"}});
   EXPECT_TRUE(method(methods_of({}, &facts, "bpf"), "report FOLDER").works);
+  facts.allocators.back().profiling = false;
+  EXPECT_THAT(method(methods_of({}, &facts, "bpf"), "report FOLDER").problem, HasSubstr("without profiling"));
   facts.heap = {false, "a debugger traces it"};
   EXPECT_EQ(method(methods_of({}, &facts, "bpf"), "--heap ").problem, "a debugger traces it");
   facts.heap = {true, {}};

@@ -139,6 +139,13 @@ void probe_heap_probes(const elf::ElfFile& file, std::string_view path, TargetFa
     facts.heap_probe_problems.push_back(fmt::format("{}: {}", path, problem));
 }
 
+// The text that begins each heap dump. The compiler leaves it out where profiling is not built in.
+bool holds_dump_text(const elf::ElfFile& file) {
+  const auto bytes = file.bytes();
+  return std::string_view(reinterpret_cast<const char*>(bytes.data()), bytes.size()).find("heap_v2/") !=
+         std::string_view::npos;
+}
+
 // By the file that is mapped, whatever its name is now.
 void probe_allocators(int pid, const MappedFile& file, process::Environment& environment,
                       std::string_view command_line, bool may_try, TargetFacts& facts) {
@@ -164,6 +171,7 @@ void probe_allocators(int pid, const MappedFile& file, process::Environment& env
     AllocatorFact fact{allocator.label, file.first.path, {}};
     for (const allocators::Function& function : allocator.functions) fact.functions.push_back(function.name);
     if (i >= with_names) fact.evidence = evidence[i - with_names];
+    if (is_jemalloc(fact)) fact.profiling = holds_dump_text(module->elf());
     facts.allocators.push_back(std::move(fact));
   }
 }
