@@ -59,8 +59,8 @@ Result<int> find_target(const DoctorArguments& arguments) {
 }
 
 // --malloc-conf and --for: about settings, and not about the machine.
-// Writes settings for one jemalloc where a purpose is named, and says what is wrong with them. Whether anything is.
-Result<bool> check_conf(const DoctorArguments& arguments, doctor::MallocConfTarget target) {
+// Writes settings for one jemalloc where a purpose is named, and says what is wrong with them.
+Result<doctor::ConfCheck> check_conf(const DoctorArguments& arguments, doctor::MallocConfTarget target) {
   if (!arguments.allocation_rate.empty()) {
     const Result<double> rate = allocation_rate(arguments.allocation_rate);
     if (!rate) return tl::unexpected<Error>(rate.error());
@@ -73,9 +73,9 @@ Result<bool> check_conf(const DoctorArguments& arguments, doctor::MallocConfTarg
     text = *written;
     fmt::print("{}={}\n", target.prefix ? doctor::variable_of(*target.prefix) : "MALLOC_CONF", text);
   }
-  const doctor::ConfCheck check = doctor::check_malloc_conf(text, target);
+  doctor::ConfCheck check = doctor::check_malloc_conf(text, target);
   fmt::print("{}", analysis::printable_lines(doctor::to_text(check)));
-  return check.wrong();
+  return check;
 }
 
 // A process may hold several jemallocs, each with a prefix and a variable of its own.
@@ -95,18 +95,23 @@ Result<int> run_malloc_conf(const DoctorArguments& arguments, int pid) {
       std::error_code ignored;
       return std::filesystem::is_directory(folder, ignored);
     };
-    const auto wrong = check_conf(arguments, unknown);
-    return !wrong ? tl::unexpected<Error>(wrong.error()) : Result<int>(*wrong ? kFailed : kDone);
+    const auto check = check_conf(arguments, unknown);
+    return !check ? tl::unexpected<Error>(check.error()) : Result<int>(check->wrong() ? kFailed : kDone);
   }
   int status = kDone;
+  bool assumed_rate = false;
   std::string_view joint;
   for (const doctor::JemallocFact& fact : found) {
     fmt::print("{}{}", std::exchange(joint, "\n"),
                analysis::printable_lines(fmt::format("{} in {}\n", fact.label, fact.module)));
-    const auto wrong = check_conf(arguments, doctor::conf_target_of(fact));
-    if (!wrong) return tl::unexpected<Error>(wrong.error());
-    if (*wrong) status = kFailed;
+    const auto check = check_conf(arguments, doctor::conf_target_of(fact));
+    if (!check) return tl::unexpected<Error>(check.error());
+    if (check->wrong()) status = kFailed;
+    assumed_rate |= check->assumed_rate;
   }
+  if (assumed_rate)
+    say("fathom: the figures are for 100 MB/s, because how much the process allocates is unknown; to measure it for 10 s: fathom record --heap -d 10 -o rate.fathom -p {}, then --alloc-rate rate.fathom\n",
+        pid);
   return status;
 }
 
@@ -121,13 +126,7 @@ Result<int> run_doctor(const DoctorArguments& arguments) {
   put_back_settings();
   auto pid = find_target(arguments);
   if (!pid) return tl::unexpected<Error>(pid.error());
-  if (arguments.malloc_conf || !arguments.purpose.empty()) {
-    const auto status = run_malloc_conf(arguments, *pid);
-    if (status && *pid != 0 && arguments.allocation_rate.empty())
-      say("fathom: how much the process allocates is unknown; to measure it for 10 s: fathom record --heap -d 10 -o rate.fathom -p {}, then --alloc-rate rate.fathom\n",
-          *pid);
-    return status;
-  }
+  if (arguments.malloc_conf || !arguments.purpose.empty()) return run_malloc_conf(arguments, *pid);
   std::optional<doctor::TargetFacts> target;
   if (*pid != 0) {
     const std::int32_t looked_at = *pid;

@@ -42,6 +42,7 @@ struct ConfCheck {
   std::string variable;  // in which it must stand: "MALLOC_CONF", "_RJEM_MALLOC_CONF"; empty: not known
   std::vector<ConfRow> rows;
   std::vector<std::string> sentences;  // about all of it: files it will write, what is missing
+  bool assumed_rate = false;           // a figure is for a rate of allocation that was not measured
   bool wrong() const;                  // some pair is not read or has no effect
 };
 

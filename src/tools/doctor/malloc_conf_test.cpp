@@ -187,6 +187,34 @@ TEST(MallocConf, FilesAreForetoldFromTheRateOfAllocation) {
   EXPECT_EQ(row_of("prof:true,lg_prof_interval:20", {}, 1).verdict, ConfVerdict::kDoubtful);
 }
 
+TEST(MallocConf, SamplingCostsByTheRateOfAllocation) {
+  MallocConfTarget target;
+  target.bytes_per_s = 1e9;
+  const ConfCheck measured = check_malloc_conf("prof:true,lg_prof_sample:19", target);
+  // 1,907 samples a second of 4 to 13 us.
+  EXPECT_THAT(measured.rows[1].text, HasSubstr("costs 0.76 to 2.5 % of a CPU at 1000 MB/s"));
+  EXPECT_FALSE(measured.assumed_rate);
+  const ConfCheck assumed = check_malloc_conf("prof:true,lg_prof_sample:19", {});
+  EXPECT_THAT(assumed.rows[1].text, HasSubstr("costs 0.076 to 0.25 % of a CPU at 100 MB/s"));
+  EXPECT_TRUE(assumed.assumed_rate);
+}
+
+TEST(MallocConf, ARateIsAssumedOnlyForFiguresThatNeedOne) {
+  MallocConfTarget target;
+  for (const char* text : {"thp:always", "prof:true", "lg_prof_sample:19", "prof:true,lg_prof_sample:99",
+                           "prof:true,lg_prof_interval:-1"})
+    EXPECT_FALSE(check_malloc_conf(text, target).assumed_rate) << text;
+  target.profiling = false;
+  EXPECT_FALSE(check_malloc_conf("prof:true,lg_prof_interval:30,lg_prof_sample:19", target).assumed_rate);
+}
+
+TEST(MallocConf, AnEmptyPrefixIsReadAndWritesNoDump) {
+  const ConfCheck check = check_malloc_conf("prof:true,prof_prefix:,prof_final:true", {});
+  EXPECT_EQ(check.rows[1].verdict, ConfVerdict::kDoubtful);
+  EXPECT_THAT(check.rows[1].text, HasSubstr("no dump automatically"));
+  EXPECT_FALSE(check.wrong());
+}
+
 TEST(MallocConf, WhatMakesMemoryGrowIsDoubtful) {
   EXPECT_EQ(row_of("prof:true,lg_prof_sample:0", {}, 1).verdict, ConfVerdict::kDoubtful);
   EXPECT_EQ(row_of("prof:true,lg_prof_sample:63", {}, 1).verdict, ConfVerdict::kDoubtful);
