@@ -140,7 +140,9 @@ std::string sentence_of_load(const Report& report) {
   constexpr double kSteady = 0.05, kUneven = 0.25;
   const std::string by = fmt::format(
       "varied by {} between twentieths of the time, more than sampling explains", percent(*uneven));
-  if (*uneven < kSteady) return fmt::format("The load was steady: it {}.", by);
+  if (*uneven < kSteady)
+    return fmt::format("The load was steady: sampling explains how twentieths of the time differ, within {}.",
+                       percent(kSteady));
   if (*uneven < kUneven) return fmt::format("The load {}.", by);
   return fmt::format("The load was not steady: it {}. Figures per second average over this.", by);
 }
