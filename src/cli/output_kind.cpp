@@ -71,8 +71,9 @@ const char* word_of(OutputKind kind) {
 std::string remedy_for(Content content, OutputKind kind) {
   switch (content) {
     case Content::kImage:
-      return kind == OutputKind::kPicture ? "-o FILE.svg; a browser prints it as PDF"
-                                          : "fathom flamegraph -o FILE.svg; a browser prints it as PDF";
+      return kind == OutputKind::kPicture
+                 ? "-o FILE.svg; a browser prints it as PDF, rsvg-convert FILE.svg -o FILE.png draws it as PNG"
+                 : "fathom flamegraph -o FILE.svg; a browser prints it as PDF";
     case Content::kSvg:
       return "fathom flamegraph -o FILE.svg";
     case Content::kHtml:
