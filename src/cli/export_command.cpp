@@ -26,8 +26,9 @@
 #endif
 #include "formats/open/open_profile.h"
 #include "formats/packer.h"
+#include "present/callgraph/call_graph_svg.h"
+#include "present/callgraph/dot_writer.h"
 #include "present/exports/callgrind_writer.h"
-#include "present/exports/dot_writer.h"
 #include "present/exports/firefox_writer.h"
 #include "present/exports/folded_writer.h"
 #include "present/exports/heaptrack_writer.h"
@@ -194,8 +195,9 @@ Result<std::string> export_callgrind(const ExportInput& input) {
   return packed(*text, formats::packing_of(input.arguments.output.path));
 }
 
-Result<std::string> export_dot(const ExportInput& input) {
-  present::DotOptions options{.selection = input.tree.selection, .fold_generics = input.tree.fold_generics};
+Result<present::CallGraph> call_graph(const ExportInput& input) {
+  present::CallGraphOptions options{.selection = input.tree.selection,
+                                    .fold_generics = input.tree.fold_generics};
   if (input.arguments.functions) options.most_functions = *input.arguments.functions;
   if (input.arguments.percent_limit) options.least_share = *input.arguments.percent_limit / 100;
   constexpr std::size_t kWidth = 100;
@@ -203,7 +205,19 @@ Result<std::string> export_dot(const ExportInput& input) {
       present::fill("Quality: ", present::quality_sentence(quality_of(input)), kWidth, 2);
   for (std::size_t at = 0; at < quality.size(); at = quality.find('\n', at) + 1)
     options.comments.push_back(quality.substr(at, quality.find('\n', at) - at));
-  return present::write_dot(input.profile, options);
+  return present::call_graph_of(input.profile, options);
+}
+
+Result<std::string> export_dot(const ExportInput& input) {
+  const Result<present::CallGraph> graph = call_graph(input);
+  if (!graph) return tl::unexpected(graph.error());
+  return present::write_dot(*graph);
+}
+
+Result<std::string> export_call_graph(const ExportInput& input) {
+  const Result<present::CallGraph> graph = call_graph(input);
+  if (!graph) return tl::unexpected(graph.error());
+  return present::write_call_graph_svg(*graph);
 }
 
 Result<std::string> export_perfetto(const ExportInput& input) {
@@ -309,6 +323,7 @@ struct ExportFormat {
 };
 constexpr ExportFormat kFormats[] = {
     {"bolt", ".fdata", export_bolt},
+    {"callgraph", ".callgraph.svg", export_call_graph},
     {"callgrind", ".callgrind", export_callgrind},
     {"dot", ".dot", export_dot},
     {"firefox", ".firefox.json", export_firefox},
@@ -346,12 +361,15 @@ Result<const ExportFormat*> choose_format(const ExportArguments& arguments) {
 Result<int> run_export(const ExportArguments& arguments) {
   const Result<const ExportFormat*> format = choose_format(arguments);
   if (!format) return tl::unexpected(format.error());
-  if (auto fitting = fits_ending(arguments.output.path, OutputKind::kExported); !fitting)
+  const bool drawn = (*format)->write == export_call_graph;
+  if (auto fitting = fits_ending(arguments.output.path, drawn ? OutputKind::kPicture : OutputKind::kExported);
+      !fitting)
     return tl::unexpected(fitting.error());
   if (arguments.parts && (*format)->write != export_pprof)
     return fail(ErrorKind::kUsage, "--parts works only with pprof", "--to pprof --parts");
-  if ((arguments.functions || arguments.percent_limit) && (*format)->write != export_dot)
-    return fail(ErrorKind::kUsage, "--functions and --percent-limit work only with a call graph", "--to dot");
+  if ((arguments.functions || arguments.percent_limit) && !drawn && (*format)->write != export_dot)
+    return fail(ErrorKind::kUsage, "--functions and --percent-limit work only with a call graph",
+                "--to callgraph, --to dot");
   if (!arguments.binary.empty() && (*format)->write != export_bolt &&
       (*format)->write != export_sample_profile)
     return fail(ErrorKind::kUsage, "--binary works only with a profile for a compiler",
@@ -403,7 +421,7 @@ Run add_export(CLI::App& app) {
   begin_group(app, kOutputGroup);
   app.add_option(
          "--to,--format", arguments->format,
-         "bolt, callgrind, dot, firefox, folded, heaptrack, html, json, massif, ms_print, otlp, perfetto, pprof, sample-profile, speedscope, sql (default: by the ending of -o)")
+         "bolt, callgraph, callgrind, dot, firefox, folded, heaptrack, html, json, massif, ms_print, otlp, perfetto, pprof, sample-profile, speedscope, sql (default: by the ending of -o)")
       ->type_name("FORMAT");
   add_output_options(app, arguments->output, "file (default: standard output); .gz and .zst pack it");
   add_selection_options(app, arguments->selection);
@@ -416,14 +434,14 @@ Run add_export(CLI::App& app) {
   app.add_flag("--experimental", arguments->experimental,
                "allow --to otlp, a format that is still changing (version 1.11.0)");
   app.add_option("--functions", arguments->functions,
-                 "dot: at most N functions, by total (default: 80; 0: all)")
+                 "callgraph, dot: at most N functions, by total (default: 80; 0: all)")
       ->type_name("N");
   app.add_option(
          "--binary", arguments->binary,
          "bolt, sample-profile: the program or library to optimise (default: the one with the most samples)")
       ->type_name("PATH");
   app.add_option("--percent-limit", arguments->percent_limit,
-                 "dot: hide functions and calls below this share (default: 0.5)")
+                 "callgraph, dot: hide functions and calls below this share (default: 0.5)")
       ->type_name("PERCENT")
       ->check(CLI::Range(0.0, 100.0));
   return run_on_input(arguments, run_export);

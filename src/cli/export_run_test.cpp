@@ -235,8 +235,8 @@ TEST_F(Exports, JsonHasTheRecordingWholeOrIsRefused) {
 // Whoever gets the file alone has to see how much its numbers are worth.
 TEST_F(Exports, EachFormatHasTheQualityOfTheRecording) {
   const std::string quality = "900 samples, 3 lost";
-  for (const char* name :
-       {"q.pb", "q.firefox.json", "q.speedscope.json", "q.callgrind", "q.dot", "q.pftrace"})
+  for (const char* name : {"q.pb", "q.firefox.json", "q.speedscope.json", "q.callgrind", "q.callgraph.svg",
+                           "q.dot", "q.pftrace"})
     EXPECT_THAT(read_file(exported(name)).value(), HasSubstr(quality)) << name;
   const Outcome folded = run({"export", recording_, "--to", "folded"});
   EXPECT_THAT(folded.error, HasSubstr("fathom: quality: " + quality));

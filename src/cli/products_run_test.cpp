@@ -224,6 +224,7 @@ TEST_F(Products, WhatIsWrittenIsReplacedTheSecondTime) {
     bool of_cpu, of_heap;
   };
   const std::vector<Format> formats = {
+      {"callgraph", {"", ".svg"}, true, true},
       {"callgrind", {"", ".gz", ".zst"}, true, true},
       {"dot", {""}, true, true},
       {"firefox", {"", ".gz", ".zst"}, true, true},

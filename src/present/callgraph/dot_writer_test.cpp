@@ -1,4 +1,4 @@
-#include "present/exports/dot_writer.h"
+#include "present/callgraph/dot_writer.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -12,8 +12,8 @@ namespace {
 using testing::HasSubstr;
 using testing::Not;
 
-std::string dot_of(const model::Profile& profile, DotOptions options = {}) {
-  return write_dot(profile, options).value();
+std::string dot_of(const model::Profile& profile, const CallGraphOptions& options = {}) {
+  return write_dot(call_graph_of(profile, options).value());
 }
 
 TEST(DotWriter, FunctionsHaveSelfAndTotalAndCallsWhatGoesThroughThem) {
@@ -42,7 +42,7 @@ TEST(DotWriter, CallsThroughOmittedNodesAreDashedAndTheOmissionIsReported) {
   const std::string dot = dot_of(hand.profile, {.least_share = 0.2});
   EXPECT_THAT(dot, HasSubstr("2 smaller functions and calls of less than 20.0 % are left out"));
   EXPECT_THAT(dot, Not(HasSubstr("small\\n")));
-  EXPECT_THAT(dot, HasSubstr("f2 -> f0 [label=\" 101 samples\""));
+  EXPECT_THAT(dot, HasSubstr("f1 -> f0 [label=\" 101 samples\""));
   EXPECT_THAT(dot, Not(HasSubstr("dashed"))) << "somewhere main calls leaf itself";
   model::Profile without = hand.profile;
   std::erase_if(without.samples, [&](const model::Sample& row) {
@@ -62,11 +62,11 @@ TEST(DotWriter, NamesCannotEndAText) {
 TEST(DotWriter, AnyProfileIsWrittenOrRefused) {
   model::for_each_profile(40, [](const model::Profile& profile) {
     for (const model::Metric metric : analysis::metrics_in(profile)) {
-      analysis::Selection selection;
-      selection.metric = metric;
-      const Result<std::string> dot = write_dot(profile, {.selection = selection});
-      if (dot) {
-        EXPECT_THAT(*dot, testing::EndsWith("]\n}\n"));
+      CallGraphOptions options;
+      options.selection.metric = metric;
+      const Result<CallGraph> graph = call_graph_of(profile, options);
+      if (graph) {
+        EXPECT_THAT(write_dot(*graph), testing::EndsWith("]\n}\n"));
       }
     }
   });
