@@ -61,6 +61,11 @@ Result<> export_to(const std::string& recording, const std::string& format, cons
 // Prints the first screen of its report (report_command.cpp).
 Result<> print_first_screen(const std::string& recording);
 
+// Writes all of its report as text next to it, and returns the path. An existing text is replaced with `force` only, because
+// nothing tells a report from notes; may_write_report() finds that out before the recording.
+Result<std::string> write_report(const std::string& recording, bool force);
+Result<> may_write_report(const std::string& recording, bool force);
+
 // What was never freed, as text, and the exit status for it (leaks_command.cpp).
 struct LeaksFound {
   std::string text;

@@ -42,8 +42,8 @@ struct RecordArguments {
   double duration_s = 0;
   bool cpu = false, off_cpu = false, no_off_cpu = false, memory = false, no_memory = false, mappings = false,
        no_mappings = false, no_children = false;
-  bool triage = false, flamegraph = false, leaks = false, quiet = false, dry_run = false, lossless = false,
-       open = false;
+  bool triage = false, flamegraph = false, report = false, leaks = false, quiet = false, dry_run = false,
+       lossless = false, open = false;
   std::vector<std::string> suppressions;
   std::vector<std::string> events;  // as they were typed
   std::vector<std::string> probes;  // as they were typed

@@ -278,6 +278,7 @@ std::string_view useless_without_end(const RecordArguments& arguments) {
       {!arguments.spans.empty(), "--spans"},
       {!arguments.marks.empty(), "--marks"},
       {arguments.flamegraph, "--flamegraph"},
+      {arguments.report, "--report"},
       {arguments.open, "--open"},
   };
   for (const auto& [is_given, name] : given)
@@ -344,6 +345,9 @@ Result<int> run_record(RecordArguments& arguments) {
   if (!named)
     options.output = store::default_path(options.command.empty() ? options.target : options.command.front(),
                                          wall_clock_ns());
+  if (arguments.report)
+    if (auto free = may_write_report(options.output, options.force); !free)
+      return tl::unexpected<Error>(free.error());
 
   if (arguments.begin.given()) {
     if (!options.command.empty())
@@ -435,6 +439,11 @@ Result<int> run_record(RecordArguments& arguments) {
     auto drawn = draw_flamegraph(outcome->path, options.force);
     if (!drawn) return tl::unexpected<Error>(drawn.error());
     if (!arguments.quiet) say("fathom: flame graph in {}\n", *drawn);
+  }
+  if (arguments.report) {
+    auto written = write_report(outcome->path, options.force);
+    if (!written) return tl::unexpected<Error>(written.error());
+    if (!arguments.quiet) say("fathom: report in {}\n", *written);
   }
   if (!output->file.empty()) {
     if (auto drawn = draw_output({outcome->path, output->file}, options.force); !drawn)

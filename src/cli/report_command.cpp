@@ -12,6 +12,7 @@
 #include "analysis/summary/report.h"
 #include "analysis/summary/system_call_table.h"
 #include "attach/allocators/statistics/statistics.h"
+#include "base/output_file.h"
 #include "cli/annotate_options.h"
 #include "cli/command.h"
 #include "cli/follow_dumps.h"
@@ -356,6 +357,10 @@ Result<int> run_report(const ReportArguments& given) {
   return end_with_output(text, arguments.output);
 }
 
+std::string report_beside(const std::string& recording) {
+  return std::filesystem::path(recording).replace_extension(".txt").string();
+}
+
 }  // namespace
 
 Result<> print_first_screen(const std::string& recording) {
@@ -364,6 +369,24 @@ Result<> print_first_screen(const std::string& recording) {
   const Result<int> printed = run_report(arguments);
   if (!printed) return tl::unexpected(printed.error());
   return {};
+}
+
+Result<> may_write_report(const std::string& recording, bool force) {
+  const std::string path = report_beside(recording);
+  if (identity_of(path) == FileIdentity{}) return {};
+  auto file = OutputFile::open(path, {.force = force});  // not published: nothing changes
+  if (!file) return tl::unexpected(file.error());
+  return {};
+}
+
+Result<std::string> write_report(const std::string& recording, bool force) {
+  ReportArguments arguments;
+  arguments.file = recording;
+  arguments.all = true;
+  arguments.output = {report_beside(recording), force};
+  const Result<int> written = run_report(arguments);
+  if (!written) return tl::unexpected(written.error());
+  return arguments.output.path;
 }
 
 Run add_report(CLI::App& app) {
