@@ -122,12 +122,17 @@ add_executable(fathom_static $<TARGET_OBJECTS:fathom> src/binary/symbolize/loade
 target_include_directories(fathom_static PRIVATE ${CMAKE_BINARY_DIR}/headers/binary_symbolize)
 add_dependencies(fathom_static ${ours} fathom_static_zydis fathom_static_fmt)
 set_target_properties(fathom_static PROPERTIES LINKER_LANGUAGE CXX OUTPUT_NAME fathom RUNTIME_OUTPUT_DIRECTORY ${folder}
-                      LINK_DEPENDS "${links};${CMAKE_SOURCE_DIR}/cmake/kept_names.txt")
+                      LINK_DEPENDS "${links};${CMAKE_SOURCE_DIR}/cmake/kept_names.txt;${CMAKE_SOURCE_DIR}/cmake/packed_names.txt")
 target_link_libraries(fathom_static PRIVATE -Wl,--start-group ${links} fathom_static_zydis fathom_static_fmt ${archives} -Wl,--end-group)
 target_link_options(fathom_static PRIVATE -static-pie -Wl,-Map=${folder}/fathom.map,--gc-sections,--build-id=sha1,--fatal-warnings
                     -Wl,-z,relro,-z,now,-z,noexecstack,-z,pack-relative-relocs)
 fathom_link_fast_folders_first(fathom_static binary/symbolize)  # of which one object is replaced
+# .gnu_debugdata as Fedora's packages have it: an ELF file with a symbol table alone, packed by xz.
 add_custom_command(TARGET fathom_static POST_BUILD
-  COMMAND ${FATHOM_OBJCOPY} --only-keep-debug ${folder}/fathom ${folder}/fathom.debug
-  COMMAND ${FATHOM_OBJCOPY} --wildcard --strip-all --keep-symbols=${CMAKE_SOURCE_DIR}/cmake/kept_names.txt --add-gnu-debuglink=${folder}/fathom.debug ${folder}/fathom
+  COMMAND ${FATHOM_OBJCOPY} --only-keep-debug fathom fathom.debug
+  COMMAND ${FATHOM_OBJCOPY} --wildcard --strip-all --keep-symbols=${CMAKE_SOURCE_DIR}/cmake/packed_names.txt
+          --remove-section=.comment --remove-section=.note.* fathom.debug fathom.names
+  COMMAND xz --force -9 fathom.names
+  COMMAND ${FATHOM_OBJCOPY} --wildcard --strip-all --keep-symbols=${CMAKE_SOURCE_DIR}/cmake/kept_names.txt
+          --add-section=.gnu_debugdata=fathom.names.xz --add-gnu-debuglink=fathom.debug fathom
   WORKING_DIRECTORY ${folder} VERBATIM)

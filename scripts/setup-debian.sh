@@ -19,7 +19,7 @@ declare -A packages=(
           valgrind? bpftrace? jq prometheus? tmux? protobuf-compiler? graphviz? sqlite3? src:mimalloc? dwz? debuginfod?"
   [bench]="redis-tools procps libdevel-nytprof-perl? libbenchmark-dev heaptrack? jq linux-perf?"
   # make static, packages: what libdw.a needs, and the sources of what Debian ships as a shared library alone.
-  [static]="binutils jq liblzma-dev libbz2-dev src:zydis src:fmtlib"
+  [static]="binutils xz-utils jq liblzma-dev libbz2-dev src:zydis src:fmtlib"
   [image]="podman buildah"
   # scripts/static-trials.sh, package-trials.sh, container-trials.sh; catatonit for pods
   [trials]="debootstrap bsdutils podman buildah runc catatonit"

@@ -113,8 +113,10 @@ const elf::ElfFile* FileSymbols::elf() const {
 
 void FileSymbols::load(const elf::ElfFile& elf) {
   symbols_.add(elf, elf::SymbolTable::kSymtab);
-  if (debug_file_) symbols_.add(debug_file_->elf(), elf::SymbolTable::kSymtab);
-  if (!symbols_.has_candidates()) load_mini(elf);
+  const bool is_named_by_debug_file = debug_file_ && debug_file_->elf().section(".symtab") != nullptr;
+  if (is_named_by_debug_file) symbols_.add(debug_file_->elf(), elf::SymbolTable::kSymtab);
+  // A file may keep some names, for programs that do not unpack, and pack the others: fathom's static program does.
+  if (!is_named_by_debug_file) load_mini(elf);
   if (!symbols_.has_candidates() && debug_file_) load_mini(debug_file_->elf());
   has_symtab_ = symbols_.has_candidates();
   symbols_.add(elf, elf::SymbolTable::kDynsym);

@@ -66,14 +66,14 @@ build_id_form() {
   objcopy --strip-all ../"$twin" program
 }
 # As Fedora's find-debuginfo does it.
-mini_form() {
+mini_form() { # NAMES that are not packed, but stay in .symtab
   nm -D ../"$twin" --format=posix --defined-only | awk '{print $1}' | sort >dynamic
   nm ../"$twin" --format=posix --defined-only | awk '$2 ~ /[TtD]/ {print $1}' | sort >all
-  comm -13 dynamic all >kept
+  comm -13 dynamic all | grep -vxF "$(printf '%s\n' "$@")" >kept
   objcopy --only-keep-debug ../"$twin" full.debug
   objcopy -S --remove-section .gdb_index --remove-section .comment --keep-symbols=kept full.debug mini
   xz mini
-  objcopy --strip-all ../"$twin" program
+  objcopy --strip-all "${@/#/--keep-symbol=}" ../"$twin" program
   objcopy --add-section .gnu_debugdata=mini.xz program
   rm -f full.debug
 }
@@ -106,6 +106,7 @@ for version in 4 5; do
     form "$twin.link" "objcopy" link_form
     form "$twin.build-id" "objcopy" build_id_form
     form "$twin.mini" "xz" mini_form
+    form "$twin.mini-and-symtab" "xz" mini_form main
     form "$twin.dwz" "dwz" dwz_form
     build "$twin.dwo" "$compiler" -g "-gdwarf-$version" -gsplit-dwarf
     rm -f "$twin".dwo/*.o
