@@ -21,7 +21,7 @@ TEST(StackPaths, FindsTheSameStacksAsASearchFromTheRoot) {
       call = random() % 5;
       stack = builder.stack(stack, FrameId{static_cast<std::uint32_t>(call)});
     }
-    const auto row = paths.find_or_add(calls, [&](std::size_t at) -> std::optional<FrameId> {
+    const auto row = paths.find_or_add_calls(calls, [&](std::size_t at) -> std::optional<FrameId> {
       ++asked;
       return FrameId{static_cast<std::uint32_t>(calls[at])};
     });
@@ -42,10 +42,10 @@ TEST(StackPaths, FindsTheSameStacksAsASearchFromTheRoot) {
       call = random() % 5;
       stack = other.stack(stack, FrameId{static_cast<std::uint32_t>(call)});
     }
-    ASSERT_EQ(paths.find_or_add(calls,
-                                [&](std::size_t at) -> std::optional<FrameId> {
-                                  return FrameId{static_cast<std::uint32_t>(calls[at])};
-                                }),
+    ASSERT_EQ(paths.find_or_add_calls(calls,
+                                      [&](std::size_t at) -> std::optional<FrameId> {
+                                        return FrameId{static_cast<std::uint32_t>(calls[at])};
+                                      }),
               stack);
   }
 }
@@ -55,9 +55,9 @@ TEST(StackPaths, AFrameThatIsRefusedEndsTheSearchAndKeepsWhatIsAboveIt) {
   StackPaths paths(stacks);
   const std::vector<std::uint64_t> calls{1, 2, 3};
   const auto refuse = [](std::size_t at) { return at == 2 ? std::nullopt : std::optional(FrameId{9}); };
-  EXPECT_EQ(paths.find_or_add(calls, refuse), std::nullopt);
+  EXPECT_EQ(paths.find_or_add_calls(calls, refuse), std::nullopt);
   EXPECT_EQ(stacks.size(), 3u);
-  EXPECT_EQ(paths.find_or_add(std::span(calls).first(2), refuse), StackId{2});
+  EXPECT_EQ(paths.find_or_add_calls(std::span(calls).first(2), refuse), StackId{2});
   EXPECT_EQ(stacks.size(), 3u);
 }
 

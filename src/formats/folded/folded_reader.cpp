@@ -31,6 +31,8 @@ constexpr std::size_t kLookedAt = 64 * 1024;
 // What is kept of one text. The rest becomes one thread. Of functions see line_stacks.h, of stacks model/rare_stacks.h.
 constexpr std::size_t kMostThreads = 100'000;
 constexpr std::string_view kOtherThreads = "(other threads)";
+// How many lines are between the two steps of line_stacks.h: what they wait for fits into the processor's nearest caches.
+constexpr std::size_t kLinesAtOnce = 64;
 constexpr std::size_t kMostSamples = 16'000'000;  // lines, until those of equal stacks are added up
 
 bool is_decimal(char c) {
@@ -288,16 +290,26 @@ struct FoldedReader::State {
     std::string_view stack = line;
     const std::optional<Count> count = take_count(stack, &of_three);
     if (!count || (has_deep && is_message(stack))) return left_out.add(lines, line);
-    if (profile.stacks.size() > model::kMostStacks || profile.samples.size() >= kMostSamples) fold();
+    if (profile.stacks.size() > model::kMostStacks || profile.samples.size() >= kMostSamples) {
+      find_stacks();
+      fold();
+    }
     if (difference) (void)take_count(stack);
     parts.cut(stack);
     const Threads::Place place = threads.place_of(parts);
     model::Sample sample;
     sample.thread = place.thread;
-    sample.stack = stacks.stack(parts, place.first_frame);
     sample.value = value_of(*count);
     profile.samples.push_back(sample);
+    stacks.add(stack, parts, place.first_frame);
+    if (stacks.added() == kLinesAtOnce) find_stacks();
     ++taken;
+  }
+
+  // Of the last samples, which have none yet.
+  void find_stacks() {
+    auto sample = profile.samples.end() - static_cast<std::ptrdiff_t>(stacks.added());
+    stacks.find([&](model::StackId stack) { (sample++)->stack = stack; });
   }
 
   // All values become thousandths once one has a fraction.
@@ -328,6 +340,7 @@ struct FoldedReader::State {
 
   void process(std::string_view piece) {
     text.add(piece, [this](std::string_view line) { take(line); });
+    find_stacks();
   }
 
   std::string name, head;  // head: what was not looked at yet
@@ -370,6 +383,7 @@ Result<model::Profile> FoldedReader::finish() {
     state.process(std::exchange(state.head, {}));
   }
   state.text.finish([&](std::string_view line) { state.take(line); });
+  state.find_stacks();
   model::Profile& profile = state.profile;
   if (profile.samples.empty())
     return fail(ErrorKind::kMalformed, fmt::format("{}: no stack with a count in it", state.name));

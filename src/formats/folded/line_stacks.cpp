@@ -23,14 +23,42 @@ LineStacks::LineStacks(model::Profile& profile, model::Builder& builder, std::si
   plain_ = builder_.module(names);
 }
 
-model::StackId LineStacks::stack(const Parts& parts, std::size_t first) {
-  for (const std::uint64_t left_out = functions_left_out_;; functions_left_out_ = left_out) {
-    hash_calls(parts, first);
-    const auto found = stacks_.find_or_add(
-        hashes_, [&](std::size_t at) { return frame_of(parts, calls_[at], hashes_[at]); }, kept_);
-    may_keep_ = found.has_value();
-    if (found)
-      return *found;  // else a text turned out to be a known frame or too many, and has another hash now
+void LineStacks::add(std::string_view text, const Parts& parts, std::size_t first) {
+  hash_calls(parts, first, calls_kept(parts, first), last_);
+  may_keep_ = true;
+  const std::size_t begin = hashes_.size();
+  hashes_.insert(hashes_.end(), last_.hashes.begin(), last_.hashes.end());
+  paths_.insert(paths_.end(), last_.paths.begin(), last_.paths.end());
+  lines_.push_back({text, first, begin, hashes_.size(), last_.left_out});
+  stacks_.prefetch(last_.paths);
+}
+
+model::StackId LineStacks::stack_of(const Line& line) {
+  std::span<const std::uint64_t> hashes(hashes_.data() + line.begin, line.end - line.begin);
+  std::span<const std::uint64_t> paths(paths_.data() + line.begin, line.end - line.begin);
+  std::uint64_t left_out = line.left_out;
+  bool is_cut = false;  // it is in again_
+  const auto cut = [&] {
+    if (!is_cut) again_.cut(line.text);
+    is_cut = true;
+    hash_calls(again_, line.first, 0, calls_again_);
+  };
+  for (;;) {
+    const auto found = stacks_.find_or_add(paths, [&](std::size_t at) -> std::optional<model::FrameId> {
+      if (const auto frame = first_texts_.find(hashes[at])) return model::FrameId{*frame};
+      if (!is_cut) cut();
+      return frame_of(again_, calls_again_.parts[at], hashes[at]);
+    });
+    if (found) {
+      functions_left_out_ += left_out;
+      return *found;
+    }
+    // A text turned out to be a known frame or too many, and has another hash now.
+    may_keep_ = false;
+    cut();
+    hashes = calls_again_.hashes;
+    paths = calls_again_.paths;
+    left_out = calls_again_.left_out;
   }
 }
 
@@ -40,40 +68,41 @@ void LineStacks::find_again() {
 
 // A call ends where a part that is not inlined into it begins, so that part must have been kept as well.
 std::size_t LineStacks::calls_kept(const Parts& parts, std::size_t first) const {
-  if (!may_keep_ || is_full() || calls_.empty() || calls_[0].first != first) return 0;
-  const auto end = std::partition_point(calls_.begin(), calls_.end(),
+  const std::vector<Call>& calls = last_.parts;
+  if (!may_keep_ || is_full() || calls.empty() || calls[0].first != first) return 0;
+  const auto end = std::partition_point(calls.begin(), calls.end(),
                                         [&](const Call& call) { return call.end < parts.kept(); });
-  return static_cast<std::size_t>(end - calls_.begin());
+  return static_cast<std::size_t>(end - calls.begin());
 }
 
-void LineStacks::hash_calls(const Parts& parts, std::size_t first) {
-  kept_ = calls_kept(parts, first);
-  calls_.resize(kept_);
-  hashes_.resize(kept_);
+void LineStacks::hash_calls(const Parts& parts, std::size_t first, std::size_t kept, Calls& calls) {
+  calls.parts.resize(kept);
+  calls.hashes.resize(kept);
+  calls.paths.resize(kept);
+  calls.left_out = 0;
   const bool full = is_full();
-  for (std::size_t at = kept_ == 0 ? first : calls_.back().end; at < parts.size();) {
+  std::uint64_t path = kept == 0 ? model::StackPaths::kRoot : calls.paths.back();
+  for (std::size_t at = kept == 0 ? first : calls.parts.back().end; at < parts.size();) {
     // Inlined calls follow the function that they were inlined into, and are one frame with it.
     std::size_t end = at + 1;
     while (end < parts.size() && parts[end].ends_with(kInlined)) ++end;
     const std::string_view text = parts.between(at, end);
     std::uint64_t hash = text_hash(text);
-    if (full) hash = hash_of_known_or_other(text, hash);
+    if (full && !texts_.find(text, hash)) {
+      ++calls.left_out;
+      hash = first_texts_.hash(other().value);
+    }
     if (!other_texts_.empty())
       if (const auto known = other_texts_.find(hash); known != other_texts_.end()) hash = known->second;
-    calls_.push_back({at, end});
-    hashes_.push_back(hash);
+    path = model::StackPaths::path_of(path, hash);
+    calls.parts.push_back({at, end});
+    calls.hashes.push_back(hash);
+    calls.paths.push_back(path);
     at = end;
   }
 }
 
-std::uint64_t LineStacks::hash_of_known_or_other(std::string_view text, std::uint64_t hash) {
-  if (texts_.find(text, hash)) return hash;
-  ++functions_left_out_;
-  return first_texts_.hash(other().value);
-}
-
 std::optional<model::FrameId> LineStacks::frame_of(const Parts& parts, Call call, std::uint64_t hash) {
-  if (const auto frame = first_texts_.find(hash)) return model::FrameId{*frame};
   const std::string_view text = parts.between(call.first, call.end);
   const std::uint64_t own = other_texts_.empty() ? hash : text_hash(text);
   if (is_full() && !texts_.find(text, own)) return std::nullopt;

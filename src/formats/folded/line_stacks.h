@@ -1,6 +1,9 @@
 // From the parts of a line of folded text to its stack: frames by their text, and stacks by the texts of their frames. What a
 // large text costs is this: it has millions of lines with some twenty calls each, nearly all of which were seen before. So
 // nothing is looked up for calls whose stack is known, but their texts are hashed.
+//
+// Lines are taken in two steps: first many of them are cut and hashed, then their stacks are found. A search waits for memory, as it
+// ends at a place of a large table that no other line has used for long; until it begins, the place has arrived.
 #pragma once
 
 #include <cstdint>
@@ -26,9 +29,19 @@ class LineStacks {
   // Both outlive it. Nobody else adds frames or stacks, unless find_again() is called.
   LineStacks(model::Profile& profile, model::Builder& builder, std::size_t most_functions = kMostFunctions);
 
-  // The frames begin with the part at `first`. `parts` is always the same one, cut at each line: what it has kept is not hashed again.
-  model::StackId stack(const Parts& parts, std::size_t first);
-  // The table of stacks was changed by somebody else.
+  // The first step of a line, whose frames begin with the part at `first`. `parts` is always the same one, cut at each line: what it
+  // has kept is not hashed again. `text` is what was cut, and stays valid until the second step.
+  void add(std::string_view text, const Parts& parts, std::size_t first);
+  std::size_t added() const { return lines_.size(); }
+  // The second step of all that were added, in their order: visit(stack).
+  template <class Visit>
+  void find(Visit visit) {
+    for (const Line& line : lines_) visit(stack_of(line));
+    lines_.clear();
+    hashes_.clear();
+    paths_.clear();
+  }
+  // The table of stacks was changed by somebody else. No line is between its steps.
   void find_again();
   std::uint64_t functions_left_out() const { return functions_left_out_; }
 
@@ -36,12 +49,25 @@ class LineStacks {
   struct Call {
     std::size_t first, end;  // parts
   };
+  // The calls of a line, root first.
+  struct Calls {
+    std::vector<Call> parts;
+    std::vector<std::uint64_t> hashes, paths;  // see model/stack_paths.h
+    std::uint64_t left_out = 0;                // how many are of functions beyond what is kept
+  };
+  struct Line {
+    std::string_view text;
+    std::size_t first;       // part
+    std::size_t begin, end;  // of hashes_ and paths_
+    std::uint64_t left_out;
+  };
 
-  void hash_calls(const Parts& parts, std::size_t first);
+  // All but the first `kept` calls, which `calls` has.
+  void hash_calls(const Parts& parts, std::size_t first, std::size_t kept, Calls& calls);
   std::size_t calls_kept(const Parts& parts, std::size_t first) const;
-  std::uint64_t hash_of_known_or_other(std::string_view text, std::uint64_t hash);
+  model::StackId stack_of(const Line& line);
   bool is_full() const { return texts_.size() >= most_functions_ || texts_.bytes() >= kMostNameBytes; }
-  // nullopt: another text has the same frame, which is noted, or there are too many functions.
+  // Of a text that no frame has as its first one. nullopt: another text has the same frame, which is noted, or there are too many functions.
   std::optional<model::FrameId> frame_of(const Parts& parts, Call call, std::uint64_t hash);
   model::FrameId make(const Parts& parts, std::size_t first, std::size_t end);
   model::FrameId other();
@@ -62,10 +88,12 @@ class LineStacks {
   std::optional<model::FrameId> other_;   // of functions beyond what is kept
   std::uint64_t functions_left_out_ = 0;  // calls of such
   model::StackPaths stacks_;
-  std::vector<Call> calls_;  // of the line
-  std::size_t kept_ = 0;     // the first ones, which are those of the line before
-  bool may_keep_ = false;    // no hash has changed since that line
-  std::vector<std::uint64_t> hashes_;
+  Calls last_;                                 // of the line that was added last
+  bool may_keep_ = false;                      // no hash has changed since that line
+  std::vector<Line> lines_;                    // between their steps
+  std::vector<std::uint64_t> hashes_, paths_;  // of their calls
+  Parts again_;                                // a line whose texts are needed in the second step
+  Calls calls_again_;
 };
 
 }  // namespace fathom::formats

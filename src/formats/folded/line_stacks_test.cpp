@@ -22,6 +22,14 @@ std::vector<std::string> split(const std::string& line) {
   return parts;
 }
 
+model::StackId stack_of_line(LineStacks& stacks, std::string_view line, const Parts& parts,
+                             std::size_t first) {
+  model::StackId found{0};
+  stacks.add(line, parts, first);
+  stacks.find([&](model::StackId stack) { found = stack; });
+  return found;
+}
+
 std::string name_of(const model::Profile& profile, model::FrameId id) {
   const model::Frame& frame = profile.frames[id.value];
   std::string name;
@@ -73,7 +81,7 @@ TEST(LineStacks, EveryLineHasItsStackAndEveryStackIsThereOnce) {
   for (int i = 0; i < 10'000; ++i) {
     const std::string line = random_line(random);
     parts.cut(line);
-    const model::StackId stack = stacks.stack(parts, 1);
+    const model::StackId stack = stack_of_line(stacks, line, parts, 1);
     ASSERT_EQ(stack_of(profile, stack), expected_of(line));
     ASSERT_EQ(known.try_emplace(line, stack.value).first->second, stack.value) << line;
   }
@@ -102,10 +110,35 @@ TEST(LineStacks, LinesThatBeginAsTheOneBeforeHaveTheSameStacksAsAlone) {
       parts.cut(line);
       Parts once;
       once.cut(line);
-      ASSERT_EQ(kept.stack(parts, first), fresh.stack(once, first)) << line;
+      ASSERT_EQ(stack_of_line(kept, line, parts, first), stack_of_line(fresh, line, once, first)) << line;
     }
     EXPECT_EQ(together.stacks, alone.stacks);
     EXPECT_EQ(kept.functions_left_out(), fresh.functions_left_out());
+  }
+}
+
+TEST(LineStacks, ManyLinesAtOnceHaveTheSameStacksAsOneByOne) {
+  std::mt19937 random(7);
+  for (const std::size_t most : {std::size_t{1000}, std::size_t{3}}) {
+    model::Profile at_once, by_line;
+    model::Builder of_at_once(at_once), of_by_line(by_line);
+    LineStacks many(at_once, of_at_once, most), single(by_line, of_by_line, most);
+    Parts parts, alone;
+    for (int round = 0; round < 500; ++round) {
+      std::vector<std::string> lines(random() % 30);
+      for (std::string& line : lines) line = random_line(random);
+      std::vector<model::StackId> expected, found;
+      for (const std::string& line : lines) {
+        parts.cut(line);
+        many.add(line, parts, 1);
+        alone.cut(line);
+        expected.push_back(stack_of_line(single, line, alone, 1));
+      }
+      many.find([&](model::StackId stack) { found.push_back(stack); });
+      ASSERT_EQ(found, expected);
+    }
+    EXPECT_EQ(at_once.stacks, by_line.stacks);
+    EXPECT_EQ(many.functions_left_out(), single.functions_left_out());
   }
 }
 
@@ -116,7 +149,7 @@ TEST(LineStacks, TwoTextsOfOneFrameAreOneStack) {
   Parts parts;
   const auto of = [&](std::string_view line) {
     parts.cut(line);
-    return stacks.stack(parts, 1);
+    return stack_of_line(stacks, line, parts, 1);
   };
   const model::StackId named = of("t;main;[unknown];leaf");
   EXPECT_EQ(of("t;main;;leaf"), named);
@@ -131,7 +164,7 @@ TEST(LineStacks, FunctionsBeyondTheLimitAreOneAndCounted) {
   Parts parts;
   const auto of = [&](std::string_view line) {
     parts.cut(line);
-    return stack_of(profile, stacks.stack(parts, 1));
+    return stack_of(profile, stack_of_line(stacks, line, parts, 1));
   };
   EXPECT_EQ(of("t;a;b;c;a"), "a;b;(other functions);a") << "the limit is met in the middle of a line";
   EXPECT_EQ(stacks.functions_left_out(), 1u);
@@ -151,7 +184,7 @@ TEST(LineStacks, FindsStacksOfATableThatSomebodyElseChanged) {
   Parts parts;
   const auto of = [&](const std::string& line) {
     parts.cut(line);
-    return stacks.stack(parts, 1);
+    return stack_of_line(stacks, line, parts, 1);
   };
   for (int i = 0; i < 2000; ++i) (void)of(random_line(random));
   profile.stacks.resize(profile.stacks.size() / 2);

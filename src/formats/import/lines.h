@@ -9,15 +9,15 @@ namespace fathom::formats {
 
 class Lines {
  public:
-  // Every line that ends in `piece`, without its "\n" -> visit(line).
+  // Every line that ends in `piece`, without its "\n" -> visit(line). All of them stay valid until the next call.
   template <class Visit>
   void add(std::string_view piece, Visit visit) {
     if (!begun_.empty()) {
       const std::size_t end = piece.find('\n');
       keep(piece.substr(0, end));
       if (end == std::string_view::npos) return;
-      visit(std::string_view(begun_));
-      begun_.clear();
+      take_begun();
+      visit(std::string_view(whole_));
       piece.remove_prefix(end + 1);
     }
     for (std::size_t end; (end = piece.find('\n')) != std::string_view::npos; piece.remove_prefix(end + 1))
@@ -27,8 +27,8 @@ class Lines {
   // The last line, where it does not end in "\n".
   template <class Visit>
   void finish(Visit visit) {
-    if (!begun_.empty()) visit(std::string_view(begun_));
-    begun_.clear();
+    take_begun();
+    if (!whole_.empty()) visit(std::string_view(whole_));
   }
 
  private:
@@ -37,7 +37,11 @@ class Lines {
   void keep(std::string_view part) {
     begun_.append(part.substr(0, kLongestLine - std::min(kLongestLine, begun_.size())));
   }
-  std::string begun_;
+  void take_begun() {
+    whole_.swap(begun_);
+    begun_.clear();
+  }
+  std::string begun_, whole_;
 };
 
 }  // namespace fathom::formats

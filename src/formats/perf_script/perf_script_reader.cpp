@@ -193,7 +193,7 @@ struct PerfScriptReader::State {
     }
     calls_.clear();
     for (std::size_t i = frames_.size(); i-- > 0;) calls_.push_back(frames_[i].value);
-    sample_.stack = *stacks_.find_or_add(calls_, [&](std::size_t at) {
+    sample_.stack = *stacks_.find_or_add_calls(calls_, [&](std::size_t at) {
       return std::optional(model::FrameId{static_cast<std::uint32_t>(calls_[at])});
     });
     frames_.clear();
