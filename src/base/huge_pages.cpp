@@ -1,5 +1,6 @@
 #include "base/huge_pages.h"
 
+#include <malloc.h>
 #include <sys/mman.h>
 
 #include <atomic>
@@ -31,6 +32,8 @@ void* huge_block(std::size_t size) {
 }  // namespace
 
 void fathom::use_huge_pages() noexcept {
+  // What is freed goes back to the kernel at once. By default glibc keeps freed blocks of up to 32 MiB, which large pages seldom fit.
+  (void)::mallopt(M_MMAP_THRESHOLD, kLarge);
   wanted.store(true, std::memory_order_relaxed);
 }
 

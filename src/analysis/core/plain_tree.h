@@ -20,11 +20,10 @@ class PlainTree {
   static std::optional<PlainTree> of(const model::Profile& profile, const TreeOptions& options,
                                      const StackSums& sums, Places& places);
 
-  // Of the same `sums`, into a tree that has its names and modules. false: it has to be drafted nevertheless, as the table has
-  // equal stacks.
-  bool draw(const StackSums& sums, const std::vector<Place>& places,
-            const std::vector<std::uint32_t>& name_rank, const std::vector<std::uint32_t>& module_rank,
-            CallTree& tree) const;
+  // Of the same `sums`, into a tree that has its names and modules; their stacks are of no use afterwards. false: it has to be
+  // drafted nevertheless, as the table has equal stacks, and `sums` are as they were.
+  bool draw(StackSums& sums, const std::vector<Place>& places, const std::vector<std::uint32_t>& name_rank,
+            const std::vector<std::uint32_t>& module_rank, CallTree& tree) const;
 
  private:
   explicit PlainTree(const model::Profile& profile) : stacks_(&profile.stacks) {}
