@@ -22,6 +22,7 @@
 #include "analysis/diff/totals.h"
 #include "analysis/diff/work_series.h"
 #include "analysis/summary/side_quality.h"
+#include "base/stable_sort.h"
 #include "cli/command.h"
 #include "cli/diff_conditions.h"
 #include "cli/notices.h"
@@ -374,7 +375,7 @@ std::string power_text(const analysis::DiffReport& report, double change) {
   for (const analysis::DiffRow& row : report.rows) {
     if (row.self.looked_at) rows.push_back(&row);
   }
-  std::stable_sort(rows.begin(), rows.end(), [](const analysis::DiffRow* a, const analysis::DiffRow* b) {
+  stable_sort_rows(rows.begin(), rows.end(), [](const analysis::DiffRow* a, const analysis::DiffRow* b) {
     return a->self.base + a->self.fresh > b->self.base + b->self.fresh;
   });
   constexpr std::size_t kMost = 5;

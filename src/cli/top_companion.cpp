@@ -5,6 +5,7 @@
 
 #include "analysis/core/call_tree.h"
 #include "analysis/core/functions.h"
+#include "base/stable_sort.h"
 
 namespace fathom::cli {
 namespace {
@@ -110,7 +111,7 @@ TopTable TopCompanion::table(const Lent& lent, std::uint64_t end_ns) const {
     std::vector<TopRow> out;
     for (const auto& [of, sums] : book)
       out.push_back({of.first, of.second, sums.self / length, sums.total / length});
-    std::ranges::stable_sort(out, std::ranges::greater(), &TopRow::total);
+    stable_sort_rows(out, std::ranges::greater(), &TopRow::total);
     if (out.size() > kMostTopRows) out.resize(kMostTopRows);
     return out;
   };

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "analysis/core/words.h"
+#include "base/stable_sort.h"
 
 namespace fathom::cli {
 namespace {
@@ -97,7 +98,7 @@ std::vector<const TopRow*> TopScreen::chosen() const {
     if (filter_.empty() || row.name.find(filter_) != std::string::npos ||
         row.module.find(filter_) != std::string::npos)
       rows.push_back(&row);
-  std::ranges::stable_sort(rows, [&](const TopRow* a, const TopRow* b) {
+  stable_sort_rows(rows, [&](const TopRow* a, const TopRow* b) {
     return by_total_ ? a->total > b->total : std::pair(a->self, a->total) > std::pair(b->self, b->total);
   });
   if (!by_total_) std::erase_if(rows, [](const TopRow* row) { return !(row->self > 0); });

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 
+#include "base/stable_sort.h"
 #include "model/fact_words.h"
 
 namespace fathom::model {
@@ -34,7 +35,7 @@ std::vector<CountedLimit> near_limits(std::span<const CountedLimit> limits) {
   std::vector<CountedLimit> near;
   std::ranges::copy_if(limits, std::back_inserter(near),
                        [](const CountedLimit& each) { return each.share() >= kNearLimit; });
-  std::ranges::stable_sort(near, std::ranges::greater{}, &CountedLimit::share);
+  stable_sort_rows(near, std::ranges::greater{}, &CountedLimit::share);
   return near;
 }
 

@@ -2,8 +2,9 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <charconv>
+
+#include "base/stable_sort.h"
 
 namespace fathom::model {
 namespace {
@@ -37,7 +38,7 @@ std::vector<Phase> phases_of(const Profile& profile) {
     if (const auto fact = profile.meta.facts.find(key); fact != profile.meta.facts.end())
       add(phases, fact->second);
   }
-  std::ranges::stable_sort(phases, {}, &Phase::from_s);
+  stable_sort_rows(phases, {}, &Phase::from_s);
   for (std::size_t i = 0; i + 1 < phases.size(); ++i) phases[i].to_s = phases[i + 1].from_s;
   return phases;
 }

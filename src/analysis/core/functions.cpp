@@ -9,6 +9,7 @@
 #include "analysis/core/name_pattern.h"
 #include "analysis/core/words.h"
 #include "base/flat_map.h"
+#include "base/stable_sort.h"
 #include "model/nameless_function.h"
 
 namespace fathom::analysis {
@@ -21,7 +22,7 @@ bool is_function(const TreeNode& node) {
 // The shortest first: a name of a whole template's arguments is nothing that anybody reads in a message.
 std::string listed(std::vector<std::string> names) {
   constexpr std::size_t kMost = 4, kLongest = 72;
-  std::ranges::stable_sort(names, {}, &std::string::size);
+  stable_sort_rows(names, {}, &std::string::size);
   std::string text;
   for (std::size_t i = 0; i < std::min(names.size(), kMost); ++i) {
     if (i != 0) text += ", ";

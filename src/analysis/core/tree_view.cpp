@@ -6,6 +6,8 @@
 #include <tuple>
 #include <utility>
 
+#include "base/stable_sort.h"
+
 namespace fathom::analysis {
 namespace {
 
@@ -245,7 +247,7 @@ class Rows {
     for (std::size_t i = from; i < end; ++i)
       if (std::find(names.begin(), names.end(), nodes_[chain[i]].name) == names.end())
         names.push_back(nodes_[chain[i]].name);
-    std::stable_sort(names.begin(), names.end(),
+    stable_sort_rows(names.begin(), names.end(),
                      [&](std::uint32_t a, std::uint32_t b) { return counts[a] > counts[b]; });
     constexpr std::size_t kMost = 3;
     names.resize(std::min(names.size(), kMost));

@@ -10,6 +10,7 @@
 
 #include "analysis/core/name_pattern.h"
 #include "analysis/core/words.h"
+#include "base/stable_sort.h"
 #include "base/text.h"
 
 namespace fathom::analysis {
@@ -167,7 +168,7 @@ std::vector<Failure> failures_among(const FailCondition& condition, const Visit&
     if (change.looked_at && change.p <= level && exceeds(condition, change))
       failures.push_back({name, change});
   });
-  std::stable_sort(failures.begin(), failures.end(), [](const Failure& a, const Failure& b) {
+  stable_sort_rows(failures.begin(), failures.end(), [](const Failure& a, const Failure& b) {
     return std::fabs(a.change.change) > std::fabs(b.change.change);
   });
   return failures;

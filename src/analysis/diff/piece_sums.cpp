@@ -7,6 +7,7 @@
 #include "analysis/core/stack_sums.h"
 #include "analysis/core/waits.h"
 #include "base/flat_map.h"
+#include "base/stable_sort.h"
 
 namespace fathom::analysis {
 namespace {
@@ -165,7 +166,7 @@ PieceSums piece_by_piece(const model::Profile& profile, const TreeOptions& optio
     sums.effective = std::min(kExact, sums.effective + tree.effective_samples);
     sums.samples += tree.samples;
   }
-  std::stable_sort(found.begin(), found.end(),
+  stable_sort_rows(found.begin(), found.end(),
                    [](const auto& a, const auto& b) { return a.first < b.first; });
   for (auto& [row, entry] : found) {
     if (sums.rows.empty() || sums.rows.back() != row) sums.rows.push_back(row);

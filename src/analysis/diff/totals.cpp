@@ -13,6 +13,7 @@
 #include "analysis/diff/memory_diff.h"
 #include "analysis/diff/run_spread.h"
 #include "analysis/diff/stable_name.h"
+#include "base/stable_sort.h"
 #include "model/facts.h"
 #include "model/system_call_rows.h"
 
@@ -140,7 +141,7 @@ class Maker {
       total.unit = DiffUnit::kCount;
       found.push_back(std::move(total));
     }
-    std::stable_sort(found.begin(), found.end(), [](const Total& a, const Total& b) {
+    stable_sort_rows(found.begin(), found.end(), [](const Total& a, const Total& b) {
       return std::max(a.change.base, a.change.fresh) > std::max(b.change.base, b.change.fresh);
     });
     found.resize(std::min(found.size(), kMostFunctions));
@@ -195,7 +196,7 @@ class Maker {
       if (!total.change.looked_at) total.change.beyond_noise = false;
       found.push_back(std::move(total));
     }
-    std::stable_sort(found.begin(), found.end(), [](const Total& a, const Total& b) {
+    stable_sort_rows(found.begin(), found.end(), [](const Total& a, const Total& b) {
       return std::max(a.change.base, a.change.fresh) > std::max(b.change.base, b.change.fresh);
     });
     totals.insert(totals.end(), found.begin(), found.end());
@@ -276,7 +277,7 @@ class Maker {
         if (filter.takes_time(point.time_ns) && std::isfinite(point.value) && point.value >= 0)
           all.push_back({point.time_ns, i, point.value});
     }
-    std::stable_sort(all.begin(), all.end(),
+    stable_sort_rows(all.begin(), all.end(),
                      [](const Reading& a, const Reading& b) { return a.time_ns < b.time_ns; });
     Readings readings;
     std::map<std::size_t, double> now;

@@ -8,6 +8,8 @@
 #include <string_view>
 #include <tuple>
 
+#include "base/stable_sort.h"
+
 namespace fathom::feedback {
 namespace {
 
@@ -45,7 +47,7 @@ std::vector<NamedSymbol> named_symbols(const elf::ElfFile& file) {
     if (!row.global) row.file = source;
     rows.push_back(std::move(row));
   }
-  std::stable_sort(rows.begin(), rows.end(),
+  stable_sort_rows(rows.begin(), rows.end(),
                    [](const NamedSymbol& a, const NamedSymbol& b) { return a.start < b.start; });
   std::map<std::string, int> numbers;
   for (NamedSymbol& row : rows) {

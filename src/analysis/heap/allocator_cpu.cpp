@@ -11,6 +11,7 @@
 #include "analysis/core/heap.h"
 #include "analysis/core/tracer_frames.h"
 #include "analysis/heap/allocator_stacks.h"
+#include "base/stable_sort.h"
 
 namespace fathom::analysis {
 namespace {
@@ -216,7 +217,7 @@ AllocatorCpu named(const Profile& profile, Draft draft) {
   }
   AllocatorCpu result = std::move(draft.sums);
   for (const auto& [name, value] : functions) result.functions.push_back({name.first, name.second, value});
-  std::stable_sort(result.functions.begin(), result.functions.end(),
+  stable_sort_rows(result.functions.begin(), result.functions.end(),
                    [](const AllocatorCpuRow& a, const AllocatorCpuRow& b) { return a.inside > b.inside; });
   return result;
 }

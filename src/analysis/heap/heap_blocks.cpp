@@ -5,6 +5,7 @@
 
 #include "analysis/core/call_tree.h"
 #include "analysis/core/heap.h"
+#include "base/stable_sort.h"
 
 namespace fathom::analysis {
 namespace {
@@ -56,7 +57,7 @@ std::vector<HeapBlockRow> heap_blocks(const Profile& profile, const Selection& s
 }
 
 std::vector<HeapBlockRow> oldest_first(std::vector<HeapBlockRow> rows, std::size_t most) {
-  std::stable_sort(rows.begin(), rows.end(), [](const HeapBlockRow& a, const HeapBlockRow& b) {
+  stable_sort_rows(rows.begin(), rows.end(), [](const HeapBlockRow& a, const HeapBlockRow& b) {
     return std::tuple(a.allocated_s, b.size) < std::tuple(b.allocated_s, a.size);
   });
   if (rows.size() > most) rows.resize(most);

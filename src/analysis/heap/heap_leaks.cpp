@@ -10,6 +10,7 @@
 #include "analysis/core/ending.h"
 #include "analysis/core/words.h"
 #include "analysis/heap/heap_pairing.h"
+#include "base/stable_sort.h"
 #include "model/facts.h"
 #include "model/still_recorded.h"
 
@@ -305,7 +306,7 @@ class Finder {
       uses_[i].suppression = &report_.suppressions[i];
       if (uses_[i].sites != 0) report_.uses.push_back(uses_[i]);
     }
-    std::stable_sort(report_.uses.begin(), report_.uses.end(),
+    stable_sort_rows(report_.uses.begin(), report_.uses.end(),
                      [](const SuppressionUse& a, const SuppressionUse& b) {
                        return a.taken.bytes.value > b.taken.bytes.value;
                      });

@@ -1,10 +1,10 @@
 #include "analysis/heap/heap_returns.h"
 
-#include <algorithm>
 #include <map>
 #include <tuple>
 
 #include "analysis/heap/heap_history.h"
+#include "base/stable_sort.h"
 
 namespace fathom::analysis {
 namespace {
@@ -51,7 +51,7 @@ std::vector<HeapReturnRow> heap_returns(const Profile& profile, const Selection&
     found.row.path = path_to_heap(profile, leaves, found.stack, kPathLength);
     sorted.push_back(std::move(found.row));
   }
-  std::stable_sort(sorted.begin(), sorted.end(),
+  stable_sort_rows(sorted.begin(), sorted.end(),
                    [](const HeapReturnRow& a, const HeapReturnRow& b) { return a.bytes > b.bytes; });
   return sorted;
 }

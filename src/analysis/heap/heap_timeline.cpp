@@ -7,6 +7,7 @@
 
 #include "analysis/core/heap.h"
 #include "analysis/heap/heap_curves.h"
+#include "base/stable_sort.h"
 #include "model/facts.h"
 #include "model/marks.h"
 
@@ -187,7 +188,7 @@ class Timeline {
   }
 
   std::vector<TimelineLine::Value> values_of(std::vector<Step> steps) const {
-    std::stable_sort(steps.begin(), steps.end(),
+    stable_sort_rows(steps.begin(), steps.end(),
                      [](const Step& a, const Step& b) { return a.time_ns < b.time_ns; });
     std::map<std::size_t, double> latest;
     std::vector<TimelineLine::Value> values;
@@ -220,7 +221,7 @@ class Timeline {
       if (const double change = most->bytes - least->bytes; change > 0)
         found.emplace_back(change, std::move(line));
     }
-    std::stable_sort(found.begin(), found.end(),
+    stable_sort_rows(found.begin(), found.end(),
                      [](const auto& a, const auto& b) { return a.first > b.first; });
     for (std::size_t i = 0; i < std::min<std::size_t>(4, found.size()); ++i)
       out_.lines.push_back(std::move(found[i].second));

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <set>
 
+#include "base/stable_sort.h"
+
 namespace fathom::analysis {
 
 using namespace model;
@@ -23,7 +25,7 @@ UntracedProcesses untraced_processes(const Profile& profile, const Selection& se
     pids.insert(process.pid);
     rows.push_back(i);
   }
-  std::stable_sort(rows.begin(), rows.end(),
+  stable_sort_rows(rows.begin(), rows.end(),
                    [&](std::size_t a, std::size_t b) { return cpu_ns[a] > cpu_ns[b]; });
   found.count = pids.size();
   for (const std::size_t row : rows)

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <map>
 
+#include "base/stable_sort.h"
 #include "model/file_series.h"
 
 namespace fathom::analysis {
@@ -53,7 +54,7 @@ std::vector<FileCacheRow> recorded_file_caches(const model::Profile& profile, st
   }
   std::vector<FileCacheRow> rows;
   for (auto& [path, row] : by_path) rows.push_back(std::move(row));
-  std::stable_sort(rows.begin(), rows.end(),
+  stable_sort_rows(rows.begin(), rows.end(),
                    [](const FileCacheRow& a, const FileCacheRow& b) { return a.cached > b.cached; });
   return rows;
 }

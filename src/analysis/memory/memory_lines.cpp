@@ -7,6 +7,8 @@
 #include <map>
 #include <utility>
 
+#include "base/stable_sort.h"
+
 namespace fathom::analysis {
 namespace {
 
@@ -68,7 +70,7 @@ class LineMaker {
       sum += line.bytes;
       if (line.bytes != 0 || line.swap_bytes != 0) made_.lines.push_back(std::move(line));
     }
-    std::stable_sort(made_.lines.begin(), made_.lines.end(),
+    stable_sort_rows(made_.lines.begin(), made_.lines.end(),
                      [](const MemoryLine& a, const MemoryLine& b) { return a.bytes > b.bytes; });
     made_.unexplained_bytes = static_cast<std::int64_t>(made_.rss_bytes - sum);
     return std::move(made_);

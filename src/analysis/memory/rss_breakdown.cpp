@@ -6,6 +6,7 @@
 #include <tuple>
 
 #include "analysis/core/unseen_allocators.h"
+#include "base/stable_sort.h"
 #include "model/free_before.h"
 #include "model/lazy_free.h"
 
@@ -229,7 +230,7 @@ class Maker {
          {MemoryKind::kFile, MemoryKind::kShared, MemoryKind::kKernel, MemoryKind::kHugeFile})
       rest += of(kind);
     part("unknown", {rest, 0}, true, ranges_of_[MemoryKind::kUnknown]);
-    std::stable_sort(breakdown_.parts.begin(), breakdown_.parts.end(),
+    stable_sort_rows(breakdown_.parts.begin(), breakdown_.parts.end(),
                      [](const MemoryPart& a, const MemoryPart& b) { return a.bytes.value > b.bytes.value; });
     const auto beside = [&](MemoryKind kind) { return HeapAmount{static_cast<double>(rest_of_[kind]), 0}; };
     HeapAmount files{static_cast<double>(breakdown_.file), 0};
@@ -272,7 +273,7 @@ class Maker {
 
   void sort_ranges() {
     for (auto& entry : ranges_) breakdown_.ranges.push_back(std::move(entry.second));
-    std::stable_sort(breakdown_.ranges.begin(), breakdown_.ranges.end(),
+    stable_sort_rows(breakdown_.ranges.begin(), breakdown_.ranges.end(),
                      [](const MemoryRangeRow& a, const MemoryRangeRow& b) {
                        return a.rss_bytes != b.rss_bytes ? a.rss_bytes > b.rss_bytes
                                                          : a.virtual_bytes > b.virtual_bytes;

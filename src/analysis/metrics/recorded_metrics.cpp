@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "analysis/heap/heap_groups.h"
+#include "base/stable_sort.h"
 #include "linux/metrics/recorded_names.h"
 
 namespace fathom::analysis {
@@ -14,7 +15,7 @@ std::vector<TimedValue> points_of(const model::Series& series) {
   for (const model::Point& point : series.points)
     points.push_back({static_cast<double>(point.time_ns) * 1e-9, point.value});
   // A file may have them in any order.
-  std::stable_sort(points.begin(), points.end(),
+  stable_sort_rows(points.begin(), points.end(),
                    [](const TimedValue& a, const TimedValue& b) { return a.time_s < b.time_s; });
   return points;
 }

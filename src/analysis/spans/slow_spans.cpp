@@ -6,6 +6,7 @@
 
 #include "analysis/core/quantiles.h"
 #include "analysis/diff/estimate.h"
+#include "base/stable_sort.h"
 
 namespace fathom::analysis {
 namespace {
@@ -41,7 +42,7 @@ struct RowGroups {
 SlowSpans compare_slow(const std::vector<SpanRows>& spans, const RowValues& usual, const SpanPlaces& places) {
   std::vector<std::size_t> order(spans.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
-  std::ranges::stable_sort(order, std::greater<>(), [&](std::size_t i) { return spans[i].length_ns; });
+  stable_sort_rows(order, std::greater<>(), [&](std::size_t i) { return spans[i].length_ns; });
   const auto slow_count = std::max<std::size_t>(
       5, static_cast<std::size_t>(std::lround(kSlowShare * static_cast<double>(spans.size()))));
   const std::size_t fast_count = spans.size() / 2;
@@ -119,7 +120,7 @@ SlowSpans compare_slow(const std::vector<SpanRows>& spans, const RowValues& usua
     cause.is_certain = much && chances[i] < level && cause.more_ns() >= kLeastPart * excess &&
                        row.with_it >= kLeastWithIt && is_real;
   }
-  std::ranges::stable_sort(result.causes, std::greater<>(), &SlowCause::more_ns);
+  stable_sort_rows(result.causes, std::greater<>(), &SlowCause::more_ns);
   return result;
 }
 

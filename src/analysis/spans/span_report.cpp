@@ -7,6 +7,7 @@
 
 #include "analysis/core/call_tree.h"
 #include "analysis/spans/critical_path.h"
+#include "base/stable_sort.h"
 
 namespace fathom::analysis {
 namespace {
@@ -230,7 +231,7 @@ class KindReporter {
   }
 
   static std::vector<SpanSegment> sorted(std::vector<SpanSegment> rows) {
-    std::ranges::stable_sort(rows, std::greater<>(), &SpanSegment::total_ns);
+    stable_sort_rows(rows, std::greater<>(), &SpanSegment::total_ns);
     return rows;
   }
 

@@ -4,6 +4,7 @@
 #include <map>
 #include <tuple>
 
+#include "base/stable_sort.h"
 #include "model/marks.h"
 
 namespace fathom::analysis {
@@ -46,7 +47,7 @@ class SpanSorter {
 
     std::vector<SpansOfKind> kinds;
     for (auto& [key, kind] : kinds_) {
-      std::ranges::stable_sort(kind.spans, {}, &WholeSpan::start_ns);
+      stable_sort_rows(kind.spans, {}, &WholeSpan::start_ns);
       kinds.push_back(std::move(kind));
     }
     const auto time = [](const SpansOfKind& kind) {
@@ -54,13 +55,13 @@ class SpanSorter {
       for (const WholeSpan& span : kind.spans) ns += static_cast<double>(span.length_ns());
       return ns;
     };
-    std::ranges::stable_sort(kinds, [&](const auto& a, const auto& b) { return time(a) > time(b); });
+    stable_sort_rows(kinds, [&](const auto& a, const auto& b) { return time(a) > time(b); });
     return kinds;
   }
 
  private:
   void add(const std::string& name, model::SpanSource source, std::vector<SpanPart> parts) {
-    std::ranges::stable_sort(parts, {}, &SpanPart::from_ns);
+    stable_sort_rows(parts, {}, &SpanPart::from_ns);
     WholeSpan span;
     span.start_ns = parts.front().from_ns;
     span.end_ns = 0;

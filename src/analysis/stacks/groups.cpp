@@ -1,8 +1,9 @@
 #include "analysis/stacks/groups.h"
 
-#include <algorithm>
 #include <map>
 #include <tuple>
+
+#include "base/stable_sort.h"
 
 namespace fathom::stacks {
 
@@ -19,9 +20,9 @@ std::vector<Group> group_threads(const Look& look) {
     groups[row->second].threads.push_back(i);
   }
   for (Group& group : groups)
-    std::ranges::stable_sort(group.threads, std::greater(),
-                             [&](std::size_t row) { return look.threads[row].waited_ns.value_or(0); });
-  std::ranges::stable_sort(groups, [](const Group& a, const Group& b) {
+    stable_sort_rows(group.threads, std::greater(),
+                     [&](std::size_t row) { return look.threads[row].waited_ns.value_or(0); });
+  stable_sort_rows(groups, [](const Group& a, const Group& b) {
     return a.idle != b.idle ? b.idle : a.threads.size() > b.threads.size();
   });
   return groups;

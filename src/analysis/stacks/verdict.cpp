@@ -8,6 +8,7 @@
 
 #include "analysis/stacks/holders.h"
 #include "analysis/stacks/pools.h"
+#include "base/stable_sort.h"
 
 namespace fathom::stacks {
 namespace {
@@ -73,7 +74,7 @@ class Judge {
     find_likely();
     find_locks();
     find_rest();
-    std::ranges::stable_sort(found_, [](const Verdict& a, const Verdict& b) {
+    stable_sort_rows(found_, [](const Verdict& a, const Verdict& b) {
       if (a.finding != b.finding) return a.finding < b.finding;
       return a.threads.size() + a.behind > b.threads.size() + b.behind;
     });

@@ -4,6 +4,7 @@
 #include <map>
 #include <utility>
 
+#include "base/stable_sort.h"
 #include "model/facts.h"
 #include "model/system_call_rows.h"
 
@@ -54,13 +55,13 @@ class Making {
     for (auto& [id, function] : functions_) {
       for (auto& [key, caller] : function.callers) {
         for (auto& [stack, path] : caller.paths) caller.made.paths.push_back(std::move(path));
-        std::ranges::stable_sort(caller.made.paths, is_more, &CallsFromPath::sums);
+        stable_sort_rows(caller.made.paths, is_more, &CallsFromPath::sums);
         function.made.callers.push_back(std::move(caller.made));
       }
-      std::ranges::stable_sort(function.made.callers, is_more, &CallsFromCaller::sums);
+      stable_sort_rows(function.made.callers, is_more, &CallsFromCaller::sums);
       table.functions.push_back(std::move(function.made));
     }
-    std::ranges::stable_sort(table.functions, is_more, &CallsOfFunction::sums);
+    stable_sort_rows(table.functions, is_more, &CallsOfFunction::sums);
     const auto cost = facts_of<CostFacts>(profile_.meta);
     table.breakpoints = cost.probe_hits;
     table.own_ns = cost.probe_ns;

@@ -10,6 +10,7 @@
 #include "analysis/heap/heap_history.h"
 #include "analysis/heap/untraced_processes.h"
 #include "analysis/memory/rss_breakdown.h"
+#include "base/stable_sort.h"
 #include "model/facts.h"
 
 namespace fathom::analysis {
@@ -93,7 +94,7 @@ std::vector<HeapAllocatorRow> allocators_of(const Profile& profile, const HeapSu
   std::vector<HeapAllocatorRow> kept;
   for (std::size_t i = 0; i < rows.size(); ++i)
     if (used[i] != 0) kept.push_back(std::move(rows[i]));
-  std::stable_sort(kept.begin(), kept.end(), [](const HeapAllocatorRow& a, const HeapAllocatorRow& b) {
+  stable_sort_rows(kept.begin(), kept.end(), [](const HeapAllocatorRow& a, const HeapAllocatorRow& b) {
     return a.allocated.bytes.value > b.allocated.bytes.value;
   });
   return kept;

@@ -10,6 +10,7 @@
 #include "analysis/core/functions.h"
 #include "analysis/core/runtimes.h"
 #include "base/flat_map.h"
+#include "base/stable_sort.h"
 #include "base/text.h"
 
 namespace fathom::analysis {
@@ -215,7 +216,7 @@ class Finder {
     std::vector<HotPart> parts;
     for (const auto& [name, value] : sums)
       if (value > 0) parts.push_back({name, value});
-    std::stable_sort(parts.begin(), parts.end(),
+    stable_sort_rows(parts.begin(), parts.end(),
                      [](const HotPart& a, const HotPart& b) { return a.value > b.value; });
     return parts;
   }
@@ -321,7 +322,7 @@ class Finder {
     for (std::uint32_t child = tree_.first_child(node); child != kNoNode;
          child = tree_.nodes[child].next_sibling)
       children.push_back(child);
-    std::stable_sort(children.begin(), children.end(), [&](std::uint32_t a, std::uint32_t b) {
+    stable_sort_rows(children.begin(), children.end(), [&](std::uint32_t a, std::uint32_t b) {
       return tree_.nodes[a].total > tree_.nodes[b].total;
     });
     return children;
@@ -381,10 +382,10 @@ class Finder {
       after_own = frame.own;
       scores.emplace_back(-score, i);
     }
-    std::stable_sort(scores.begin(), scores.end());
+    stable_sort_rows(scores.begin(), scores.end());
     // In own code the innermost calls are more informative than the outermost ones.
     if (own + 2 > most)
-      std::stable_sort(scores.begin(), scores.end(),
+      stable_sort_rows(scores.begin(), scores.end(),
                        [&](const auto& a, const auto& b) { return a.second > b.second; });
     scores.resize(std::min(scores.size(), most));
     std::vector<std::size_t> rows;

@@ -8,6 +8,7 @@
 
 #include "analysis/summary/named_calls.h"
 #include "base/flat_map.h"
+#include "base/stable_sort.h"
 
 namespace fathom::analysis {
 namespace {
@@ -189,7 +190,7 @@ class SubjectFinder {
     if (subjects.size() < 2) return;
     calls_.include_all();
     whole_ = calls_.below(kNoFunction).total;
-    std::ranges::stable_sort(subjects, [&](const HotSubject& a, const HotSubject& b) {
+    stable_sort_rows(subjects, [&](const HotSubject& a, const HotSubject& b) {
       if (is_of_program(a) != is_of_program(b)) return false;
       return whole_[row_of(a)] > whole_[row_of(b)];
     });

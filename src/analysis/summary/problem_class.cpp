@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "analysis/waits/other_locks.h"
+#include "base/stable_sort.h"
 #include "model/system_call.h"
 
 namespace fathom::analysis {
@@ -99,7 +100,7 @@ std::vector<FurtherKind> further_kinds(const ProblemClass& problem, double able)
   add(kUnended, problem.unended);
   if (!starves && problem.queued >= from.queued && able >= from.waited)
     kinds.push_back({kRunQueue, problem.queued, Of::kAble});
-  std::ranges::stable_sort(kinds, std::greater(), &FurtherKind::share);
+  stable_sort_rows(kinds, std::greater(), &FurtherKind::share);
   return kinds;
 }
 

@@ -6,6 +6,7 @@
 #include "analysis/core/tracer_frames.h"
 #include "analysis/stacks/kept_look.h"
 #include "analysis/summary/report.h"
+#include "base/stable_sort.h"
 #include "model/facts.h"
 #include "model/still_recorded.h"
 
@@ -292,7 +293,7 @@ QualityView judge_quality(const model::Profile& profile, const CallTree& tree,
     finding.importance = std::clamp(importance_of(finding, profile), 0.0, 1.0);
     finding.is_certain = is_certain(finding, quality, tree, early);
   }
-  std::stable_sort(view.findings.begin(), view.findings.end(), [](const Finding& a, const Finding& b) {
+  stable_sort_rows(view.findings.begin(), view.findings.end(), [](const Finding& a, const Finding& b) {
     return std::tuple(b.is_certain, b.importance) < std::tuple(a.is_certain, a.importance);
   });
   return view;

@@ -5,6 +5,7 @@
 #include <functional>
 
 #include "analysis/core/common_costs.h"
+#include "base/stable_sort.h"
 
 namespace fathom::analysis {
 namespace {
@@ -41,7 +42,7 @@ std::vector<RuntimeCost> find_runtime_costs(const CallTree& tree) {
   std::vector<RuntimeCost> costs;
   for (std::size_t i = 0; i < kWorks.size(); ++i)
     if (sums[i] > 0) costs.push_back({std::string(kWorks[i]), sums[i]});
-  std::ranges::stable_sort(costs, std::ranges::greater(), &RuntimeCost::value);
+  stable_sort_rows(costs, std::ranges::greater(), &RuntimeCost::value);
   return costs;
 }
 

@@ -4,6 +4,7 @@
 #include <map>
 #include <utility>
 
+#include "base/stable_sort.h"
 #include "model/system_call_rows.h"
 
 namespace fathom::analysis {
@@ -120,18 +121,18 @@ class SystemCallMaking {
     SystemCallTable table;
     for (auto& [name, call] : calls_) {
       for (auto& [stack, path] : call.paths) call.made.paths.push_back(std::move(path));
-      std::ranges::stable_sort(call.made.paths, takes_longer, &SystemCallsFromPath::sums);
+      stable_sort_rows(call.made.paths, takes_longer, &SystemCallsFromPath::sums);
       table.calls.push_back(std::move(call.made));
     }
     for (auto& [key, thread] : threads_) {
       for (auto& [name, sums] : thread.calls) thread.made.calls.push_back({name, sums});
-      std::ranges::stable_sort(thread.made.calls, takes_longer, &SystemCallOfThread::sums);
+      stable_sort_rows(thread.made.calls, takes_longer, &SystemCallOfThread::sums);
       table.threads.push_back(std::move(thread.made));
     }
     for (auto& [name, file] : files_) table.files.push_back(std::move(file));
-    std::ranges::stable_sort(table.calls, takes_longer, &SystemCallOfAll::sums);
-    std::ranges::stable_sort(table.threads, takes_longer, &ThreadSystemCalls::sums);
-    std::ranges::stable_sort(table.files, std::ranges::greater(), [](const FileBytes& file) {
+    stable_sort_rows(table.calls, takes_longer, &SystemCallOfAll::sums);
+    stable_sort_rows(table.threads, takes_longer, &ThreadSystemCalls::sums);
+    stable_sort_rows(table.files, std::ranges::greater(), [](const FileBytes& file) {
       return std::pair(sum_of(file.read.bytes, file.written.bytes), file.read.calls + file.written.calls);
     });
     return table;

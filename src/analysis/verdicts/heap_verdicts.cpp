@@ -9,6 +9,7 @@
 #include "analysis/core/functions.h"
 #include "analysis/core/runtimes.h"
 #include "analysis/verdicts/heap_judge.h"
+#include "base/stable_sort.h"
 #include "model/facts.h"
 #include "model/left_changed.h"
 #include "model/nameless_function.h"
@@ -375,7 +376,7 @@ std::vector<HeapVerdict> judge_heap(const Profile& profile, const Selection& sel
     for (std::size_t i = before; i < verdicts.size(); ++i) judge.add_losses(verdicts[i]);
   }
   // What is doubtful comes after what is not: a candidate for a leak that may be noise is no headline.
-  std::stable_sort(verdicts.begin(), verdicts.end(), [](const HeapVerdict& a, const HeapVerdict& b) {
+  stable_sort_rows(verdicts.begin(), verdicts.end(), [](const HeapVerdict& a, const HeapVerdict& b) {
     const auto place = [](const HeapVerdict& verdict) {
       return std::tuple(verdict.confidence == Confidence::kLow, verdict.kind, -verdict.bytes);
     };

@@ -8,6 +8,7 @@
 
 #include "analysis/core/idle.h"
 #include "analysis/core/own_code.h"
+#include "base/stable_sort.h"
 
 namespace fathom::analysis {
 namespace {
@@ -145,7 +146,7 @@ std::vector<AsyncTaskRow> find_async_tasks(const Waits& waits, const Selection& 
     if (draft.longest_stack.value != 0) draft.row.site = sites.of(draft.longest_stack);
     rows.push_back(std::move(draft.row));
   }
-  std::ranges::stable_sort(rows, [](const AsyncTaskRow& a, const AsyncTaskRow& b) {
+  stable_sort_rows(rows, [](const AsyncTaskRow& a, const AsyncTaskRow& b) {
     return std::tuple(a.blocked.total_ns(), a.ran_ns) > std::tuple(b.blocked.total_ns(), b.ran_ns);
   });
   return rows;

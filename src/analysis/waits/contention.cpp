@@ -2,12 +2,12 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <map>
 #include <tuple>
 
 #include "analysis/core/call_tree.h"
 #include "analysis/waits/handed_on.h"
+#include "base/stable_sort.h"
 #include "model/parked_lock.h"
 
 namespace fathom::analysis {
@@ -45,7 +45,7 @@ class Draft {
 
   // A thread has the lock from the end of its own wait until it ends another thread's.
   void find_holds() {
-    std::stable_sort(turns_.begin(), turns_.end(),
+    stable_sort_rows(turns_.begin(), turns_.end(),
                      [](const Turn& a, const Turn& b) { return a.end_ns < b.end_ns; });
     std::map<std::uint32_t, std::uint64_t> since;  // by thread
     for (const Turn& turn : turns_) {
@@ -61,7 +61,7 @@ class Draft {
   static std::vector<PartyRow> sorted(const Parties& parties) {
     std::vector<PartyRow> rows;
     for (const auto& [who, sum] : parties) rows.push_back({who.first, who.second, sum});
-    std::stable_sort(rows.begin(), rows.end(), [](const PartyRow& a, const PartyRow& b) {
+    stable_sort_rows(rows.begin(), rows.end(), [](const PartyRow& a, const PartyRow& b) {
       return a.sum.total_ns() > b.sum.total_ns();
     });
     return rows;
@@ -75,7 +75,7 @@ template <class Drafts>
 std::vector<ContentionRow> finish(Drafts& drafts) {
   std::vector<ContentionRow> rows;
   for (auto& [key, draft] : drafts) rows.push_back(draft.finish());
-  std::stable_sort(rows.begin(), rows.end(), [](const ContentionRow& a, const ContentionRow& b) {
+  stable_sort_rows(rows.begin(), rows.end(), [](const ContentionRow& a, const ContentionRow& b) {
     return std::tuple(-a.waits.sum().total_ns(), a.name) < std::tuple(-b.waits.sum().total_ns(), b.name);
   });
   return rows;

@@ -1,6 +1,6 @@
 #include "analysis/waits/file_ranges.h"
 
-#include <algorithm>
+#include "base/stable_sort.h"
 
 namespace fathom::analysis {
 namespace {
@@ -37,7 +37,7 @@ std::vector<FileRange> FileOffsets::ranges() const {
     }
     before = faults;
   }
-  std::stable_sort(ranges.begin(), ranges.end(),
+  stable_sort_rows(ranges.begin(), ranges.end(),
                    [](const FileRange& a, const FileRange& b) { return a.faults > b.faults; });
   return ranges;
 }

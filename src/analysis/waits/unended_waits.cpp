@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "analysis/core/call_tree.h"
+#include "base/stable_sort.h"
 
 namespace fathom::analysis {
 namespace {
@@ -81,7 +82,7 @@ std::vector<UnendedRow> find_unended_waits(const Waits& waits, WaitSites& sites)
         static_cast<double>(row.longest_ns) >= kLeastOfRecording * profile.duration_s() * 1e9;
     if (row.is_waker_gone || (is_long && !draft.only_by_statistics)) rows.push_back(std::move(row));
   }
-  std::ranges::stable_sort(rows, [](const UnendedRow& a, const UnendedRow& b) {
+  stable_sort_rows(rows, [](const UnendedRow& a, const UnendedRow& b) {
     return std::tuple(a.is_waker_gone, a.threads, a.longest_ns) >
            std::tuple(b.is_waker_gone, b.threads, b.longest_ns);
   });

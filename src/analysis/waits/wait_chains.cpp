@@ -8,6 +8,7 @@
 
 #include "analysis/core/call_tree.h"
 #include "analysis/core/words.h"
+#include "base/stable_sort.h"
 
 namespace fathom::analysis {
 
@@ -111,7 +112,7 @@ std::vector<ChainRow> find_chains(const Waits& waits, WaitSites& sites) {
         is_ended_by_a_thread(row.cause))
       longest.push_back(&row);
   }
-  std::stable_sort(longest.begin(), longest.end(),
+  stable_sort_rows(longest.begin(), longest.end(),
                    [](const SelectedWait* a, const SelectedWait* b) { return a->waited_ns > b->waited_ns; });
   if (longest.size() > kMostWaits) longest.resize(kMostWaits);
   Finder finder(waits, sites);
@@ -127,7 +128,7 @@ std::vector<ChainRow> find_chains(const Waits& waits, WaitSites& sites) {
   }
   std::vector<ChainRow> chains;
   for (auto& [shape, chain] : by_shape) chains.push_back(std::move(chain));
-  std::stable_sort(chains.begin(), chains.end(),
+  stable_sort_rows(chains.begin(), chains.end(),
                    [](const ChainRow& a, const ChainRow& b) { return a.sum.total_ns() > b.sum.total_ns(); });
   return chains;
 }

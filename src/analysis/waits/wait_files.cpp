@@ -1,10 +1,10 @@
 #include "analysis/waits/wait_files.h"
 
-#include <algorithm>
 #include <cmath>
 #include <map>
 #include <tuple>
 
+#include "base/stable_sort.h"
 #include "model/system_call.h"
 
 namespace fathom::analysis {
@@ -132,7 +132,7 @@ std::vector<FileRow> find_files(const Waits& waits, const Selection& selection, 
   for (auto& [key, draft] : drafts) {
     std::vector<std::pair<std::uint32_t, FileDraft::OfStack>> stacks(draft.stacks.begin(),
                                                                      draft.stacks.end());
-    std::stable_sort(stacks.begin(), stacks.end(), [](const auto& a, const auto& b) {
+    stable_sort_rows(stacks.begin(), stacks.end(), [](const auto& a, const auto& b) {
       return order(a.second, a.second.sum) < order(b.second, b.second.sum);
     });
     constexpr std::size_t kMostStacks = 10;
@@ -147,7 +147,7 @@ std::vector<FileRow> find_files(const Waits& waits, const Selection& selection, 
     }
     rows.push_back(std::move(draft.row));
   }
-  std::stable_sort(rows.begin(), rows.end(), [](const FileRow& a, const FileRow& b) {
+  stable_sort_rows(rows.begin(), rows.end(), [](const FileRow& a, const FileRow& b) {
     return order(a, a.waits.sum()) < order(b, b.waits.sum());
   });
   return rows;

@@ -12,6 +12,7 @@
 #include "analysis/core/call_tree.h"
 #include "analysis/core/words.h"
 #include "analysis/waits/open_waits.h"
+#include "base/stable_sort.h"
 #include "base/text.h"
 
 namespace fathom::analysis {
@@ -151,7 +152,7 @@ class Collector {
       if (causes_[i].waits.sum().walked() + causes_[i].idle.walked() != 0)
         rows.push_back(std::move(causes_[i]));
     }
-    std::stable_sort(rows.begin(), rows.end(), [](const CauseRow& a, const CauseRow& b) {
+    stable_sort_rows(rows.begin(), rows.end(), [](const CauseRow& a, const CauseRow& b) {
       return std::tuple(-a.waits.sum().total_ns(), -a.idle.total_ns()) <
              std::tuple(-b.waits.sum().total_ns(), -b.idle.total_ns());
     });
@@ -162,7 +163,7 @@ class Collector {
     std::vector<IdleRow> rows;
     for (const auto& [name, draft] : idle_)
       rows.push_back({std::string(name), draft.threads.size(), draft.sum});
-    std::stable_sort(rows.begin(), rows.end(),
+    stable_sort_rows(rows.begin(), rows.end(),
                      [](const IdleRow& a, const IdleRow& b) { return a.sum.total_ns() > b.sum.total_ns(); });
     return rows;
   }
@@ -182,7 +183,7 @@ class Collector {
                         std::string(profile_.strings[profile_.objects[key.second].name]),
                         draft.threads.size(), draft.sum});
     }
-    std::stable_sort(rows.begin(), rows.end(), [](const ReasonRow& a, const ReasonRow& b) {
+    stable_sort_rows(rows.begin(), rows.end(), [](const ReasonRow& a, const ReasonRow& b) {
       return a.sum.total_ns() > b.sum.total_ns();
     });
     return rows;
@@ -228,7 +229,7 @@ class Collector {
       if (row.wall_ns() > 0) sorted.push_back(std::move(row));
     }
     const auto busy = [](const WaitThreadRow& row) { return row.wall_ns() - row.idle_ns; };
-    std::stable_sort(sorted.begin(), sorted.end(),
+    stable_sort_rows(sorted.begin(), sorted.end(),
                      [&](const WaitThreadRow& a, const WaitThreadRow& b) { return busy(a) > busy(b); });
     return sorted;
   }
@@ -250,7 +251,7 @@ class Collector {
                       reason == 0 ? "" : reasons_.name(static_cast<std::uint8_t>(reason - 1)),
                       longest == draft.sites.end() ? "" : longest->first, sum, share});
     }
-    std::stable_sort(rows.begin(), rows.end(), [](const BlockedRow& a, const BlockedRow& b) {
+    stable_sort_rows(rows.begin(), rows.end(), [](const BlockedRow& a, const BlockedRow& b) {
       return a.sum.total_ns() > b.sum.total_ns();
     });
     return rows;

@@ -3,9 +3,8 @@
 #include <elf.h>
 #include <fmt/format.h>
 
-#include <algorithm>
-
 #include "attach/allocators/families.h"
+#include "base/stable_sort.h"
 
 namespace fathom::allocators {
 
@@ -89,7 +88,7 @@ std::vector<elf::Symbol> Symbols::functions_between(ElfAddress start, ElfAddress
     if (symbol.type != STT_NOTYPE && symbol.address >= start && symbol.address < end)
       inside.push_back(symbol);
   });
-  std::stable_sort(inside.begin(), inside.end(),
+  stable_sort_rows(inside.begin(), inside.end(),
                    [](const elf::Symbol& a, const elf::Symbol& b) { return a.address < b.address; });
   return inside;
 }

@@ -10,6 +10,7 @@
 #include <tuple>
 #include <utility>
 
+#include "base/stable_sort.h"
 #include "base/text.h"
 #include "base/word_distance.h"
 #include "binary/probes/ends.h"
@@ -180,7 +181,7 @@ class Search {
                         option(), wish_.function, base_name(module.path)),
             "its separate debug file (of a -dbg or -dbgsym package, or in a folder: --symbols FOLDER)");
     std::vector<std::string> similar(similar_.begin(), similar_.end());
-    std::ranges::stable_sort(similar, {}, &std::string::size);
+    stable_sort_rows(similar, {}, &std::string::size);
     if (similar.size() > kMostSimilar) similar.resize(kMostSimilar);
     return fail(
         ErrorKind::kNotFound,

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "base/stable_sort.h"
 #include "base/text.h"
 #include "binary/elf/probe_notes.h"
 
@@ -97,7 +98,7 @@ tl::unexpected<Error> none_named(std::span<const Module> modules, const Wish& wi
     for (const Usdt& probe : *probes) there.push_back(fmt::format("{}:{}", probe.provider, probe.name));
   }
   const auto far = [&](const std::string& text) { return text.starts_with(wish.provider + ":") ? 0 : 1; };
-  std::ranges::stable_sort(there, {}, far);
+  stable_sort_rows(there, {}, far);
   const std::size_t more = there.size() > kMostUsdtListed ? there.size() - kMostUsdtListed : 0;
   there.resize(there.size() - more);
   return fail(ErrorKind::kNotFound,

@@ -2,8 +2,9 @@
 
 #include <elf.h>
 
-#include <algorithm>
 #include <cstring>
+
+#include "base/stable_sort.h"
 
 namespace fathom::symbolize {
 namespace {
@@ -17,7 +18,7 @@ std::size_t aligned(std::size_t size) {
 }  // namespace
 
 DebugImage make_debug_image(std::uint16_t machine, std::vector<DebugSection> sections) {
-  std::ranges::stable_sort(sections, {}, &DebugSection::name);
+  stable_sort_rows(sections, {}, &DebugSection::name);
   std::string names(1, '\0');
   std::vector<Elf64_Shdr> headers(1);
   std::vector<std::string> of_header(1);

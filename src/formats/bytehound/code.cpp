@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <span>
 
+#include "base/stable_sort.h"
 #include "base/text.h"
 #include "binary/elf/elf_file.h"
 #include "binary/symbolize/demangle.h"
@@ -79,7 +80,7 @@ void Code::take_file(const std::string& path, std::string_view contents) {
     program.names.push_back({symbol.address.value, symbol.size, std::string(symbol.name)});
   }
   room_ += room;
-  std::ranges::stable_sort(program.names, {}, &Name::address);
+  stable_sort_rows(program.names, {}, &Name::address);
   // A mapping that was looked at before its file came is looked at again.
   for (auto& [start, mapping] : mappings_)
     if (mapping.path == path) mapping.known = false;

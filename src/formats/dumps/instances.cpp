@@ -6,6 +6,7 @@
 #include <map>
 #include <tuple>
 
+#include "base/stable_sort.h"
 #include "base/text.h"
 #include "formats/jemalloc/estimate.h"
 #include "linux/process/maps.h"
@@ -90,8 +91,8 @@ std::vector<Instance> instances_of(const std::vector<DumpFile>& files) {
   for (const DumpFile& file : files)
     if (place_of(file.dump.maps).empty()) put(file, "");
   for (Instance& instance : instances)
-    std::ranges::stable_sort(instance.dumps, {},
-                             [](const DumpFile* file) { return file->name ? file->name->sequence : 0; });
+    stable_sort_rows(instance.dumps, {},
+                     [](const DumpFile* file) { return file->name ? file->name->sequence : 0; });
   const auto first = [](const Instance& instance) { return instance.dumps.front()->name->sequence; };
   std::map<std::pair<std::string, std::string>, std::vector<std::size_t>> relatives;  // by place and prefix
   for (std::size_t i = 0; i < instances.size(); ++i)

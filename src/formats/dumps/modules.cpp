@@ -9,6 +9,7 @@
 
 #include "base/arch/branches.h"
 #include "base/arch/facts.h"
+#include "base/stable_sort.h"
 #include "base/text.h"
 
 namespace fathom::dumps {
@@ -39,7 +40,7 @@ std::vector<process::MapEntry> readable_maps(std::string_view text) {
       entries.insert(entries.end(), one->begin(), one->end());
     text.remove_prefix(std::min(text.size(), end + 1));
   }
-  std::ranges::stable_sort(entries, {}, [](const process::MapEntry& entry) { return entry.start; });
+  stable_sort_rows(entries, {}, [](const process::MapEntry& entry) { return entry.start; });
   return entries;
 }
 
@@ -180,7 +181,7 @@ void Modules::use(std::string_view maps, std::span<const std::uint64_t> addresse
     for (const process::MapEntry& entry : mappings)
       if (entry.executable) ranges_.push_back({entry, known->second});
   }
-  std::ranges::stable_sort(ranges_, {}, [](const Range& range) { return range.map.start.value; });
+  stable_sort_rows(ranges_, {}, [](const Range& range) { return range.map.start.value; });
 }
 
 Modules::Located Modules::locate(const std::vector<process::MapEntry>& mappings,

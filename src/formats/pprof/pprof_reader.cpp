@@ -7,6 +7,7 @@
 #include <map>
 #include <optional>
 
+#include "base/stable_sort.h"
 #include "base/text.h"
 #include "formats/import/addresses.h"
 #include "formats/import/import.h"
@@ -427,7 +428,7 @@ class Reader {
   void end() {
     model::Profile& profile = import_.profile;
     if (samples_ != 0 || waits_ != 0) profile.quality.samples = samples_ != 0 ? samples_ : waits_;
-    std::ranges::stable_sort(profile.heap.rows, {}, [](const model::HeapRow& row) { return row.site.value; });
+    stable_sort_rows(profile.heap.rows, {}, [](const model::HeapRow& row) { return row.site.value; });
     for (const auto& [key, sum] : sizes_)
       profile.heap.histograms.push_back({{key.first}, model::HeapHistogramKind::kSize, key.second, sum});
     if (has_heap_) {

@@ -14,6 +14,7 @@
 
 #include "base/clock.h"
 #include "base/files.h"
+#include "base/stable_sort.h"
 #include "linux/memory/mapped_file.h"
 
 namespace fathom::sources {
@@ -125,7 +126,7 @@ std::vector<MappedFileUse> files_worth_asking(std::span<const MemoryMapping> map
   std::vector<MappedFileUse> files;
   for (auto& [key, use] : by_file)
     if (use.mapped >= kLeastMapped || !database_of(use.entry.path).empty()) files.push_back(std::move(use));
-  std::stable_sort(files.begin(), files.end(), [](const MappedFileUse& a, const MappedFileUse& b) {
+  stable_sort_rows(files.begin(), files.end(), [](const MappedFileUse& a, const MappedFileUse& b) {
     const bool a_database = !database_of(a.entry.path).empty(),
                b_database = !database_of(b.entry.path).empty();
     return a_database != b_database ? a_database : a.mapped > b.mapped;

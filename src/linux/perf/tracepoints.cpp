@@ -14,6 +14,7 @@
 #include <memory>
 
 #include "base/files.h"
+#include "base/stable_sort.h"
 #include "base/word_distance.h"
 
 namespace fathom::sources {
@@ -148,7 +149,7 @@ Result<Tracepoint> Tracepoints::find(const std::string& name) const {
   }
   std::vector<std::string> similar = matching(system + ":*");
   if (similar.empty()) similar = matching("*:" + event);
-  std::ranges::stable_sort(similar, {}, [&](const std::string& other) { return word_distance(name, other); });
+  stable_sort_rows(similar, {}, [&](const std::string& other) { return word_distance(name, other); });
   std::string remedy;
   for (std::size_t i = 0; i < std::min<std::size_t>(similar.size(), 3); ++i)
     remedy += (i == 0 ? "" : ", ") + similar[i];

@@ -10,6 +10,7 @@
 
 #include "analysis/core/call_tree.h"
 #include "analysis/core/waits.h"
+#include "base/stable_sort.h"
 #include "present/exports/cost_rows.h"
 #include "present/exports/firefox_tables.h"
 #include "present/exports/json_text.h"
@@ -101,7 +102,7 @@ class FirefoxWriter {
       const bool is_placed = span.thread != model::kNoThread || span.start_ns < profile_.meta.end_ns;
       if (here && is_placed && span.start_ns >= start_ns_) spans.push_back(&span);
     }
-    std::ranges::stable_sort(spans, {}, [](const model::Span* span) { return span->start_ns; });
+    stable_sort_rows(spans, {}, [](const model::Span* span) { return span->start_ns; });
     std::string data, names, starts, ends, phases, categories;
     const auto next = [](std::string& column) -> std::string& {
       if (!column.empty()) column += ',';
@@ -239,7 +240,7 @@ class FirefoxWriter {
   void add_rows(const std::string& name, const model::Process& process, const std::string& tid, bool is_main,
                 std::vector<Row>& rows, std::string_view weight, const std::string& markers) {
     if (rows.empty() && markers.empty()) return;
-    std::ranges::stable_sort(rows, {}, &Row::time_ns);
+    stable_sort_rows(rows, {}, &Row::time_ns);
     main_threads_.try_emplace(process.pid, thread_count_);
     ++thread_count_;
     std::string& out = threads_;

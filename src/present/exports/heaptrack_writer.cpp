@@ -11,6 +11,7 @@
 
 #include "analysis/core/heap.h"
 #include "analysis/core/words.h"
+#include "base/stable_sort.h"
 #include "model/facts.h"
 
 namespace fathom::present {
@@ -217,7 +218,7 @@ class HeaptrackWriter {
     std::vector<std::uint32_t> order;
     for (std::uint32_t i = 0; i < heap_.rows.size(); ++i)
       if (site_of_[heap_.rows[i].site.value]) order.push_back(i);
-    std::stable_sort(order.begin(), order.end(), [&](std::uint32_t a, std::uint32_t b) {
+    stable_sort_rows(order.begin(), order.end(), [&](std::uint32_t a, std::uint32_t b) {
       const auto key = [&](std::uint32_t row) {
         const HeapSlice& slice = heap_.slices[heap_.rows[row].slice.value];
         return std::tuple(slice.end_ns, heap_.rows[row].slice.value, heap_.rows[row].site.value);

@@ -11,6 +11,7 @@
 #include "analysis/core/call_tree.h"
 #include "analysis/core/waits.h"
 #include "analysis/core/words.h"
+#include "base/stable_sort.h"
 #include "present/exports/perfetto_stacks.h"
 
 namespace fathom::present {
@@ -153,7 +154,7 @@ class PerfettoWriter {
     const analysis::Waits waits(profile_, selection(Metric::kOffCpu));
     std::vector<std::uint32_t> order(waits.rows().size());
     for (std::uint32_t i = 0; i < order.size(); ++i) order[i] = i;
-    std::ranges::stable_sort(order, {}, [&](std::uint32_t i) {
+    stable_sort_rows(order, {}, [&](std::uint32_t i) {
       const model::Wait& wait = waits.wait(waits.rows()[i]);
       return std::pair(wait.thread.value, wait.start_ns);
     });
@@ -198,7 +199,7 @@ class PerfettoWriter {
       if (wanted && is_placed && takes(span.start_ns)) threads[span.thread.value].push_back(&span);
     }
     for (auto& [thread, spans] : threads) {
-      std::ranges::stable_sort(spans, [](const model::Span* a, const model::Span* b) {
+      stable_sort_rows(spans, [](const model::Span* a, const model::Span* b) {
         return std::pair(a->start_ns, UINT64_MAX - a->end_ns) <
                std::pair(b->start_ns, UINT64_MAX - b->end_ns);
       });

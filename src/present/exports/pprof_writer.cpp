@@ -13,6 +13,7 @@
 #include "analysis/core/tracer_frames.h"
 #include "analysis/core/words.h"
 #include "base/flat_map.h"
+#include "base/stable_sort.h"
 #include "present/exports/cost_rows.h"
 #include "present/exports/wire_writer.h"
 
@@ -133,7 +134,7 @@ class PprofWriter {
 
   static void add_up_threads(std::vector<CostRow>& rows) {
     const auto key = [](const CostRow& row) { return std::tuple(row.stack, row.skip, row.cause); };
-    std::ranges::stable_sort(rows, {}, key);
+    stable_sort_rows(rows, {}, key);
     std::vector<CostRow> sums;
     for (const CostRow& row : rows) {
       if (sums.empty() || key(sums.back()) != key(row)) {

@@ -2,11 +2,11 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <cmath>
 #include <map>
 
 #include "analysis/core/call_tree.h"
+#include "base/stable_sort.h"
 #include "present/exports/cost_rows.h"
 #include "present/exports/frame_lines.h"
 #include "present/exports/json_text.h"
@@ -103,7 +103,7 @@ class SpeedscopeWriter {
     for (const auto& [thread, unused] : threads)
       if (thread != model::kNoThread.value) largest.push_back(thread);
     if (largest.empty()) return;
-    std::ranges::stable_sort(largest, std::greater<>(), [&](std::uint32_t thread) { return totals[thread]; });
+    stable_sort_rows(largest, std::greater<>(), [&](std::uint32_t thread) { return totals[thread]; });
     std::vector<const CostRow*> others = std::move(threads[model::kNoThread.value]);
     for (std::size_t i = 0; i < largest.size(); ++i) {
       std::vector<const CostRow*>& of = threads[largest[i]];
@@ -118,7 +118,7 @@ class SpeedscopeWriter {
   }
 
   void add_profile(const std::string& name, const Rows& rows, std::vector<const CostRow*> of) {
-    std::ranges::stable_sort(of, {}, [&](const CostRow* row) { return order_[row->stack.value]; });
+    stable_sort_rows(of, {}, [&](const CostRow* row) { return order_[row->stack.value]; });
     std::string samples, weights;
     std::int64_t total = 0;
     const CostRow* before = nullptr;

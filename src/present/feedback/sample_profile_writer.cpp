@@ -2,11 +2,12 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <iterator>
 #include <string_view>
 #include <tuple>
 #include <vector>
+
+#include "base/stable_sort.h"
 
 namespace fathom::present {
 namespace {
@@ -53,7 +54,7 @@ class SampleProfileWriter {
 std::string sample_profile_text(const feedback::SourceProfile& profile) {
   std::vector<std::pair<std::string_view, const feedback::FunctionCounts*>> order;
   for (const auto& [name, counts] : profile.functions) order.emplace_back(name, &counts);
-  std::stable_sort(order.begin(), order.end(),
+  stable_sort_rows(order.begin(), order.end(),
                    [](const auto& a, const auto& b) { return a.second->total() > b.second->total(); });
   SampleProfileWriter writer("# sample profile of LLVM, by fathom\n");
   for (const auto& [name, counts] : order) writer.function(name, *counts);

@@ -1,8 +1,9 @@
 #include "present/page/heap_shapes.h"
 
-#include <algorithm>
 #include <map>
 #include <tuple>
+
+#include "base/stable_sort.h"
 
 namespace fathom::page {
 
@@ -23,7 +24,7 @@ HeapShapes shapes_of(const model::Profile& profile, const std::vector<std::uint3
                           block.allocated_ns > start ? block.allocated_ns - start : 0,
                           model::weight_of(block).sum.blocks});
   }
-  std::stable_sort(out.blocks.begin(), out.blocks.end(),
+  stable_sort_rows(out.blocks.begin(), out.blocks.end(),
                    [](const HeapBlockRow& a, const HeapBlockRow& b) { return a.size > b.size; });
   return out;
 }

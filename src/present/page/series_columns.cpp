@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "analysis/core/words.h"
+#include "base/stable_sort.h"
 
 namespace fathom::page {
 namespace {
@@ -62,7 +63,7 @@ std::vector<Line> lines_of(const model::Profile& profile) {
     lines.push_back({analysis::printable(profile.strings[series.name]),
                      analysis::printable(profile.strings[series.unit]), series.pid, series.points});
   std::erase_if(lines, [](const Line& line) { return line.points.empty(); });
-  std::stable_sort(lines.begin(), lines.end(),
+  stable_sort_rows(lines.begin(), lines.end(),
                    [](const Line& a, const Line& b) { return a.points.size() > b.points.size(); });
   if (lines.size() > kMostSeries) lines.resize(kMostSeries);
   return lines;

@@ -2,6 +2,8 @@
 
 #include <tuple>
 
+#include "base/stable_sort.h"
+
 namespace fathom::page {
 
 void merge_slices(CostTable& table) {
@@ -13,7 +15,7 @@ void merge_slices(CostTable& table) {
     if (!std::is_sorted(table.slices.begin() + first, table.slices.begin() + end)) {
       mixed.clear();
       for (std::uint32_t i = first; i < end; ++i) mixed.emplace_back(table.slices[i], table.values[i]);
-      std::stable_sort(mixed.begin(), mixed.end(),
+      stable_sort_rows(mixed.begin(), mixed.end(),
                        [](const auto& a, const auto& b) { return a.first < b.first; });
       for (std::uint32_t i = first; i < end; ++i)
         std::tie(table.slices[i], table.values[i]) = mixed[i - first];

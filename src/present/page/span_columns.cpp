@@ -6,6 +6,7 @@
 #include "analysis/core/words.h"
 #include "analysis/spans/span_report.h"
 #include "analysis/spans/span_set.h"
+#include "base/stable_sort.h"
 #include "present/page/parts.h"
 
 namespace fathom::page {
@@ -63,7 +64,7 @@ SpanTrack spans_of(const model::Profile& profile) {
                             span->length_ns(), thread_of(profile, *span)});
     track.kinds.push_back(std::move(kind));
   }
-  std::ranges::stable_sort(track.rows, {}, &SpanTrack::Row::start_ns);
+  stable_sort_rows(track.rows, {}, &SpanTrack::Row::start_ns);
   return track;
 }
 

@@ -7,6 +7,7 @@
 #include <functional>
 
 #include "analysis/core/words.h"
+#include "base/stable_sort.h"
 
 namespace fathom::present {
 namespace {
@@ -108,7 +109,7 @@ class Sentences {
     std::vector<const ComponentGrowth*> sizes, counts;
     for (const ComponentGrowth& growth : found_.components)
       (growth.meaning == MetricMeaning::kCount ? counts : sizes).push_back(&growth);
-    std::stable_sort(sizes.begin(), sizes.end(),
+    stable_sort_rows(sizes.begin(), sizes.end(),
                      [](const ComponentGrowth* a, const ComponentGrowth* b) { return a->last > b->last; });
     if (!sizes.empty())
       out_.push_back(fmt::format(

@@ -10,6 +10,7 @@
 #include "analysis/core/prose_name.h"
 #include "analysis/core/rounding.h"
 #include "analysis/core/words.h"
+#include "base/stable_sort.h"
 #include "present/sentences/amount_words.h"
 
 namespace fathom::present {
@@ -46,7 +47,7 @@ std::string top_of(const HeapReport& report, const std::function<HeapAmount(cons
     whole += amount.value;
     rows.push_back({amount, &row});
   }
-  std::stable_sort(rows.begin(), rows.end(),
+  stable_sort_rows(rows.begin(), rows.end(),
                    [](const auto& a, const auto& b) { return a.first.value > b.first.value; });
   std::string text;
   for (std::size_t i = 0; i < std::min<std::size_t>(rows.size(), 3); ++i) {

@@ -17,6 +17,7 @@
 #include "analysis/core/rounding.h"
 #include "analysis/core/words.h"
 #include "analysis/summary/runtime_costs.h"
+#include "base/stable_sort.h"
 #include "model/exact_count.h"
 #include "model/nameless_function.h"
 #include "model/steps.h"
@@ -88,7 +89,7 @@ std::vector<SubjectPart> parts_in_words(const HotSpot& spot) {
     if (is_new) parts.push_back({words, 0});
     parts[row->second].share += static_cast<double>(part.value) / static_cast<double>(spot.total);
   }
-  std::ranges::stable_sort(parts, std::ranges::greater(), &SubjectPart::share);
+  stable_sort_rows(parts, std::ranges::greater(), &SubjectPart::share);
   return parts;
 }
 

@@ -9,6 +9,7 @@
 
 #include "analysis/core/words.h"
 #include "base/abi/walk.h"
+#include "base/stable_sort.h"
 #include "model/idle_samples.h"
 #include "present/sentences/amount_words.h"
 #include "present/sentences/heap_sentences.h"
@@ -230,7 +231,7 @@ std::vector<Complaint> complaints_of(const Report& report) {
                                 ? "--heap-children, which traces those that execute a program"
                                 : "",
                             importance_of(finding, *report.heap)});
-  std::stable_sort(complaints.begin(), complaints.end(), [](const Complaint& a, const Complaint& b) {
+  stable_sort_rows(complaints.begin(), complaints.end(), [](const Complaint& a, const Complaint& b) {
     return std::tuple(b.is_certain, b.importance) < std::tuple(a.is_certain, a.importance);
   });
   return complaints;

@@ -11,6 +11,7 @@
 #include "analysis/core/rounding.h"
 #include "analysis/core/words.h"
 #include "analysis/diff/load_evenness.h"
+#include "base/stable_sort.h"
 #include "model/event_samples.h"
 #include "model/still_recorded.h"
 #include "present/sentences/heap_sentences.h"
@@ -74,7 +75,7 @@ std::string sentence_of_events(const model::Meta& meta) {
   constexpr std::size_t kMost = 4;
   std::vector<model::RecordedEvent> events = model::recorded_events(meta);
   if (events.empty()) return "";
-  std::ranges::stable_sort(events, std::ranges::greater(), &model::RecordedEvent::count);
+  stable_sort_rows(events, std::ranges::greater(), &model::RecordedEvent::count);
   std::string text = "Events: ";
   for (std::size_t i = 0; i < std::min(events.size(), kMost); ++i) {
     const model::RecordedEvent& event = events[i];

@@ -9,6 +9,7 @@
 #include "analysis/core/prose_name.h"
 #include "analysis/core/words.h"
 #include "analysis/stacks/changes.h"
+#include "base/stable_sort.h"
 
 namespace fathom::present {
 namespace {
@@ -211,7 +212,7 @@ std::string waiting_sentence(const Look& look, const Verdict& verdict) {
   }
   std::vector<std::pair<std::pair<std::string, std::string>, std::vector<std::size_t>>> rows(kinds.begin(),
                                                                                              kinds.end());
-  std::ranges::stable_sort(rows, std::greater(), [](const auto& each) { return each.second.size(); });
+  stable_sort_rows(rows, std::greater(), [](const auto& each) { return each.second.size(); });
   if (rows.empty())
     return fmt::format("What {} {} is not known.", counted(verdict.threads.size(), "thread"),
                        verdict.threads.size() == 1 ? "does" : "do");

@@ -11,6 +11,7 @@
 #include "analysis/core/prose_name.h"
 #include "analysis/core/words.h"
 #include "analysis/summary/problem_class.h"
+#include "base/stable_sort.h"
 #include "present/sentences/hot_spot_sentences.h"
 
 namespace fathom::present {
@@ -215,7 +216,7 @@ std::string sentence_of_waiting(const Report& report) {
                                                        ? " in waits that had not ended yet"
                                                        : " for an unknown cause")});
   std::erase_if(parts, [&](const Part& part) { return part.ns < kLeastShare * waited; });
-  std::ranges::stable_sort(parts, [](const Part& a, const Part& b) {
+  stable_sort_rows(parts, [](const Part& a, const Part& b) {
     return std::tuple(!a.passed_on, a.ns) > std::tuple(!b.passed_on, b.ns);
   });
   constexpr std::size_t kMost = 3;

@@ -5,6 +5,7 @@
 #include "analysis/core/words.h"
 #include "attach/allocators/state/held_words.h"
 #include "attach/allocators/statistics/held_by.h"
+#include "base/stable_sort.h"
 #include "present/statistics/statistics_report.h"
 #include "present/statistics/statistics_sentences.h"
 #include "present/statistics/statistics_words.h"
@@ -55,7 +56,7 @@ std::string classes(const Statistics& one, std::size_t width, bool color, std::s
   for (const StatisticsClass& of : one.classes)
     if (of.live != 0 || of.free_bytes() != 0) rows.push_back(&of);
   if (rows.empty()) return "";
-  std::ranges::stable_sort(rows, [](const StatisticsClass* a, const StatisticsClass* b) {
+  stable_sort_rows(rows, [](const StatisticsClass* a, const StatisticsClass* b) {
     return a->live_bytes() + a->free_bytes() > b->live_bytes() + b->free_bytes();
   });
   const std::size_t shown = top == 0 ? rows.size() : std::min(top, rows.size());

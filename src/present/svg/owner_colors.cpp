@@ -1,8 +1,8 @@
-#include <algorithm>
 #include <array>
 #include <map>
 
 #include "base/flat_map.h"
+#include "base/stable_sort.h"
 #include "base/text.h"
 #include "model/nameless_function.h"
 #include "present/svg/flame_graph_text.h"
@@ -58,7 +58,7 @@ Coloring color_by_owner(const CallTree& tree, bool reverse) {
     if (!facts.group.empty()) area[facts.group] += facts.covered;
   });
   std::vector<std::pair<std::string_view, std::int64_t>> largest(area.begin(), area.end());
-  std::stable_sort(largest.begin(), largest.end(),
+  stable_sort_rows(largest.begin(), largest.end(),
                    [](const auto& a, const auto& b) { return a.second > b.second; });
   if (largest.size() > kGroupHues.size()) largest.resize(kGroupHues.size());
   // Below a fiftieth of the code, a legend's item is hard to find in the picture.

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "analysis/core/words.h"
+#include "base/stable_sort.h"
 #include "present/text/heading.h"
 #include "present/text/path_text.h"
 #include "present/text/rows_shown.h"
@@ -62,7 +63,7 @@ std::string callers_text(const CallsOfFunction& function, bool sizes, const Text
   std::vector<Row> rows;
   for (const CallsFromCaller& caller : function.callers)
     for (const auto& path : caller.paths) rows.push_back({&path.sums, &path.path});
-  std::ranges::stable_sort(rows, [](const Row& a, const Row& b) {
+  stable_sort_rows(rows, [](const Row& a, const Row& b) {
     return std::pair(a.sums->total_ns, a.sums->calls) > std::pair(b.sums->total_ns, b.sums->calls);
   });
   const std::size_t shown = rows_shown(rows.size(), options);

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "analysis/core/words.h"
+#include "base/stable_sort.h"
 #include "present/sentences/diff_sentences.h"
 #include "present/sentences/memory_sentences.h"
 #include "present/sentences/quality_sentences.h"
@@ -57,11 +58,11 @@ Table table_of(std::string title, std::string name_head, const std::vector<Row>&
   }
   table.found = table.lines.size();
   table.noise = noise.size();
-  std::stable_sort(table.lines.begin(), table.lines.end(), [](const Line& a, const Line& b) {
+  stable_sort_rows(table.lines.begin(), table.lines.end(), [](const Line& a, const Line& b) {
     return std::fabs(a.change.change) > std::fabs(b.change.change);
   });
   if (!with_noise) return table;
-  std::stable_sort(noise.begin(), noise.end(), [](const Line& a, const Line& b) { return a.name < b.name; });
+  stable_sort_rows(noise.begin(), noise.end(), [](const Line& a, const Line& b) { return a.name < b.name; });
   table.lines.insert(table.lines.end(), noise.begin(), noise.end());
   return table;
 }

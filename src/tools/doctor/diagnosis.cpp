@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/arch/facts.h"
+#include "base/stable_sort.h"
 #include "base/text.h"
 #include "tools/doctor/findings.h"
 #include "tools/doctor/memory_controller.h"
@@ -131,7 +132,7 @@ Diagnosis diagnose(const MachineFacts& machine, const TargetFacts* target) {
   find_limits(machine, target, diagnosis, diagnosis.findings);
   find_about_memory(machine, target, diagnosis.findings);
   if (target != nullptr) find_in_target(*target, diagnosis.findings);
-  std::stable_sort(diagnosis.findings.begin(), diagnosis.findings.end(),
+  stable_sort_rows(diagnosis.findings.begin(), diagnosis.findings.end(),
                    [](const Finding& a, const Finding& b) { return a.severity < b.severity; });
   write_sentences(machine, target, diagnosis);
   return diagnosis;

@@ -14,6 +14,7 @@
 
 #include "base/fd.h"
 #include "base/files.h"
+#include "base/stable_sort.h"
 #include "linux/memory/memory_sampler.h"
 #include "linux/process/fields.h"
 
@@ -176,7 +177,7 @@ Result<> MemoryGroup::apply_version_2(const Limits& limits, bool machine_swaps) 
 GroupState MemoryGroup::read() const {
   GroupState state;
   version_ == 1 ? read_version_1(state) : read_version_2(state);
-  std::ranges::stable_sort(state.parts, std::greater{}, [](const auto& part) { return part.second; });
+  stable_sort_rows(state.parts, std::greater{}, [](const auto& part) { return part.second; });
   return state;
 }
 

@@ -7,6 +7,7 @@
 
 #include "analysis/core/words.h"
 #include "base/files.h"
+#include "base/stable_sort.h"
 #include "linux/process/fields.h"
 #include "linux/process/status.h"
 #include "present/text/text_table.h"
@@ -90,7 +91,7 @@ std::string describe_at_wall(const MemoryGroup& group, std::size_t width) {
                               size_text(status->rss_anon), size_text(status->rss_file),
                               size_text(status->rss_shmem), size_text(status->page_tables)));
   }
-  std::ranges::stable_sort(rows, std::greater{}, [](const auto& row) { return row.first; });
+  stable_sort_rows(rows, std::greater{}, [](const auto& row) { return row.first; });
   constexpr std::size_t kMost = 5;
   for (std::size_t i = 0; i < std::min(rows.size(), kMost); ++i)
     text += present::fill(i == 0 ? "  inside  " : "          ", rows[i].second, width, 10);

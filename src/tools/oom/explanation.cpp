@@ -6,6 +6,7 @@
 
 #include "analysis/core/words.h"
 #include "base/shell_word.h"
+#include "base/stable_sort.h"
 
 namespace fathom::oom {
 namespace {
@@ -71,7 +72,7 @@ std::vector<Part> parts_of_group(const Record& record) {
     add("kernel", record.kernel->usage_bytes);
   }
   add("in swap", of(record, "swap"));  // of version 1; the other counts it apart
-  std::ranges::stable_sort(parts, std::greater{}, &Part::bytes);
+  stable_sort_rows(parts, std::greater{}, &Part::bytes);
   return parts;
 }
 
@@ -148,7 +149,7 @@ std::vector<Part> parts_of_rest(const Record& record, const Held& held) {
   add("kernel stacks", machine(record, "kernel_stack"));
   add("files in the page cache", sum_of({machine(record, "active_file"), machine(record, "inactive_file")}));
   add("free", machine(record, "free"));
-  std::ranges::stable_sort(parts, std::greater{}, &Part::bytes);
+  stable_sort_rows(parts, std::greater{}, &Part::bytes);
   return parts;
 }
 
@@ -308,7 +309,7 @@ std::vector<Task> neighbours_of(const Record& record, std::size_t count) {
   for (const Task& task : record.tasks)
     if (std::ranges::none_of(record.kills, [&](const Kill& kill) { return kill.pid == task.pid; }))
       others.push_back(task);
-  std::ranges::stable_sort(others, std::greater{}, &Task::rss_bytes);
+  stable_sort_rows(others, std::greater{}, &Task::rss_bytes);
   if (others.size() > count) others.resize(count);
   return others;
 }

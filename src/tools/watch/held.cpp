@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/stable_sort.h"
 #include "record/session/memory/held_memory.h"
 #include "record/session/memory/huge_rounding.h"
 
@@ -51,7 +52,7 @@ void divide_live(const AllocatorStates& states, analysis::MemoryLines& lines) {
     if (rest.bytes != 0) lines.lines.push_back(std::move(rest));
   }
   std::erase_if(lines.lines, [](const auto& line) { return line.bytes == 0 && line.swap_bytes == 0; });
-  std::stable_sort(lines.lines.begin(), lines.lines.end(),
+  stable_sort_rows(lines.lines.begin(), lines.lines.end(),
                    [](const auto& a, const auto& b) { return a.bytes > b.bytes; });
 }
 

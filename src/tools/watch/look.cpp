@@ -10,6 +10,7 @@
 #include "base/abandonable.h"
 #include "base/clock.h"
 #include "base/files.h"
+#include "base/stable_sort.h"
 #include "linux/memory/counted_limits.h"
 #include "linux/memory/memory_reading.h"
 #include "linux/memory/smaps_rollup.h"
@@ -76,7 +77,7 @@ analysis::MemoryLines lines_of_status(const Figures& figures) {
   add("not-split", "anonymous, not split", figures.anonymous, figures.swap, false);
   add("file", "files", figures.file, 0, true);
   add("shared-anonymous", "shared memory", figures.shared, 0, false);
-  std::stable_sort(made.lines.begin(), made.lines.end(),
+  stable_sort_rows(made.lines.begin(), made.lines.end(),
                    [](const auto& a, const auto& b) { return a.bytes > b.bytes; });
   made.unexplained_bytes =
       static_cast<std::int64_t>(figures.rss - figures.anonymous - figures.file - figures.shared);
@@ -344,7 +345,7 @@ Result<std::vector<sources::JudgedMapping>> Watched::mappings() {
   const auto in_memory = [](const sources::JudgedMapping& one) {
     return one.mapping.rss + one.mapping.huge_file;
   };
-  std::stable_sort(judged.begin(), judged.end(), [&](const auto& a, const auto& b) {
+  stable_sort_rows(judged.begin(), judged.end(), [&](const auto& a, const auto& b) {
     return in_memory(a) != in_memory(b) ? in_memory(a) > in_memory(b)
                                         : a.mapping.entry.size() > b.mapping.entry.size();
   });

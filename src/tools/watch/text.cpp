@@ -9,6 +9,7 @@
 #include <cmath>
 
 #include "analysis/core/words.h"
+#include "base/stable_sort.h"
 #include "present/sentences/component_sentences.h"
 #include "present/sentences/limit_sentences.h"
 #include "present/text/text_table.h"
@@ -222,7 +223,7 @@ std::vector<Row> rows_of(const View& view, std::size_t most, bool by_growth) {
   std::vector<const LineView*> lines;
   for (const LineView& line : view.lines) lines.push_back(&line);
   if (by_growth)
-    std::ranges::stable_sort(
+    stable_sort_rows(
         lines, [](const LineView* a, const LineView* b) { return certain_growth(*a) > certain_growth(*b); });
   for (const LineView* line : lines) {
     if (rows.size() + 1 < most && line->line.bytes >= least && line->line.bytes != 0) {

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "attach/allocators/settings/settings.h"
+#include "base/stable_sort.h"
 
 namespace fathom::allocators {
 namespace {
@@ -59,7 +60,7 @@ std::vector<Remedy> remedies_of(const AllocatorState& state, std::optional<std::
   if (state.name == "jemalloc") add_jemalloc(state, prefix, all);
   if (state.name == "glibc") add_glibc(state, all);
   std::erase_if(all, [&](const Remedy& each) { return each.gives_back < std::max<std::uint64_t>(least, 1); });
-  std::stable_sort(all.begin(), all.end(),
+  stable_sort_rows(all.begin(), all.end(),
                    [](const Remedy& a, const Remedy& b) { return a.gives_back > b.gives_back; });
   return all;
 }

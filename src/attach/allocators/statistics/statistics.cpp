@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "attach/allocators/statistics/parts.h"
+#include "base/stable_sort.h"
 
 namespace fathom::allocators {
 namespace {
@@ -147,7 +148,7 @@ void finish(const ArenaTables& arenas, Statistics& statistics) {
   for (const ArenaNumbers& one : arenas.single)
     statistics.locks.insert(statistics.locks.end(), one.locks.begin(), one.locks.end());
   std::erase_if(statistics.locks, [](const StatisticsLock& lock) { return lock.waited_ns == 0; });
-  std::ranges::stable_sort(statistics.locks, std::greater<>(), &StatisticsLock::waited_ns);
+  stable_sort_rows(statistics.locks, std::greater<>(), &StatisticsLock::waited_ns);
 }
 
 }  // namespace fathom::allocators

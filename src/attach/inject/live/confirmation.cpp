@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "base/arch/common/function_ends.h"
+#include "base/stable_sort.h"
 #include "linux/process/maps.h"
 
 namespace fathom::inject {
@@ -83,7 +84,7 @@ Result<WatchChoice> choose_to_watch(const elf::ElfFile& file, std::span<const Be
   std::vector<std::size_t> order;
   for (std::size_t i = 0; i < entries.size(); ++i)
     if (std::ranges::find(quiet, i) == quiet.end()) order.push_back(i);
-  std::ranges::stable_sort(order, std::greater(), [&](std::size_t each) {
+  stable_sort_rows(order, std::greater(), [&](std::size_t each) {
     const Role role = entries[each].role;
     const bool plain = role == Role::kMalloc || role == Role::kFree || role == Role::kRealloc;
     return std::pair(entries[each].callers, plain);

@@ -9,6 +9,8 @@
 #include <optional>
 #include <unordered_map>
 
+#include "base/stable_sort.h"
+
 namespace fathom::inject {
 namespace {
 
@@ -236,7 +238,7 @@ Verdict judge(std::span<const Hit> hits, std::uint64_t lost, const MemoryPicture
 
 std::vector<Hit> complete_stretch(std::vector<Hit> hits, std::uint64_t from_ns, std::uint64_t until_ns,
                                   std::uint64_t most) {
-  std::ranges::stable_sort(hits, {}, &Hit::time_ns);
+  stable_sort_rows(hits, {}, &Hit::time_ns);
   std::map<std::pair<std::int32_t, Point>, std::uint64_t> met;
   std::size_t count = 0;
   for (const Hit& each : hits) {

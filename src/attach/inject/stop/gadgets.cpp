@@ -5,6 +5,7 @@
 #include <functional>
 
 #include "base/arch/call_instructions.h"
+#include "base/stable_sort.h"
 
 namespace fathom::inject {
 namespace {
@@ -31,7 +32,7 @@ Result<Gadgets> find_gadgets(std::span<const process::MapEntry> maps, const Remo
   std::vector<const process::MapEntry*> code;
   for (const auto& entry : maps)
     if (entry.executable && entry.readable && entry.path != "[vsyscall]") code.push_back(&entry);
-  std::stable_sort(code.begin(), code.end(),
+  stable_sort_rows(code.begin(), code.end(),
                    [](const auto* a, const auto* b) { return rank(*a) < rank(*b); });
 
   std::optional<ProcessAddress> bare, with_ret, way_back;

@@ -12,6 +12,7 @@
 #include "attach/inject/trial/private_copy.h"
 #include "attach/inject/trial/questions.h"
 #include "attach/inject/trial/size_tables.h"
+#include "base/stable_sort.h"
 
 namespace fathom::inject {
 namespace {
@@ -105,7 +106,7 @@ class TrialOfEntries {
         seen.emplace_back(&each, *kind);
     }
     // The freeing function comes first, because the others need it.
-    std::ranges::stable_sort(seen, {}, [](const auto& each) { return each.second; });
+    stable_sort_rows(seen, {}, [](const auto& each) { return each.second; });
     for (const auto& [candidate, kind] : seen) {
       if (kind != Kind::kFrees && !release_) break;
       const auto role = role_of(*candidate, kind);

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/abi/walk.h"
+#include "base/stable_sort.h"
 
 namespace fathom::flight {
 namespace {
@@ -164,7 +165,7 @@ void KeptRows::take_heap(model::HeapTables& heap) {
     }
   }
   for (const auto& entry : sums) rows.push_back(entry.second);
-  std::ranges::stable_sort(rows, {}, &model::HeapRow::slice);
+  stable_sort_rows(rows, {}, &model::HeapRow::slice);
   heap_rows_ = std::move(rows);
   heap.slices = std::move(slices);
 }
