@@ -31,7 +31,7 @@ test("bands of lanes and causes can be seen on the page", () => {
 
 // The program draws flame graphs in SVG with the same hues.
 test("the page and the pictures of the program have one palette", () => {
-  const source = read("../../src/present/svg/flame_graph_colors.cpp"), diff = read("../../src/present/svg/diff_flame_graph.cpp");
+  const source = read("../../src/present/svg/painter.h"), diff = read("../../src/present/svg/diff_flame_graph.cpp");
   const hex = (parts, base) => `#${parts.map((part) => parseInt(part, base).toString(16).padStart(2, "0")).join("")}`;
   const pairsIn = (text) => [...text.matchAll(/\{0x(\w\w), 0x(\w\w), 0x(\w\w)\}, \{0x(\w\w), 0x(\w\w), 0x(\w\w)\}/g)].map(([, ...parts]) => [hex(parts.slice(0, 3), 16), hex(parts.slice(3), 16)]);
   for (const [name, owner] of Object.entries({ thread: "Thread", kernel: "Kernel", runtime: "Runtime", allocator: "Allocator", generated: "Generated", cause: "Cause", unknown: "Unnamed", other: "Other" }))
