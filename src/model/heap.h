@@ -10,6 +10,9 @@
 //   recording goes on
 //   blocks       the life of every single block, where that was asked for; only ever appended
 //
+// A recording may begin long after its heap began to be traced, as a window of `fathom serve` does. Then the heap has an opening
+// slice before the recording: what its rows allocated and did not free is what was live when the recording began.
+//
 // Blocks belong to the site that allocated them, whoever frees them. What is live at the end of a slice is
 // what was allocated in all slices so far without what was freed in them. Sums are estimates where the heap
 // was sampled: then each comes with its variance, which is 0 where every call was seen. They are doubles:
@@ -124,6 +127,11 @@ struct HeapSlice {
   double live_bytes = 0, live_blocks = 0;  // at its end
   auto operator<=>(const HeapSlice&) const = default;
 };
+
+// `start_ns`: of the recording (Meta::start_ns). Slices of an ordinary recording never end before it.
+inline bool is_opening(const HeapSlice& slice, std::uint64_t start_ns) {
+  return slice.start_ns < start_ns && slice.end_ns <= start_ns;
+}
 
 struct HeapSite {
   HeapId heap;

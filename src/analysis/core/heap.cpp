@@ -9,14 +9,13 @@
 
 #include "analysis/core/call_tree.h"
 #include "analysis/core/container_frames.h"
+#include "analysis/core/heap_slices.h"
 #include "model/heap_exactness.h"
 
 namespace fathom::analysis {
 namespace {
 
 using namespace model;
-
-enum : char { kBefore = 0, kInside = 1, kAfter = 2 };
 
 HeapAmounts amounts(const HeapSum& sum, const HeapVariance& variance) {
   return {{sum.blocks, variance.blocks}, {sum.bytes, variance.bytes}};
@@ -103,10 +102,9 @@ HeapSums::HeapSums(const Profile& profile, const Selection& selection)
   }
   std::vector<double> inside_s(heap.heaps.size());
   for (const HeapSlice& slice : heap.slices) {
-    const std::uint64_t middle = slice.start_ns + (slice.end_ns - slice.start_ns) / 2;
-    const char place = filter.takes_time(middle) ? kInside : filter.is_before(middle) ? kBefore : kAfter;
-    slices_.push_back(place);
-    if (place == kInside)
+    const SlicePlace place = place_of(filter, profile, slice);
+    slices_.push_back(static_cast<char>(place));
+    if (place == SlicePlace::kInside)
       inside_s[slice.heap.value] += static_cast<double>(slice.end_ns - slice.start_ns) * 1e-9;
   }
   for (const double seconds : inside_s) window_s_ = std::max(window_s_, seconds);
@@ -114,7 +112,7 @@ HeapSums::HeapSums(const Profile& profile, const Selection& selection)
   std::vector<double> churn(heap.sites.size());
   std::vector<HeapSum> came(heap.sites.size());  // of all time
   for (const HeapRow& row : heap.all_rows()) {
-    const char place = slices_[row.slice.value];
+    const auto place = static_cast<SlicePlace>(slices_[row.slice.value]);
     if (taken_[row.site.value] == 0) continue;
     HeapSiteSums& site = sites_[row.site.value];
     const HeapAmounts allocated = amounts(row.allocated, row.allocated_variance);
@@ -123,8 +121,8 @@ HeapSums::HeapSums(const Profile& profile, const Selection& selection)
     came[row.site.value].bytes += allocated.bytes.value;
     site.leaked.add(allocated);
     site.leaked = difference(site.leaked, freed);
-    if (place == kAfter) continue;
-    if (place == kBefore) {
+    if (place == SlicePlace::kAfter) continue;
+    if (place == SlicePlace::kBefore) {
       site.before.add(allocated);
       site.before = difference(site.before, freed);
       continue;
@@ -199,7 +197,9 @@ void HeapSums::find_peak(const Selection& selection) {
     for (std::size_t i = 0; i < heap.slices.size(); ++i) {
       const HeapSlice& slice = heap.slices[i];
       const HeapSlice*& best = fullest[slice.heap.value];
-      if (slices_[i] == kInside && (best == nullptr || slice.live_bytes > best->live_bytes)) best = &slice;
+      if (static_cast<SlicePlace>(slices_[i]) == SlicePlace::kInside &&
+          (best == nullptr || slice.live_bytes > best->live_bytes))
+        best = &slice;
     }
     const HeapSlice* largest = nullptr;
     for (const HeapSlice* slice : fullest)

@@ -8,6 +8,7 @@
 
 #include "analysis/core/call_tree.h"
 #include "analysis/core/heap.h"
+#include "analysis/core/heap_slices.h"
 #include "analysis/core/rows_by_slice.h"
 #include "analysis/core/words.h"
 
@@ -75,9 +76,7 @@ class Curves {
   bool takes_process(ProcessId process) const {
     return !options_.selection.pid || profile_.processes[process.value].pid == *options_.selection.pid;
   }
-  bool is_inside(const HeapSlice& slice) const {
-    return filter_.takes_time(slice.start_ns + (slice.end_ns - slice.start_ns) / 2);
-  }
+  bool is_inside(const HeapSlice& slice) const { return takes_slice(filter_, profile_, slice); }
 
   void choose_heaps() {
     is_mapped_.resize(heap_.heaps.size());

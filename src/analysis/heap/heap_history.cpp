@@ -7,6 +7,7 @@
 #include <tuple>
 
 #include "analysis/core/call_tree.h"
+#include "analysis/core/heap_slices.h"
 
 namespace fathom::analysis {
 namespace {
@@ -53,9 +54,7 @@ class Histories {
   }
 
  private:
-  bool is_inside(const HeapSlice& slice) const {
-    return filter_.takes_time(slice.start_ns + (slice.end_ns - slice.start_ns) / 2);
-  }
+  bool is_inside(const HeapSlice& slice) const { return takes_slice(filter_, profile_, slice); }
 
   // The heap of the process with most slices is the clock.
   Clock make_clock(HeapHistory& history) {

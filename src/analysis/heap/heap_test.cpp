@@ -90,6 +90,34 @@ TEST(HeapMetrics, GrowthIsTheLiveDifferenceAndShrinkingIsSeparate) {
   EXPECT_EQ(tree.shrunk, 1000);  // the requests
 }
 
+// As in a window of a recording without end.
+TEST(HeapMetrics, WhatWasLiveWhenTheRecordingBeganIsNotAllocatedInIt) {
+  HandMadeHeap hand(model::HeapMode::kExact);
+  hand.profile.meta.end_ns = hand.profile.meta.start_ns + 2 * kSecond;
+  const auto process = hand.process(7, "server");
+  const auto cache = hand.site(hand.stack({hand.frame(hand.module("server"), {"Cache::put"})}));
+  hand.profile.heap.heaps[0].process = process;
+  hand.slice();
+  hand.row(cache, {10, 1000});
+  hand.profile.heap.slices[0].start_ns -= kSecond / 2;
+  hand.profile.heap.slices[0].end_ns = hand.profile.meta.start_ns;
+  hand.profile.heap.heaps[0].start_ns -= kSecond / 2;
+  hand.slice();
+  hand.row(cache, {5, 500}, {2, 200});
+  hand.slice();
+  hand.row(cache, {1, 50});
+  const HeapSums sums(hand.profile, {});
+  EXPECT_EQ(sums.total().before.bytes.value, 1000);
+  EXPECT_EQ(sums.total().allocated.bytes.value, 550);
+  EXPECT_EQ(sums.total().freed.blocks.value, 2);
+  EXPECT_EQ(sums.total().live.bytes.value, 1350);
+  EXPECT_EQ(sums.total().growth.bytes.value, 350);
+  EXPECT_EQ(sums.window_s(), 2);
+  const HeapSums second(hand.profile, {.from_ns = kSecond});
+  EXPECT_EQ(second.total().before.bytes.value, 1300);
+  EXPECT_EQ(second.total().allocated.bytes.value, 50);
+}
+
 TEST(HeapMetrics, AreOfTheThreadThatAllocated) {
   const model::Profile profile = small_heap().profile;
   EXPECT_EQ(leaves(profile, {.metric = Metric::kHeapAllocated, .thread = "loader"}),

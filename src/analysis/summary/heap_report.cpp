@@ -1,4 +1,5 @@
 #include "analysis/summary/heap_report.h"
+#include "analysis/core/heap_slices.h"
 
 #include <fmt/format.h>
 
@@ -119,7 +120,7 @@ std::vector<HeapSliceRow> slices_of(const Profile& profile, const Selection& sel
   std::vector<HeapSliceRow> inside;
   for (std::size_t i = 0; i < rows.size(); ++i) {
     const HeapSlice& slice = profile.heap.slices[i];
-    if (filter.takes_time(slice.start_ns + (slice.end_ns - slice.start_ns) / 2)) inside.push_back(rows[i]);
+    if (takes_slice(filter, profile, slice)) inside.push_back(rows[i]);
   }
   return inside;
 }

@@ -9,6 +9,7 @@
 #include <set>
 
 #include "analysis/core/heap.h"
+#include "analysis/core/heap_slices.h"
 #include "analysis/core/rows_by_slice.h"
 #include "analysis/core/words.h"
 #include "model/facts.h"
@@ -94,7 +95,7 @@ class Maker {
       const double before = std::max(0.0, live);
       each_row(s, [&](const HeapRow& row) { live += row.allocated.bytes - row.freed.bytes; });
       const double after = std::max(0.0, live);
-      if (!filter_.takes_time(slice.start_ns + (slice.end_ns - slice.start_ns) / 2)) continue;
+      if (!analysis::takes_slice(filter_, profile_, slice)) continue;
       if (snapshots_.empty()) snapshots_.push_back({slice.start_ns, before, Snapshot::kInside, s, false});
       if (peak && peak->time_ns > slice.start_ns && peak->time_ns <= slice.end_ns) {
         snapshots_.push_back(*peak);
