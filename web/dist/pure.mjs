@@ -420,7 +420,8 @@ function addFlow(cells, i, came, went, bucketOf, out) {
   const end = cells.first[i + 1];
   for (let j = cells.first[i], before = came[j]; j < end; j++) {
     const after = came[j + 1];
-    out[bucketOf[cells.slice[j]]] += after - before - (went ? went[j + 1] - went[j] : 0);
+    const slice = cells.slice[j];
+    if (slice >= 0 || went) out[slice >= 0 ? bucketOf[slice] : 0] += after - before - (went ? went[j + 1] - went[j] : 0);
     before = after;
   }
 }
@@ -978,7 +979,7 @@ function wholeNumbers(bytes2, kind, count) {
   return out;
 }
 function sliceNumbers(bytes2, count) {
-  const out = new Uint16Array(count), from = new Varints(bytes2);
+  const out = new Int32Array(count), from = new Varints(bytes2);
   for (let i = 0, last = 0; i < count; i++) out[i] = last += from.difference();
   return out;
 }

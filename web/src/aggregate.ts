@@ -62,7 +62,9 @@ function addFlow(cells: Cells, i: number, came: Sums, went: Float64Array | null,
   const end = cells.first[i + 1];
   for (let j = cells.first[i], before = came[j]; j < end; j++) {
     const after = came[j + 1];
-    out[bucketOf[cells.slice[j]]] += after - before - (went ? went[j + 1] - went[j] : 0);
+    const slice = cells.slice[j];
+    // What was live at the start is part of a level, and of no flow.
+    if (slice >= 0 || went) out[slice >= 0 ? bucketOf[slice] : 0] += after - before - (went ? went[j + 1] - went[j] : 0);
     before = after;
   }
 }

@@ -65,8 +65,9 @@ function wholeNumbers(bytes: Uint8Array, kind: string, count: number): Uint32Arr
   return out;
 }
 
-function sliceNumbers(bytes: Uint8Array, count: number): Uint16Array {
-  const out = new Uint16Array(count), from = new Varints(bytes);
+// -1 for what was live at the start: it is before all slices, so no selection counts it as allocated.
+function sliceNumbers(bytes: Uint8Array, count: number): Int32Array {
+  const out = new Int32Array(count), from = new Varints(bytes);
   for (let i = 0, last = 0; i < count; i++) out[i] = last += from.difference();
   return out;
 }

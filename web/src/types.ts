@@ -42,7 +42,7 @@ export const enum WaitedFor { other, lock, file }
 // The entries of cell i are at first[i] to first[i + 1], in time order. Only running sums of the values are kept: sums[j] is
 // the sum of all entries before j.
 export type Sums = Float64Array | Uint32Array;
-export interface Cells { thread: Uint32Array; node: Uint32Array; first: Uint32Array; slice: Uint16Array }
+export interface Cells { thread: Uint32Array; node: Uint32Array; first: Uint32Array; slice: Uint16Array | Int32Array }
 export interface CostTable extends Cells { sums: Sums }
 export interface HeapTable extends Cells {
   peakBytes: Float64Array;

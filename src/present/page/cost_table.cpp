@@ -211,7 +211,8 @@ HeapTable add_up_heap(const model::Profile& profile, const TimeSlices& slices, T
   for (const model::HeapRow& row : heap.all_rows()) {
     const model::HeapSlice& slice = heap.slices[row.slice.value];
     // A slice of the heap belongs where its middle lies (analysis/core/heap.h).
-    const std::uint32_t at = slices.of(slice.start_ns + (slice.end_ns - slice.start_ns) / 2);
+    const std::uint32_t middle = slices.of(slice.start_ns + (slice.end_ns - slice.start_ns) / 2);
+    const std::int32_t at = is_opening(slice, profile.meta.start_ns) ? -1 : static_cast<std::int32_t>(middle);
     table.entries[next[cell_of_site[row.site.value]]++] = {at, row.allocated, row.freed};
   }
   merge_heap_slices(table);

@@ -32,7 +32,7 @@ struct CostTable {
 };
 
 struct HeapEntry {
-  std::uint32_t slice = 0;
+  std::int32_t slice = 0;  // -1: of the opening slice (model::is_opening), which is before all of them
   model::HeapSum allocated, freed;
 };
 // A cell is here a name of threads and a stack of the profile: what shrank at one must not hide what grew at another that

@@ -40,8 +40,9 @@ void add_costs(Costs& costs, Columns& columns, Json& metrics) {
   if (!costs.has_heap) return;
   const HeapTable& heap = costs.heap;
   add_cells("heap", heap.cells, heap.first, columns);
-  columns.add_differences(
-      "heap.slice", differences(column(heap.entries, [](const HeapEntry& entry) { return entry.slice; })));
+  columns.add_differences("heap.slice", differences(column(heap.entries, [](const HeapEntry& entry) {
+                            return static_cast<std::uint64_t>(std::int64_t{entry.slice});
+                          })));
   const auto add = [&](const char* name, const auto& rows, auto value) {
     std::vector<double> values;
     for (const auto& row : rows) values.push_back(value(row));

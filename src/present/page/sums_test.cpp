@@ -179,6 +179,10 @@ TEST(PageSums, OfTheHeapAreThoseOfTheReport) {
     model::HeapSlice slice;
     slice.start_ns = heap.start_ns + i * 1'000'000'000ull;
     slice.end_ns = slice.start_ns + 1'000'000'000;
+    if (i == 0) {  // what was live when the recording began
+      slice.end_ns = slice.start_ns;
+      slice.start_ns -= 500'000'000;
+    }
     hand.profile.heap.slices.push_back(slice);
     for (std::uint32_t site = 0; site < 3; ++site) {
       model::HeapRow row;
@@ -198,11 +202,12 @@ TEST(PageSums, OfTheHeapAreThoseOfTheReport) {
   for (const Range range : ranges(slices, random)) {
     SCOPED_TRACE("from slice " + std::to_string(range.from) + " to " + std::to_string(range.to));
     double allocated = 0, left = 0;
+    const auto from = static_cast<std::int32_t>(range.from), to = static_cast<std::int32_t>(range.to);
     for (std::size_t cell = 0; cell < costs.heap.cells.size(); ++cell) {
       for (std::uint32_t i = costs.heap.first[cell]; i < costs.heap.first[cell + 1]; ++i) {
         const HeapEntry& entry = costs.heap.entries[i];
-        if (entry.slice >= range.from && entry.slice < range.to) allocated += entry.allocated.bytes;
-        if (entry.slice < range.to) left += entry.allocated.bytes - entry.freed.bytes;
+        if (entry.slice >= from && entry.slice < to) allocated += entry.allocated.bytes;
+        if (entry.slice < to) left += entry.allocated.bytes - entry.freed.bytes;
       }
     }
     const auto total = [&](Metric metric) {
