@@ -27,6 +27,8 @@ class Companion {
     std::function<void(std::uint64_t now_ns)> sum_threads;
     // The waits that are in progress, cut at `now_ns`, as rows of the lent profile's tables. They are no rows of it.
     std::function<std::vector<model::Wait>(std::uint64_t now_ns)> open_waits;
+    // Ends a slice of each traced heap now and puts it into the profile, so that what happens later is in later slices. Empty: no heap.
+    std::function<void()> cut_heap;
     // Changes the sampling rate from now on; false: this engine keeps the rate that it began with.
     std::function<bool(std::uint32_t frequency_hz)> set_frequency;
   };

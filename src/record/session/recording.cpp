@@ -56,12 +56,18 @@ Recording::Recording(const RecordOptions& options, std::unique_ptr<Source> sourc
 }
 
 Companion::Readings Recording::readings() {
-  return {[this] { names_.take(); }, [this] { return names_.worker().is_done(); },
+  return {[this] { names_.take(); },
+          [this] { return names_.worker().is_done(); },
           [this](std::uint64_t now_ns) {
             engine_.refresh_cpu_times();
             engine_.sum_waits(now_ns);
           },
           [this](std::uint64_t now_ns) { return open_waits(now_ns); },
+          heaps_ ? std::function<void()>([this] {
+            const Calm calm(urgency_);
+            heaps_->publish(true);
+          })
+                 : nullptr,
           [this](std::uint32_t frequency_hz) {
             if (!engine_.source().set_frequency(frequency_hz)) return false;
             profile_.meta.frequency_hz = frequency_hz;

@@ -219,9 +219,9 @@ void HeapRecordings::take(std::span<const EventSink::HeapProbed> events) {
   for (const auto& heap : probed_) heap->take(events);
 }
 
-void HeapRecordings::publish() {
-  for (const auto& heap : heaps_) heap->publish();
-  for (const auto& heap : probed_) heap->publish();
+void HeapRecordings::publish(bool cut) {
+  for (const auto& heap : heaps_) heap->publish(cut);
+  for (const auto& heap : probed_) heap->publish(cut);
 }
 
 void HeapRecordings::end() {

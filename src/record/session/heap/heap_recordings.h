@@ -35,7 +35,7 @@ class HeapRecordings {
   void refresh();
   void take(std::span<const EventSink::MemoryCall> calls);
   void take(std::span<const EventSink::HeapProbed> events);
-  void publish();
+  void publish(bool cut = false);
   void end();
   // After end(), once all that the engine has seen was taken.
   void finish();

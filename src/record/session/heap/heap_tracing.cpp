@@ -487,7 +487,8 @@ std::unordered_set<std::int32_t> HeapTracing::gone_threads() {
   return owners;
 }
 
-void HeapTracing::write_slices(bool last) {
+void HeapTracing::write_slices(SliceEnd end) {
+  const bool last = end == SliceEnd::kLast;
   std::vector<sources::heap::Slice> slices;
   sources::heap::BlockBatch batch;
   std::optional<sources::heap::SummaryInParts> summary;
@@ -497,7 +498,7 @@ void HeapTracing::write_slices(bool last) {
   const auto gone = gone_threads();
   {
     const std::lock_guard guard(lock_);
-    if (last) cut_slice(true);
+    if (end != SliceEnd::kWhenLong) cut_slice(true);
     slices.swap(slices_);
     batch = collector_->take_blocks();  // after the slices: its sites come after theirs
     if (last || now >= next_summary_ns_) summary.emplace(*collector_);
@@ -575,10 +576,10 @@ model::HeapAllocatorId HeapTracing::libc_allocator() const {
   return {};
 }
 
-void HeapTracing::publish() {
+void HeapTracing::publish(bool cut) {
   if (ended_) return;
-  write_slices(false);
-  if (mapped_) mapped_->write_slice(monotonic_ns(), false);
+  write_slices(cut ? SliceEnd::kNow : SliceEnd::kWhenLong);
+  if (mapped_) mapped_->write_slice(monotonic_ns(), cut);
 }
 
 }  // namespace fathom::session

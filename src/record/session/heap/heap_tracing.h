@@ -73,8 +73,8 @@ class HeapTracing {
   void refresh();
   // Calls of any process that took or gave back address space, in time order.
   void take(std::span<const EventSink::MemoryCall> calls);
-  // Once a second: what the slices of time since the last call hold goes into the profile.
-  void publish();
+  // Once a second: what the slices of time since the last call hold goes into the profile. `cut`: the open slice as well.
+  void publish(bool cut = false);
   // Takes the tracer out and fills in what is left.
   void end();
   // The same in two steps: the hooks go, and what was written until then is taken; then all of the tracer goes, for which
@@ -146,7 +146,8 @@ class HeapTracing {
   void order_mean(std::uint32_t mean);
   void cut_slice(bool last);
   std::unordered_set<std::int32_t> gone_threads();
-  void write_slices(bool last);
+  enum class SliceEnd : std::uint8_t { kWhenLong, kNow, kLast };
+  void write_slices(SliceEnd end);
   void take_blocks();
   void write_live_blocks();
   model::ThreadId thread_of(std::uint32_t tid) const;

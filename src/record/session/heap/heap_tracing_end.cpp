@@ -104,7 +104,7 @@ void HeapTracing::finish_collecting(bool image_ended) {
   (void)::madvise(memory.data(), memory.size(), MADV_DONTNEED);
   if (image_ended) rows_->end_image(collector_->end_image());
   if (image_ended && mapped_) mapped_->end_image(monotonic_ns());
-  write_slices(true);
+  write_slices(SliceEnd::kLast);
   note_refused();
   if (options_.each_block) write_live_blocks();
   if (mapped_) mapped_->write_slice(monotonic_ns(), true);

@@ -210,8 +210,8 @@ void ProbedHeap::write_slice(bool last) {
   if (last || slices_++ % kProbesSummaryEvery == 0) rows_->finish(collector_->summary(now), counters());
 }
 
-void ProbedHeap::publish() {
-  if (!finished_) write_slice(false);
+void ProbedHeap::publish(bool cut) {
+  if (!finished_) write_slice(cut);
 }
 
 void ProbedHeap::end() {

@@ -41,7 +41,7 @@ class ProbedHeap {
   // As HeapTracing has them.
   void refresh();
   void take(std::span<const EventSink::HeapProbed> events);
-  void publish();
+  void publish(bool cut = false);
   // Removes the breakpoints; events from before may still be taken, until finish().
   void end();
   void finish();
