@@ -212,7 +212,7 @@ TEST_F(Products, EveryCommandReadsOrRefusesWhatIsNoProfileInAFile) {
                input.is_folder ? std::set{0} : std::set{2, 3});
   }
   EXPECT_THAT(run({"report", folder_ + "/store", "--metric", "heap-live"}).error,
-              HasSubstr("windows of fathom serve have no heap\ntry: fathom record --heap, or "));
+              HasSubstr("fathom serve recorded no heap in this time\ntry: fathom serve --heap"));
   EXPECT_THAT(run({"report", folder_ + "/core"}).error, HasSubstr("\ntry: fathom stacks "));
 }
 

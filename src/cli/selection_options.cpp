@@ -248,14 +248,15 @@ Result<model::Profile> open_selected(const std::string& path, const SelectionOpt
   auto stored = store_choice(path, folder);
   if (!stored) return tl::unexpected(stored.error());
   if (*stored) {
-    // What is live follows from all events before it, which are in no window.
-    if (const auto metric = model::metric_from(options.metric); metric && model::is_heap(*metric))
-      return fail(ErrorKind::kNotFound, "windows of fathom serve have no heap",
-                  "fathom record --heap, or /debug/pprof/heap of fathom serve --heap --listen ADDRESS");
     if (!options.store_target.empty()) (*stored)->target = options.store_target;
     if ((*stored)->from.empty()) (*stored)->from = options.from.mark;
     if ((*stored)->until.empty()) (*stored)->until = options.until.mark;
-    return open_store(folder, std::move(**stored), options.long_names);
+    auto windows = open_store(folder, std::move(**stored), options.long_names);
+    const auto metric = model::metric_from(options.metric);
+    if (windows && windows->heap.empty() && metric && model::is_heap(*metric))
+      return fail(ErrorKind::kNotFound, "fathom serve recorded no heap in this time",
+                  "fathom serve --heap, which has it from then on");
+    return windows;
   }
 #endif
   Result<store::ReadOptions> read = read_options_from(options.blocks, keep_blocks);

@@ -303,7 +303,7 @@ Run add_serve(CLI::App& app) {
       ->type_name("HZ");
   app.add_flag(
       "--heap", arguments->heap,
-      "sample the heap for /debug/pprof/heap and allocs (windows have no heap); puts hooks into the target");
+      "sample the heap, for windows and /debug/pprof/heap; puts hooks into the target");
   app.add_option("--window", arguments->window_s, "length of a window: 60, 10s, 5m")
       ->transform(seconds_word())
       ->check(CLI::Range(1.0, 86400.0))

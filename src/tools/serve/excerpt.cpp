@@ -1,6 +1,9 @@
 #include "tools/serve/excerpt.h"
 
+#include <algorithm>
 #include <vector>
+
+#include "tools/serve/heap_parts.h"
 
 namespace fathom::serve {
 namespace {
@@ -142,13 +145,78 @@ void Excerpt::add(const model::Fault& row) {
   part_.faults.push_back(copy);
 }
 
-// The allocator is known only where the heap is recorded, which windows have nothing of.
 void Excerpt::add(const model::MemoryRange& row) {
   model::MemoryRange copy = row;
   copy.process = process(row.process);
   copy.name = text(row.name);
-  copy.allocator = {};
+  copy.allocator = allocator(row.allocator);
   part_.memory_ranges.push_back(copy);
+}
+
+model::HeapId Excerpt::heap(model::HeapId id) {
+  const auto [known, added] = heaps_.try_emplace(id.value, next_row(part_.heap.heaps));
+  if (added) {
+    model::Heap row = whole_.heap.heaps[id.value];
+    row.process = process(row.process);
+    part_.heap.heaps.push_back(row);
+  }
+  return {known->second};
+}
+
+model::HeapAllocatorId Excerpt::allocator(model::HeapAllocatorId id) {
+  if (id.value == 0) return id;
+  const auto [known, added] = allocators_.try_emplace(id.value, next_row(part_.heap.allocators));
+  if (added) {
+    model::HeapAllocator row = whole_.heap.allocators[id.value];
+    row.label = text(row.label);
+    row.module = module(row.module);
+    part_.heap.allocators.push_back(row);
+  }
+  return {known->second};
+}
+
+model::HeapSiteId Excerpt::site(model::HeapSiteId id) {
+  const auto [known, added] = sites_.try_emplace(id.value, next_row(part_.heap.sites));
+  if (added) {
+    model::HeapSite row = whole_.heap.sites[id.value];
+    row.heap = heap(row.heap);
+    row.stack = stack(row.stack);
+    row.allocator = allocator(row.allocator);
+    row.thread = thread(row.thread);
+    part_.heap.sites.push_back(row);
+  }
+  return {known->second};
+}
+
+model::HeapSliceId Excerpt::add(const model::HeapSlice& row) {
+  model::HeapSlice copy = row;
+  copy.heap = heap(row.heap);
+  part_.heap.slices.push_back(copy);
+  return {next_row(part_.heap.slices) - 1};
+}
+
+void Excerpt::add(const model::HeapRow& row, model::HeapSliceId slice) {
+  model::HeapRow copy = row;
+  copy.slice = slice;
+  copy.site = site(row.site);
+  part_.heap.rows.push_back(copy);
+}
+
+void Excerpt::end_heaps(std::uint64_t until_ns) {
+  measure_heaps(part_.heap);
+  if (heaps_.empty()) return;
+  for (const model::HeapHook& hook : whole_.heap.hooks) {
+    model::HeapHook copy = hook;
+    copy.allocator = allocator(hook.allocator);
+    copy.function = text(hook.function);
+    copy.note = text(hook.note);
+    part_.heap.hooks.push_back(copy);
+  }
+  for (const model::HeapOutage& outage : whole_.heap.outages) {
+    const auto known = heaps_.find(outage.heap.value);
+    if (known == heaps_.end() || outage.start_ns >= until_ns) continue;
+    part_.heap.outages.push_back({{known->second}, outage.start_ns, std::min(outage.end_ns, until_ns)});
+  }
 }
 
 }  // namespace fathom::serve

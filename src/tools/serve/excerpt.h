@@ -18,11 +18,18 @@ class Excerpt {
   void add(const model::Wait& row);
   void add(const model::Fault& row);
   void add(const model::MemoryRange& row);
+  model::HeapSliceId add(const model::HeapSlice& row);
+  void add(const model::HeapRow& row, model::HeapSliceId slice);
+  // After all slices: the end and the peak of each heap are those of its slices here, hooks and outages until `until_ns` are added.
+  // Summaries are of the whole recording and are left out.
+  void end_heaps(std::uint64_t until_ns);
 
   // The row of the excerpt for this row of the whole, added if it is not there yet.
   model::ThreadId thread(model::ThreadId id);
   model::ModuleId module(model::ModuleId id);
+  model::HeapId heap(model::HeapId id);
 
+  const model::Profile& whole() const { return whole_; }
   model::Profile& profile() { return part_; }
   model::Profile take() { return std::move(part_); }
 
@@ -35,10 +42,12 @@ class Excerpt {
   model::StackId stack(model::StackId id);
   model::ProcessId process(model::ProcessId id);
   model::WaitObjectId object(model::WaitObjectId id);
+  model::HeapAllocatorId allocator(model::HeapAllocatorId id);
+  model::HeapSiteId site(model::HeapSiteId id);
 
   const model::Profile& whole_;
   model::Profile part_;
-  Rows modules_, functions_, frames_, stacks_, processes_, threads_, objects_;
+  Rows modules_, functions_, frames_, stacks_, processes_, threads_, objects_, heaps_, allocators_, sites_;
 };
 
 }  // namespace fathom::serve

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "base/abi/walk.h"
 #include "base/clock.h"
@@ -34,6 +35,10 @@ std::uint64_t drop_beyond(std::deque<Row>& rows, std::size_t most) {
   const std::size_t dropped = rows.size() > most ? rows.size() - most : 0;
   rows.erase(rows.begin(), rows.begin() + static_cast<std::ptrdiff_t>(dropped));
   return dropped;
+}
+
+bool is_of_heap(const Pull& pull) {
+  return pull.cost == Cost::kHeap || pull.cost == Cost::kAllocs;
 }
 
 std::uint64_t less(std::uint64_t now, std::uint64_t before) {
@@ -99,6 +104,7 @@ void Keeper::take_rows(model::Profile& profile) {
   dropped_waits_ += drop_beyond(waits_, options_.most_rows);
   (void)drop_beyond(faults_, options_.most_rows);
   (void)drop_beyond(ranges_, options_.most_rows);
+  heap_.take(profile.heap);
   points_.resize(std::max(points_.size(), profile.series.size()));
   for (std::size_t i = 0; i < profile.series.size(); ++i) {
     for (const model::Point& point : profile.series[i].points)
@@ -132,6 +138,7 @@ void Keeper::end_windows(const Lent& lent, std::uint64_t now_ns) {
   if (now_ns < window_until_ns_ && !end_now_ && !rate_changed) return;
   end_now_ = false;
   if (lent.readings.sum_threads) lent.readings.sum_threads(now_ns);
+  cut_heap(lent);
   Ended ended;
   ended.from_ns = window_from_ns_;
   ended.until_ns = now_ns;
@@ -149,6 +156,12 @@ void Keeper::end_windows(const Lent& lent, std::uint64_t now_ns) {
   if (rate_changed) rates_.push_back({now_ns, frequency_hz_});
   while (window_until_ns_ <= now_ns) window_until_ns_ += options_.window_ns;
   ended_.push_back(std::move(ended));
+}
+
+void Keeper::cut_heap(const Lent& lent) {
+  if (lent.readings.cut_heap) lent.readings.cut_heap();
+  heap_.take(lent.profile.heap);
+  heap_.end_slices();
 }
 
 // Its last events have come, and so have the names of its frames, unless they take too long.
@@ -231,6 +244,7 @@ model::Profile Keeper::window(const Lent& lent, const Ended& ended,
     if (fault.time_ns >= ended.from_ns && fault.time_ns < ended.until_ns) excerpt.add(fault);
   for (const model::MemoryRange& range : ranges_)
     if (range.time_ns >= ended.from_ns && range.time_ns < ended.until_ns) excerpt.add(range);
+  heap_.add_to(excerpt, ended.from_ns, ended.until_ns, KeptHeap::Opening::kLive);
   model::Profile& part = excerpt.profile();
   add_series(part, profile, ended.from_ns, ended.until_ns);
   const std::uint64_t samples = part.quality.samples, complete = part.quality.complete,
@@ -251,7 +265,17 @@ model::Profile Keeper::window(const Lent& lent, const Ended& ended,
 
 void Keeper::answer(const Lent& lent, std::uint64_t now_ns, bool last) {
   if (options_.pulls == nullptr) return;
-  for (Pull& pull : options_.pulls->take()) waiting_.push_back(std::move(pull));
+  bool cuts = false;
+  for (Pull& pull : options_.pulls->take()) {
+    if (is_of_heap(pull) && pull.length_ns != 0) {
+      // The stretch begins where the heap can be cut, which is now.
+      pull.from_ns = now_ns;
+      cuts = true;
+    }
+    waiting_.push_back(std::move(pull));
+  }
+  if (cuts) cut_heap(lent);
+  bool is_cut = cuts;
   std::optional<std::vector<model::Wait>> open;
   for (auto pull = waiting_.begin(); pull != waiting_.end();) {
     const std::uint64_t until = pull->from_ns + pull->length_ns;
@@ -264,11 +288,21 @@ void Keeper::answer(const Lent& lent, std::uint64_t now_ns, bool last) {
       open =
           lent.readings.open_waits && !last ? lent.readings.open_waits(now_ns) : std::vector<model::Wait>();
     }
-    pull->done(pull->cost == Cost::kHeap || pull->cost == Cost::kAllocs ? heap(lent.profile, now_ns)
-               : pull->length_ns == 0                                   ? since_start(lent.profile, now_ns)
+    if (is_of_heap(*pull) && !std::exchange(is_cut, true)) cut_heap(lent);
+    pull->done(is_of_heap(*pull)      ? heap(lent, *pull, now_ns)
+               : pull->length_ns == 0 ? since_start(lent.profile, now_ns)
                                       : stretch(lent, *pull, std::min(until, now_ns), *open));
     pull = waiting_.erase(pull);
   }
+}
+
+void Keeper::describe(model::Profile& part, const model::Profile& profile, std::uint64_t from_ns,
+                      std::uint64_t until_ns) const {
+  part.meta.target = profile.meta.target;
+  part.meta.engine = profile.meta.engine;
+  part.meta.start_ns = from_ns;
+  part.meta.end_ns = until_ns;
+  part.meta.start_unix_ns = from_ns + unix_offset_ns_;
 }
 
 model::Profile Keeper::stretch(const Lent& lent, const Pull& pull, std::uint64_t until_ns,
@@ -279,14 +313,8 @@ model::Profile Keeper::stretch(const Lent& lent, const Pull& pull, std::uint64_t
   stretch.until_ns = std::max(until_ns, stretch.from_ns);
   add_rows(excerpt, stretch, open, pull.cost != Cost::kBlock && pull.cost != Cost::kMutex,
            pull.cost != Cost::kCpu);
-  model::Meta& meta = excerpt.profile().meta;
-  meta.target = lent.profile.meta.target;
-  meta.engine = lent.profile.meta.engine;
-  meta.event = lent.profile.meta.event;
-  meta.frequency_hz = lent.profile.meta.frequency_hz;
-  meta.start_ns = stretch.from_ns;
-  meta.end_ns = stretch.until_ns;
-  meta.start_unix_ns = stretch.from_ns + unix_offset_ns_;
+  describe(excerpt.profile(), lent.profile, stretch.from_ns, stretch.until_ns);
+  excerpt.profile().meta.event = lent.profile.meta.event;
   weigh_by_rate(excerpt.profile());
   return excerpt.take();
 }
@@ -311,24 +339,13 @@ void Keeper::weigh_by_rate(model::Profile& stretch) const {
   stretch.meta.facts["unit"] = "ns";
 }
 
-// All of it: what is live follows from everything that was allocated and freed before.
-model::Profile Keeper::heap(model::Profile& profile, std::uint64_t now_ns) {
-  heap_.take(profile);
-  heap_.lend(profile);
-  model::Profile copy = profile;
-  profile.heap.rows.clear();
-  copy.samples.clear();
-  copy.waits.clear();
-  copy.faults.clear();
-  copy.memory_ranges.clear();
-  copy.series.clear();
-  profile.samples.clear();
-  profile.waits.clear();
-  profile.faults.clear();
-  profile.memory_ranges.clear();
-  for (model::Series& series : profile.series) series.points.clear();
-  copy.meta.end_ns = now_ns;
-  return copy;
+model::Profile Keeper::heap(const Lent& lent, const Pull& pull, std::uint64_t now_ns) const {
+  Excerpt excerpt(lent.profile);
+  const bool since_start = pull.length_ns == 0;
+  const std::uint64_t from = since_start ? start_ns_ : std::max(pull.from_ns, start_ns_);
+  heap_.add_to(excerpt, from, now_ns, since_start ? KeptHeap::Opening::kAllocated : KeptHeap::Opening::kLive);
+  describe(excerpt.profile(), lent.profile, from, now_ns);
+  return excerpt.take();
 }
 
 // The sums as rows: one for each kind, with the number of its waits as weight and their mean length.
@@ -353,12 +370,7 @@ model::Profile Keeper::since_start(const model::Profile& profile, std::uint64_t 
     wait.queued_ns = static_cast<std::uint64_t>(std::llround(sum.queued_ns / static_cast<double>(waits)));
     excerpt.add(wait);
   }
-  model::Meta& meta = excerpt.profile().meta;
-  meta.target = profile.meta.target;
-  meta.engine = profile.meta.engine;
-  meta.start_ns = start_ns_;
-  meta.end_ns = now_ns;
-  meta.start_unix_ns = start_ns_ + unix_offset_ns_;
+  describe(excerpt.profile(), profile, start_ns_, now_ns);
   return excerpt.take();
 }
 
@@ -372,20 +384,16 @@ void Keeper::forget_old(std::uint64_t now_ns) {
   while (rates_.size() > 1 && rates_[1].from_ns <= from) rates_.pop_front();
   while (!faults_.empty() && faults_.front().time_ns < from) faults_.pop_front();
   while (!ranges_.empty() && ranges_.front().time_ns < from) ranges_.pop_front();
+  heap_.forget(from);
   for (auto& points : points_)
     while (points.size() > 1 && points.front().time_ns < from) points.pop_front();
 }
 
 session::Companion::Save Keeper::before_save(const Lent& lent, bool last) {
   if (!begun_) begin(lent, lent.profile.meta.start_ns);
-  if (!last) {
-    take_rows(lent.profile);
-    heap_.take(lent.profile);
-    return Save::kKept;
-  }
-  const std::uint64_t now = lent.profile.meta.end_ns;
   take_rows(lent.profile);
-  heap_.take(lent.profile);
+  if (!last) return Save::kKept;
+  const std::uint64_t now = lent.profile.meta.end_ns;
   end_now_ = true;
   end_windows(lent, now);
   cut_windows(lent, now, true);

@@ -13,8 +13,8 @@
 #include <vector>
 
 #include "record/session/companion.h"
-#include "tools/flight/recording/kept_rows.h"
 #include "tools/serve/excerpt.h"
+#include "tools/serve/kept_heap.h"
 #include "tools/serve/pulls.h"
 
 namespace fathom::serve {
@@ -36,13 +36,16 @@ struct KeeperOptions {
 
 class Keeper final : public session::Companion {
  public:
-  explicit Keeper(KeeperOptions options) : options_(std::move(options)) {}
+  explicit Keeper(KeeperOptions options)
+      : options_(std::move(options)), heap_(options_.window_ns / kHeapSlicesPerWindow) {}
   ~Keeper() override;  // clients that still wait get no profile
 
   void step(const Lent& lent, std::uint64_t now_ns) override;
   Save before_save(const Lent& lent, bool last) override;
 
  private:
+  static constexpr std::uint64_t kHeapSlicesPerWindow =
+      6;  // more would cost a row for each call site, and show little more
   // Times of a thread, which the recording sums up from its beginning.
   struct Times {
     std::uint64_t cpu_ns = 0, ran_ns = 0, waited_ns = 0, queued_ns = 0, waits = 0, preemptions = 0,
@@ -79,10 +82,13 @@ class Keeper final : public session::Companion {
   model::Profile window(const Lent& lent, const Ended& ended, const std::vector<model::Wait>& open) const;
   model::Profile stretch(const Lent& lent, const Pull& pull, std::uint64_t until_ns,
                          const std::vector<model::Wait>& open) const;
-  model::Profile heap(model::Profile& profile, std::uint64_t now_ns);
+  model::Profile heap(const Lent& lent, const Pull& pull, std::uint64_t now_ns) const;
+  void cut_heap(const Lent& lent);
   model::Profile since_start(const model::Profile& profile, std::uint64_t now_ns) const;
   void add_rows(Excerpt& excerpt, const Ended& ended, const std::vector<model::Wait>& open, bool cpu,
                 bool waits) const;
+  void describe(model::Profile& part, const model::Profile& profile, std::uint64_t from_ns,
+                std::uint64_t until_ns) const;
   void add_series(model::Profile& part, const model::Profile& profile, std::uint64_t from_ns,
                   std::uint64_t until_ns) const;
   bool clock_was_set() const;
@@ -113,7 +119,7 @@ class Keeper final : public session::Companion {
   std::deque<model::MemoryRange> ranges_;
   std::vector<std::deque<model::Point>> points_;  // by series
   std::map<WaitKind, WaitSum> totals_;
-  flight::KeptRows heap_;  // of the heap alone: everything since the start, old slices folded
+  KeptHeap heap_;
 };
 
 }  // namespace fathom::serve

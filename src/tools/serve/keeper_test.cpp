@@ -43,6 +43,48 @@ TEST(Keeper, EachWindowsThreadsDidSomethingInAllOfItsTime) {
   }
 }
 
+// With what was live when it began, which follows from all windows before it.
+TEST(Keeper, EachWindowHasTheHeapOfItsTime) {
+  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+    SCOPED_TRACE(seed);
+    const TestingRecording recording(seed);
+    const std::uint64_t start = recording.whole().meta.start_ns;
+    for (const model::Profile& window : recording.windows()) {
+      analysis::Selection time;
+      time.from_ns = window.meta.start_ns - start;
+      time.to_ns = window.meta.end_ns - start;
+      EXPECT_EQ(sums_of(window).heap, sums_of(recording.whole(), time).heap);
+      EXPECT_FALSE(sums_of(window).heap.empty());
+      EXPECT_LE(window.heap.slices.size(), 9u) << "fewer than the recording delivers";
+    }
+  }
+}
+
+TEST(Keeper, AClientGetsWhatTheHeapDidInItsSecondsAndSinceTheStart) {
+  std::uint64_t asked = 0;
+  std::optional<model::Profile> seconds, all;
+  const TestingRecording recording(4, 3, [&](std::uint64_t now_ns, Pulls& pulls) {
+    if (asked != 0 || now_ns < 70'000'000'000) return;
+    asked = now_ns;
+    pulls.ask({Cost::kHeap, now_ns, 2'000'000'000,
+               [&](std::optional<model::Profile> rows) { seconds = std::move(rows); }});
+    pulls.ask({Cost::kHeap, now_ns, 0, [&](std::optional<model::Profile> rows) { all = std::move(rows); }});
+  });
+  ASSERT_TRUE(seconds && all);
+  const std::uint64_t start = recording.whole().meta.start_ns;
+  const auto whole = [&](std::uint64_t from_ns, std::uint64_t until_ns) {
+    analysis::Selection time;
+    time.from_ns = from_ns - start;
+    time.to_ns = until_ns - start;
+    return sums_of(recording.whole(), time).heap;
+  };
+  EXPECT_TRUE(model::check(*seconds) && model::check(*all));
+  EXPECT_EQ(sums_of(*seconds).heap, whole(asked, seconds->meta.end_ns));
+  EXPECT_LE(seconds->meta.end_ns, asked + 2'200'000'000);
+  EXPECT_EQ(sums_of(*all).heap, whole(start, all->meta.end_ns));
+  EXPECT_LE(all->meta.end_ns, asked + 100'000'000);
+}
+
 // Names come from files, which a full machine reads in seconds: a window without them could not be compared with the next.
 TEST(Keeper, AWindowWaitsForTheNamesOfItsFramesButNotForEver) {
   constexpr std::uint64_t kSecond = 1'000'000'000;

@@ -7,6 +7,7 @@
 #include <tuple>
 #include <utility>
 
+#include "tools/serve/heap_parts.h"
 #include "tools/serve/seconds.h"
 
 namespace fathom::serve {
@@ -14,6 +15,9 @@ namespace {
 
 // Reading a window takes many times the size of its file in memory, and all of a group are read at once.
 constexpr std::uint64_t kMostMergedBytes = std::uint64_t{8} << 20;
+
+// As fine as windows of a minute are for ten minutes; each more would cost a row for each call site.
+constexpr std::uint64_t kHeapSlices = 60;
 
 bool is_older(const StoredWindow& window, std::uint64_t than_ns, std::uint64_t now_unix_ns) {
   return window.name.end_unix_ns() < now_unix_ns && now_unix_ns - window.name.end_unix_ns() > than_ns;
@@ -38,6 +42,7 @@ void merge_windows(const std::string& folder, const std::vector<StoredWindow>& g
     return std::filesystem::exists(window.path, problem);
   });
   if (!all_there) return;
+  fold_slices(*merged, (merged->meta.end_ns - merged->meta.start_ns) / kHeapSlices);
   const auto written = write_window(folder, *merged);
   if (!written) {
     aged.problems.push_back(written.error().message);

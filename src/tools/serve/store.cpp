@@ -14,6 +14,8 @@
 #include "model/store/reader.h"
 #include "model/store/writer.h"
 #include "tools/serve/cut_waits.h"
+#include "tools/serve/heap_parts.h"
+#include "tools/serve/join_heaps.h"
 #include "tools/serve/seconds.h"
 
 namespace fathom::serve {
@@ -115,6 +117,7 @@ bool cut_to(model::Profile& profile, const TimeRange& range) {
   std::erase_if(profile.faults, [&](const model::Fault& row) { return is_outside(row.time_ns); });
   std::erase_if(profile.memory_ranges,
                 [&](const model::MemoryRange& row) { return is_outside(row.time_ns); });
+  cut_heap(profile, from, until);
   for (model::Series& series : profile.series)
     std::erase_if(series.points, [&](const model::Point& point) { return is_outside(point.time_ns); });
   meta.start_ns = from;
@@ -273,10 +276,13 @@ Result<model::Profile> read_windows(const std::vector<StoredWindow>& windows, co
     return fail(ErrorKind::kNotFound, "the store has no window of this time", "fathom list STORE");
   if (inputs.size() == 1) return std::move(inputs.front().profile);
   const std::string target = inputs.front().profile.meta.target;
+  HeapJoin heaps;
+  for (open::MergeInput& input : inputs) heaps.add(input.profile, &input == &inputs.back());
   auto merged = open::merge_profiles(std::move(inputs));
   if (!merged) return tl::unexpected<Error>(merged.error());
   merged->profile.meta.target = target;
   join_parts(merged->profile);
+  finish_heaps(merged->profile);
   return std::move(merged->profile);
 }
 

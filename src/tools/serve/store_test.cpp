@@ -207,6 +207,80 @@ TEST_F(Store, ARangeCutsRowsToTheMillisecondAndCountsWhatItLeavesOut) {
   EXPECT_EQ(waited, whole_waited);
 }
 
+TEST_F(Store, ARangeHasTheHeapThatWasLiveAtItsStartAndWhatHappenedInIt) {
+  const TestingRecording recording(6, 6);
+  const std::string target = folder_ + "/t";
+  for (const model::Profile& window : recording.windows()) ASSERT_TRUE(write_window(target, window));
+  const model::Meta& whole = recording.whole().meta;
+  const auto heap_between = [&](std::uint64_t from_ns, std::uint64_t until_ns) {
+    const TimeRange range{whole.start_unix_ns + from_ns, whole.start_unix_ns + until_ns};
+    auto cut = read_windows(windows_of(windows_in(target), range), range);
+    EXPECT_TRUE(cut && model::check(*cut));
+    return sums_of(*cut).heap;
+  };
+  // Windows 1 to 3; then a range that begins and ends within windows, and what is on both sides of it.
+  const std::uint64_t from = recording.windows()[1].meta.start_ns - whole.start_ns,
+                      until = recording.windows()[3].meta.end_ns - whole.start_ns,
+                      end = whole.end_ns - whole.start_ns;
+  analysis::Selection time;
+  time.from_ns = from;
+  time.to_ns = until;
+  EXPECT_EQ(heap_between(from, until), sums_of(recording.whole(), time).heap);
+  const std::uint64_t middle = from + 37'000'000'000;
+  const auto first = heap_between(0, middle), second = heap_between(middle, end);
+  for (const auto& [place, sums] : sums_of(recording.whole()).heap) {
+    const auto [allocated, freed, before, live, blocks] = sums;
+    const auto &a = first.at(place), &b = second.at(place);
+    EXPECT_EQ(std::get<0>(a) + std::get<0>(b), allocated);
+    EXPECT_EQ(std::get<1>(a) + std::get<1>(b), freed);
+    EXPECT_EQ(std::get<2>(a), before);
+    EXPECT_EQ(std::get<3>(a), std::get<2>(b)) << "the second one begins with what the first one left";
+    EXPECT_EQ(std::get<3>(b), live);
+  }
+}
+
+TEST_F(Store, AMissingWindowChangesNeitherWhatIsLiveNorTheGrowth) {
+  const TestingRecording recording(8, 6);
+  const std::string target = folder_ + "/t";
+  for (const model::Profile& window : recording.windows()) ASSERT_TRUE(write_window(target, window));
+  auto windows = windows_in(target);
+  windows.erase(windows.begin() + 3);
+  const auto together = read_windows(windows);
+  ASSERT_TRUE(together) << together.error().message;
+  EXPECT_TRUE(model::check(*together));
+  const Sums left = sums_of(*together), whole = sums_of(recording.whole());
+  double allocated_less = 0;
+  for (const auto& [place, sums] : whole.heap) {
+    EXPECT_EQ(std::get<2>(left.heap.at(place)), std::get<2>(sums));
+    EXPECT_EQ(std::get<3>(left.heap.at(place)), std::get<3>(sums));
+    allocated_less += std::get<0>(sums) - std::get<0>(left.heap.at(place));
+  }
+  EXPECT_GT(allocated_less, 0) << "what came and went in the missing time is not known";
+}
+
+// A target that starts again has another heap, and the memory of the one before is gone.
+TEST_F(Store, WhatAnEndedProcessHeldIsNotLiveWhenTheNextOneRuns) {
+  const TestingRecording first(2, 3), second(3, 3);
+  const std::string target = folder_ + "/t";
+  std::vector<model::Profile> windows = first.windows();
+  const std::uint64_t later = 400'000'000'000;
+  for (model::Profile window : second.windows()) {
+    window.processes[0].pid = 200;
+    window.meta.start_unix_ns += later;
+    windows.push_back(std::move(window));
+  }
+  for (const model::Profile& window : windows) ASSERT_TRUE(write_window(target, window));
+  const auto together = read_windows(windows_in(target));
+  ASSERT_TRUE(together) << together.error().message;
+  const analysis::HeapSums sums(*together, {}), last(second.whole(), {}), ended(first.whole(), {});
+  EXPECT_EQ(sums.total().live.bytes.value, last.total().live.bytes.value);
+  EXPECT_EQ(sums.total().allocated.bytes.value,
+            last.total().allocated.bytes.value + ended.total().allocated.bytes.value);
+  EXPECT_TRUE(std::ranges::any_of(together->quality.notes, [](const std::string& note) {
+    return note.find("count as freed") != note.npos;
+  }));
+}
+
 TEST_F(Store, ARangeHasOnlyItsShareOfTheExactTimesOfThreads) {
   const TestingRecording recording(5, 3);
   const std::string target = folder_ + "/t";

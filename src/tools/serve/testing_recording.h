@@ -9,26 +9,31 @@
 #include <tuple>
 #include <vector>
 
+#include "analysis/core/heap.h"
 #include "base/abi/walk.h"
 #include "model/profile.h"
 #include "record/session/testing_lent.h"
 #include "tools/serve/cut_waits.h"
 #include "tools/serve/keeper.h"
+#include "tools/serve/testing_heap.h"
 
 namespace fathom::serve {
 
-// Samples and waits by thread and stack, and the exact times of each thread.
+// Samples, waits and the heap by thread and stack, and the exact times of each thread.
 struct Sums {
   std::map<std::string, std::int64_t> samples;
   std::map<std::string, std::tuple<std::uint64_t, std::uint64_t, std::uint64_t>>
       waits;  // rows, waited, queued
   std::map<std::int32_t, std::tuple<std::uint64_t, std::uint64_t, std::uint64_t>> threads;
+  // Bytes allocated and freed, live at the start and at the end; blocks allocated.
+  std::map<std::string, std::tuple<double, double, double, double, double>> heap;
   bool operator==(const Sums&) const = default;
 };
 
-inline Sums sums_of(const model::Profile& profile) {
+// `heap`: which time of it.
+inline Sums sums_of(const model::Profile& profile, const analysis::Selection& heap = {}) {
   const auto place = [&](model::ThreadId thread, model::StackId stack) {
-    std::string text = std::to_string(profile.threads[thread.value].tid);
+    std::string text = thread == model::kNoThread ? "" : std::to_string(profile.threads[thread.value].tid);
     for (; stack.value != 0; stack = profile.stacks[stack.value].parent) {
       const model::Frame& frame = profile.frames[profile.stacks[stack.value].frame.value];
       text +=
@@ -50,6 +55,14 @@ inline Sums sums_of(const model::Profile& profile) {
   }
   for (const model::Thread& row : profile.threads)
     sums.threads[row.tid] = {row.ran_ns, row.waited_ns, row.queued_ns};
+  const analysis::HeapSums heaps(profile, heap);
+  for (std::uint32_t i = 0; i < profile.heap.sites.size(); ++i) {
+    const analysis::HeapSiteSums& site = heaps.sites()[i];
+    if (site.allocated.blocks.value == 0 && site.before.blocks.value == 0) continue;
+    sums.heap[place(profile.heap.sites[i].thread, profile.heap.sites[i].stack)] = {
+        site.allocated.bytes.value, site.freed.bytes.value, site.before.bytes.value, site.live.bytes.value,
+        site.allocated.blocks.value};
+  }
   return sums;
 }
 
@@ -71,6 +84,7 @@ class TestingRecording {
       : random_(seed) {
     Pulls pulls;
     fill_tables(profile_, builder_);
+    TestingHeap heap(profile_, seed, now_, 8);
     whole_ = profile_;
     profile_.meta.start_ns = whole_.meta.start_ns = now_;
     profile_.meta.start_unix_ns = whole_.meta.start_unix_ns =
@@ -88,10 +102,13 @@ class TestingRecording {
     auto lent = lending.lent();
     lent.readings.sum_threads = [this](std::uint64_t now_ns) { sum_threads(now_ns); };
     lent.readings.open_waits = [this](std::uint64_t now_ns) { return open_waits(now_ns); };
+    lent.readings.cut_heap = [&] { heap.cut(now_, {&profile_, &whole_}); };
     if (names_are_known) lent.readings.names_are_known = [&] { return names_are_known(now_); };
     const std::uint64_t end = now_ + static_cast<std::uint64_t>(minutes) * 60'000'000'000;
     for (; now_ < end; now_ += 50'000'000) {
       happen(now_);
+      heap.happen();
+      if (now_ >= heap.slice_start_ns() + 700'000'000) heap.cut(now_, {&profile_, &whole_});
       profile_.meta.end_ns = now_;
       if (now_ >= rates.change_ns) profile_.meta.frequency_hz = rates.hz;
       if (on_step) on_step(now_, pulls);
