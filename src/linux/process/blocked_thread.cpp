@@ -2,11 +2,13 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/syscall.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
 #include <cerrno>
 
+#include "base/arch/loaded_call.h"
 #include "base/files.h"
 #include "linux/process/fields.h"
 
@@ -29,7 +31,23 @@ std::vector<std::byte> copy_memory(int pid, std::uint64_t address, std::size_t m
   return bytes;
 }
 
+// The program's code names the call, unless it makes it through syscall(2).
+std::int32_t interrupted_call(int pid, int tid, std::uint64_t instruction_pointer) {
+  const auto code = copy_memory(pid, instruction_pointer - arch::kCodeOfCall, arch::kCodeOfCall);
+  if (const auto number = arch::loaded_call(code)) return *number;
+  const auto function = read_file(fmt::format("/proc/{}/task/{}/wchan", pid, tid));
+  return function ? continued_call(*function) : SYS_restart_syscall;
+}
+
 }  // namespace
+
+std::int32_t continued_call(std::string_view function) {
+  // Only these calls go on by restart_syscall. The kernel has a second name for most of them, of which the arguments are the same.
+  if (function.find("sleep") != function.npos) return SYS_clock_nanosleep;
+  if (function.find("futex") != function.npos) return SYS_futex;
+  if (function.find("poll") != function.npos) return SYS_ppoll;
+  return SYS_restart_syscall;
+}
 
 Result<std::optional<BlockedThread>> parse_blocked_thread(std::string_view text) {
   std::string_view line;
@@ -72,6 +90,8 @@ Result<std::optional<BlockedThread>> BlockedThreadFile::read_registers() const {
   if (size == 0) return std::optional<BlockedThread>();
   auto parsed = parse_blocked_thread({text, static_cast<std::size_t>(size)});
   if (!parsed) return within(path(), parsed.error());
+  if (*parsed && (*parsed)->system_call == SYS_restart_syscall)
+    (*parsed)->system_call = interrupted_call(pid_, tid_, (*parsed)->instruction_pointer);
   return parsed;
 }
 

@@ -26,6 +26,11 @@ struct BlockedThread {
   bool operator==(const BlockedThread&) const = default;
 };
 
+// SIGSTOP and a tracer interrupt a call that waits for a time, and the thread goes on with restart_syscall. `function`: where in the
+// kernel it waits (proc(5), /proc/PID/task/TID/wchan). Returns the number of the call that goes on; that of restart_syscall if the
+// function does not name it. BlockedThread has that number, too; it asks the program's code first.
+std::int32_t continued_call(std::string_view function);
+
 // The text of the file, without a stack. nullopt: the thread runs, or could run.
 Result<std::optional<BlockedThread>> parse_blocked_thread(std::string_view text);
 

@@ -48,6 +48,14 @@ TEST(BlockedThread, AnythingElseIsRefused) {
     EXPECT_EQ(parse_blocked_thread(text).error().kind, ErrorKind::kMalformed) << text;
 }
 
+TEST(BlockedThread, TheKernelsFunctionNamesTheCallThatARestartContinues) {
+  EXPECT_EQ(continued_call("hrtimer_nanosleep"), SYS_clock_nanosleep);
+  EXPECT_EQ(continued_call("alarm_timer_nsleep"), SYS_clock_nanosleep);
+  EXPECT_EQ(continued_call("futex_do_wait"), SYS_futex);
+  EXPECT_EQ(continued_call("do_sys_poll"), SYS_ppoll);
+  EXPECT_EQ(continued_call("0"), SYS_restart_syscall) << "this user may not see it";
+}
+
 // Asked without the code under test, so that a file that it never opens is a failure.
 bool calls_are_shown(pid_t pid) {
   std::ifstream file("/proc/" + std::to_string(pid) + "/syscall");
@@ -114,6 +122,30 @@ TEST(BlockedThread, IsFoundInItsCallWithItsStack) {
   const auto* code = reinterpret_cast<const unsigned char*>(thread.instruction_pointer);
   EXPECT_EQ(code[-2], 0x0f);
   EXPECT_EQ(code[-1], 0x05);
+}
+
+TEST(BlockedThread, AStopInTheMiddleOfACallHidesNothing) {
+  const Sleeper sleeper;
+  NEEDS_CALLS_OF(sleeper.pid());
+  ASSERT_TRUE(sleeper.read(0));
+  ::kill(sleeper.pid(), SIGSTOP);
+  int status = 0;
+  ::waitpid(sleeper.pid(), &status, WUNTRACED);
+  ::kill(sleeper.pid(), SIGCONT);
+  const auto waits_in = [&] {
+    std::ifstream file("/proc/" + std::to_string(sleeper.pid()) + "/wchan");
+    std::string function;
+    file >> function;
+    return function;
+  };
+  int attempts = 1000;
+  while (waits_in().find("poll") == std::string::npos && --attempts > 0)
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  if (attempts == 0) GTEST_SKIP() << "the kernel does not show where it waits";
+  const auto thread = read_blocked_thread(sleeper.pid(), sleeper.pid(), 0);
+  ASSERT_TRUE(thread && *thread);
+  const std::int32_t call = (*thread)->system_call;
+  EXPECT_TRUE(call == SYS_poll || call == SYS_ppoll) << call << ": it goes on by restart_syscall";
 }
 
 TEST(BlockedThread, NoMoreOfTheStackThanThereIs) {
