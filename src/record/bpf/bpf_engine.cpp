@@ -212,6 +212,7 @@ Result<> BpfEngine::rehearse() {
   (void)bpf_map_delete_elem(processes, &nobody);
   auto started = start_on({online_cpus().front()}, {});
   stop();
+  release();
   return started;
 }
 
@@ -246,6 +247,10 @@ void BpfEngine::stop() {
   if (skeleton_ == nullptr) return;
   for (const auto& part : parts_) part->detach();
   links_.clear();
+}
+
+void BpfEngine::release() {
+  for (const auto& part : parts_) part->release();
 }
 
 void BpfEngine::track_from_exec(std::int32_t pid) {

@@ -45,8 +45,10 @@ class BpfEngine {
   // Does what start() and a CPU that comes later need rights for, on one CPU, and undoes it. An error is that of
   // start(). Before anything is tracked.
   Result<> rehearse();
-  // Detaches; what is in the rings can still be drained.
+  // From here on nothing is counted; what is in the rings can still be drained.
   void stop();
+  // After stop(): takes out of the kernel what needs long for that.
+  void release();
 
   // The tables of modules and the mappings of processes. A process is recorded from its first set_mappings
   // on, and its children with it.

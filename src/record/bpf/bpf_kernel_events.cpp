@@ -47,6 +47,7 @@ Result<> BpfKernelEvents::set_wanted() {
 // A tracepoint has its program for all CPUs and processes, whichever event brought it there.
 Result<> BpfKernelEvents::attach() {
   if (auto set = set_wanted(); !set) return set;
+  last_sums_.reset();
   if (!ring_) {
     const auto keep = [](void* self, void* data, std::size_t size) {
       kernel_event_record record{};
@@ -101,17 +102,24 @@ Result<> BpfKernelEvents::add_cpu(int cpu, int output_fd) {
   return {};
 }
 
+// The kernel takes 30 to 80 ms to let go of one tracepoint, which is seconds for all of "sched:*", and calls the programs of the
+// others meanwhile. So what they count from here on is ignored.
 void BpfKernelEvents::detach() {
-  passed_.clear();
   counted_.clear();
+  if (ring_) (void)ring_buffer__consume(ring_.get());
+  last_sums_ = read_sums();
 }
 
 std::vector<kernel_event_record> BpfKernelEvents::take() {
-  if (ring_) (void)ring_buffer__consume(ring_.get());
+  if (ring_ && !last_sums_) (void)ring_buffer__consume(ring_.get());
   return std::exchange(taken_, {});
 }
 
 std::vector<KernelEventSums> BpfKernelEvents::sums() const {
+  return last_sums_ ? *last_sums_ : read_sums();
+}
+
+std::vector<KernelEventSums> BpfKernelEvents::read_sums() const {
   std::vector<KernelEventSums> sums(events_.size());
   std::vector<kernel_event_state> cpus(possible_cpus());
   const int map = bpf_map__fd(skeleton_->maps.kernel_event_states);

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -27,6 +28,7 @@ class BpfKernelEvents final : public BpfPart, public KernelEvents {
   Result<> add_cpu(int cpu, int output_fd) override;
   void remove_cpu(int cpu) override { counted_.remove(cpu); }
   void detach() override;
+  void release() override { passed_.clear(); }
   std::uint64_t kernel_memory_bytes() const override;
 
   std::vector<kernel_event_record> take() override;
@@ -41,14 +43,16 @@ class BpfKernelEvents final : public BpfPart, public KernelEvents {
     BpfLink link;
   };
   Result<> set_wanted();
+  std::vector<KernelEventSums> read_sums() const;
 
   std::vector<NamedEvent> events_;
   std::uint32_t stacks_per_second_;
   fathom_bpf* skeleton_ = nullptr;
   std::unique_ptr<ring_buffer, FreeRing> ring_;
   std::vector<kernel_event_record> taken_;
-  std::vector<Passed> passed_;  // tracepoints
-  CpuEvents counted_;           // the others
+  std::vector<Passed> passed_;                             // tracepoints
+  CpuEvents counted_;                                      // the others
+  std::optional<std::vector<KernelEventSums>> last_sums_;  // of detach()
 };
 
 }  // namespace fathom::sources

@@ -35,8 +35,10 @@ class BpfPart {
   // Its events of one CPU. `output_fd`: the event whose ring takes the records of a throttled timer; -1: none.
   virtual Result<> add_cpu(int /*cpu*/, int /*output_fd*/) { return {}; }
   virtual void remove_cpu(int /*cpu*/) {}
-  // Takes all of it out of the kernel. What it has counted can still be read.
+  // From here on it counts nothing. What it has counted can still be read.
   virtual void detach() {}
+  // After detach(): takes out of the kernel what needs long for that.
+  virtual void release() {}
   virtual void forget(std::int32_t /*pid*/) {}
   // Of its maps, beyond those of the engine.
   virtual std::uint64_t kernel_memory_bytes() const { return 0; }

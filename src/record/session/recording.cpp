@@ -283,6 +283,7 @@ void Recording::end() {
   engine_.sink().finish();
   memory_.finish(profile_.meta.end_ns);
   accounts_.ended();
+  engine_.release();
 }
 
 Result<> Recording::finish(const TargetEnds& targets, RecordOutcome& outcome) {

@@ -120,6 +120,16 @@ TEST_F(RecordingTest, TheEngineStopsBeforeTheLastWaitsAreCut) {
   ASSERT_TRUE(recording->finish({}, outcome));
 }
 
+// Letting go of many tracepoints takes seconds in which nothing is measured: figures per second would be too small.
+TEST_F(RecordingTest, TheTimeThatTheEngineNeedsToLeaveTheKernelIsNotRecorded) {
+  ASSERT_TRUE(begin());
+  recording->end();
+  EXPECT_NE(source->released_ns, 0u);
+  RecordOutcome outcome;
+  ASSERT_TRUE(recording->finish({}, outcome));
+  EXPECT_LT(file().meta.end_ns, source->released_ns);
+}
+
 TEST_F(RecordingTest, AnEngineThatDoesNotStartLeavesNoFile) {
   source->starts = fail(ErrorKind::kPermission, "not today");
   EXPECT_FALSE(begin());

@@ -68,6 +68,7 @@ class BpfSource final : public Source, private Sampler, private ExecHolder {
     cpus_.end();
     engine_->stop();
   }
+  void release() override { engine_->release(); }
 
   std::vector<int> fds() const override {
     auto fds = side_band_.fds();

@@ -68,6 +68,7 @@ class EngineRun {
 
   // Nothing is recorded any more; what is in the rings is left to drain().
   void stop();
+  void release() { source_->release(); }
   // After drain(): adds waits that are in progress, cut at `end_ns`. They go on, unless stop() came before.
   void cut_waits(std::uint64_t end_ns);
 

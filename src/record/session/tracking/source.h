@@ -80,7 +80,10 @@ class Source : public WalkerControl {
   virtual bool takes_more() const = 0;
   // Samples at this rate from now on; false: the rate stays as it was.
   virtual bool set_frequency(std::uint32_t /*frequency_hz*/) { return false; }
+  // From here on nothing is recorded.
   virtual void stop() = 0;
+  // After stop(): takes out of the kernel what needs long for that, when the recorded time is over.
+  virtual void release() {}
   // For epoll, once started.
   virtual std::vector<int> fds() const = 0;
   virtual Result<> drain(Batch& batch) = 0;

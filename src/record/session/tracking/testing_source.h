@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/clock.h"
 #include "record/session/tracking/source.h"
 
 namespace fathom::session {
@@ -47,6 +48,7 @@ struct FakeSource : SilentSource, Sampler, ThreadWaits {
   }
   bool takes_more() const override { return more; }
   void stop() override { calls.emplace_back("stop"); }
+  void release() override { released_ns = monotonic_ns(); }
   Result<> drain(Batch& batch) override {
     batch = std::exchange(next, {});
     return {};
@@ -79,7 +81,8 @@ struct FakeSource : SilentSource, Sampler, ThreadWaits {
   std::vector<std::string> own_notes;
   std::uint64_t lost = 0;
   Batch next;
-  std::int32_t process = 0;  // whose sums it has
+  std::uint64_t released_ns = 0;  // 0: not yet
+  std::int32_t process = 0;       // whose sums it has
   mutable std::uint64_t sums = 0;
   std::vector<std::string> calls;
 };
