@@ -28,6 +28,17 @@ double growth_of(const Report& report) {
   return line.per_s;
 }
 
+// Of what was free in allocators when the recording of a heap began, so much is free still: the blocks that were allocated since may
+// lie in it, and what is not resident any more was given back. 0: not known.
+double free_still(const Report& report) {
+  if (!report.resident || !report.heap) return 0;
+  const HeapAmount& live = report.heap->total.live.bytes;
+  // Samples can miss a few mean distances of blocks.
+  const double missed = report.heap->sampled ? 3 * static_cast<double>(report.heap->mean_bytes) : 0;
+  const double given_back = std::max(0.0, report.resident->first - report.resident->last);
+  return report.resident->free_before_bytes - live.value - live.error() - missed - given_back;
+}
+
 }  // namespace
 
 std::optional<Trend> find_kept_trend(const Report& report) {
@@ -54,7 +65,8 @@ MemoryProblem find_memory_problem(const Report& report) {
     if (share >= kMemoryThresholds.held) return {MemoryProblemKind::kHeld, 0, share, {}};
   }
   if (report.resident && report.resident->last > 0) {
-    const double share = std::min(1.0, report.resident->free_bytes / report.resident->last);
+    const double free = std::max(report.resident->free_bytes, free_still(report));
+    const double share = std::min(1.0, free / report.resident->last);
     if (share >= kMemoryThresholds.held) return {MemoryProblemKind::kHeld, 0, share, {}};
   }
   // Most of next to nothing is nothing.

@@ -221,6 +221,14 @@ TEST(MemoryProblem, FreeMemoryFromBeforeATracedHeapIsReported) {
   EXPECT_THAT(present::sentence_of_resident(report),
               testing::HasSubstr("level; at the start, 40.0 MiB of it was free memory that glibc kept."));
   EXPECT_EQ(report.resident->free_bytes, 0) << "it may be in use by now";
+  EXPECT_EQ(find_memory_problem(report).kind, MemoryProblemKind::kNone)
+      << "it is not known what was allocated";
+  report.heap.emplace();
+  EXPECT_EQ(find_memory_problem(report).kind, MemoryProblemKind::kHeld);
+  EXPECT_NEAR(find_memory_problem(report).share, 40.0 / 60, 0.01) << "nothing was allocated since";
+  report.heap->total.live.bytes.value = 30 * kMiB;
+  EXPECT_EQ(find_memory_problem(report).kind, MemoryProblemKind::kNone)
+      << "10 of 60 MiB are free for certain";
   EXPECT_EQ(find_resident(profile, {.pid = 8}).has_value(), false);
   profile.meta.facts["free_before.7"] = "much";
   report.resident = find_resident(profile, {});

@@ -343,6 +343,26 @@ TEST(ProblemClass, LeadsToTheTableOfWhatItIs) {
   EXPECT_EQ(first(ProblemKind::kIdle), "fathom report x.fathom --waits");
 }
 
+// A program that leaked while it slept was sent to its sleeps.
+TEST(ProblemClass, LeadsToTheMemoryThatGrowsAndIsNotKnown) {
+  HandMade hand;
+  hand.thread(hand.process(4711, "app"), 4711, "app", 1'000'000);
+  const auto commands = [&](ProblemKind kind) {
+    Report report = make_report(hand.profile, {}).value();
+    report.waits.emplace();
+    return present::next_commands(
+        report, {.kind = kind, .memory_problem = {.kind = MemoryProblemKind::kGrows}}, "x.fathom");
+  };
+  EXPECT_EQ(commands(ProblemKind::kSleep).front(), "fathom record --heap -p 4711");
+  EXPECT_EQ(commands(ProblemKind::kLocks).front(), "fathom report x.fathom --locks");
+  EXPECT_EQ(commands(ProblemKind::kLocks)[1], "fathom record --heap -p 4711");
+  hand.profile.meta.facts["command"] = "./app 20";
+  EXPECT_EQ(commands(ProblemKind::kSleep).front(), "fathom record --heap -- ./app 20");
+  hand.profile.meta.facts["command"] = "";
+  hand.profile.meta.facts["end.4711"] = "signal 9";
+  EXPECT_EQ(commands(ProblemKind::kSleep).front(), "fathom report x.fathom --waits") << "it has ended";
+}
+
 TEST(ProblemClass, SaysWhatTheKernelCountedAsPressure) {
   ProblemClass problem;
   problem.kind = ProblemKind::kIdle;

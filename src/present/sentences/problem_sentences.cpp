@@ -4,8 +4,10 @@
 
 #include <algorithm>
 
+#include "analysis/core/ending.h"
 #include "analysis/core/words.h"
 #include "base/shell_word.h"
+#include "model/facts.h"
 #include "present/sentences/hot_spot_sentences.h"
 #include "present/sentences/memory_summary_sentences.h"
 
@@ -295,15 +297,62 @@ std::string sentence_of(const ProblemClass& problem) {
   return "unknown" + rest;  // waits were not recorded, and it neither idled nor filled a CPU
 }
 
+// Records the heap of the same target; "" where it is not known how, or it has ended.
+static std::string heap_recording_of(const model::Profile& profile) {
+  const auto origin = model::facts_of<model::OriginFacts>(profile.meta);
+  if (!origin.format.empty()) return "";  // another tool's file
+  constexpr std::size_t kMostOfALine = 60;
+  if (!origin.command.empty())
+    return origin.command.size() <= kMostOfALine ? "fathom record --heap -- " + origin.command : "";
+  if (profile.processes.size() != 1 || profile.processes.front().pid <= 0) return "";
+  const model::Process& process = profile.processes.front();
+  const bool has_ended = process.end_ns != 0 || !ending_of(profile, process).by_itself();
+  return has_ended ? "" : fmt::format("fathom record --heap -p {}", process.pid);
+}
+
+// What shows more about what the memory does.
+static std::vector<std::string> memory_commands(const Report& report, const MemoryProblem& memory,
+                                                const std::string& tables) {
+  std::vector<std::string> commands;
+  const auto add = [&](std::string command) {
+    if (!command.empty()) commands.push_back(std::move(command));
+  };
+  switch (memory.kind) {
+    case MemoryProblemKind::kLeak:
+    case MemoryProblemKind::kGrows:
+      if (report.heap)
+        add(tables + " --heap");
+      else
+        add(heap_recording_of(*report.profile));
+      if (report.memory) add(tables + " --memory");
+      break;
+    case MemoryProblemKind::kHeld:
+      if (report.memory) add(tables + " --memory");
+      break;
+    case MemoryProblemKind::kChurn:
+      if (report.heap) add(tables + " --heap");
+      break;
+    case MemoryProblemKind::kNone:
+      break;
+  }
+  return commands;
+}
+
 std::vector<std::string> next_commands(const Report& report, const ProblemClass& problem,
                                        const std::string& path) {
   std::vector<std::string> commands;
   const std::string file = shell_word(path), tables = "fathom report " + file;
+  const auto add_memory = [&] {
+    for (std::string& command : memory_commands(report, problem.memory_problem, tables))
+      if (std::ranges::find(commands, command) == commands.end()) commands.push_back(std::move(command));
+  };
   const bool leaks =
       report.heap && std::ranges::any_of(report.heap->verdicts, [](const HeapVerdict& verdict) {
         return verdict.kind == HeapVerdictKind::kLeak && verdict.confidence != Confidence::kLow;
       });
   if (leaks) commands.push_back("fathom leaks " + file);
+  // A program that has nothing to do waits for that: its memory is the problem.
+  if (problem.kind == ProblemKind::kIdle || problem.kind == ProblemKind::kSleep) add_memory();
   switch (problem.kind) {
     case ProblemKind::kDisk:
     case ProblemKind::kPeers:
@@ -324,18 +373,19 @@ std::vector<std::string> next_commands(const Report& report, const ProblemClass&
     default:
       break;
   }
+  add_memory();
   if (report.tree.metric == model::Metric::kCpu && report.tree.total > 0)
     commands.push_back("fathom flamegraph " + file);
   if (report.stacks_waited_ns > 0 && report.tree.metric != model::Metric::kOffCpu)
     commands.push_back(tables + " --metric off-cpu");
-  if (problem.kind == ProblemKind::kCpuAndMemory && report.memory) commands.push_back(tables + " --memory");
+  const auto add_once = [&](const std::string& command) {
+    if (std::ranges::find(commands, command) == commands.end()) commands.push_back(command);
+  };
+  if (problem.kind == ProblemKind::kCpuAndMemory && report.memory) add_once(tables + " --memory");
   const auto& memory = problem.pressure.memory;
-  const std::string resident = tables + " --memory";
-  if (memory && memory->some >= kProblemThresholds.stalled && report.memory &&
-      std::ranges::find(commands, resident) == commands.end())
-    commands.push_back(resident);
-  if (problem.kind == ProblemKind::kMixed && report.waits) commands.push_back(tables + " --waits");
-  if (report.heap) commands.push_back(tables + " --heap");
+  if (memory && memory->some >= kProblemThresholds.stalled && report.memory) add_once(tables + " --memory");
+  if (problem.kind == ProblemKind::kMixed && report.waits) add_once(tables + " --waits");
+  if (report.heap) add_once(tables + " --heap");
   commands.push_back(tables + " --all");
   return commands;
 }
