@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cassert>
+#include <charconv>
 
 #include "analysis/core/code_name.h"
 #include "analysis/core/idle.h"
@@ -42,7 +43,18 @@ Result<ComponentRules> ComponentRules::parse(std::string_view text, const std::s
     else
       return fmt::format("'{}' is not a kind of rule", kind);
     const bool has_crates = kind == "bytes" || kind == "count";
-    const auto parts = split(line.substr(kind.size()), " : ");
+    auto parts = split(line.substr(kind.size()), " : ");
+    if (rule.meaning == MetricMeaning::kBytes && parts.size() == 4) {
+      constexpr std::string_view kUnit = " GiB";
+      std::string_view size = parts.back();
+      std::uint64_t gigabytes = 0;
+      if (size.ends_with(kUnit)) size.remove_suffix(kUnit.size());
+      const auto [end, error] = std::from_chars(size.data(), size.data() + size.size(), gigabytes);
+      if (error != std::errc{} || end != size.data() + size.size() || gigabytes == 0 || gigabytes > 1024)
+        return fmt::format("'{}' is no size, such as 2 GiB", parts.back());
+      rule.unusual_bytes = gigabytes << 30;
+      parts.pop_back();
+    }
     if (parts.size() != (has_crates ? 3U : 2U)) return "the parts of a rule are separated by ' : '";
     rule.component = parts.front();
     if (has_crates && parts[1] != "-")

@@ -24,6 +24,7 @@ struct ComponentRule {
   std::string component;            // "RocksDB memtables"; of kAll "live", "active" ...
   std::vector<std::string> crates;  // that own its heap sites
   std::vector<std::string> globs;
+  std::uint64_t unusual_bytes = 0;  // of kBytes: as much is likely a bug; 0: no such size is known
 };
 
 class ComponentRules {

@@ -109,6 +109,7 @@ Components explain_growth(std::span<const MetricSeries> series, std::span<const 
     growth.meaning = row.rule->meaning;
     growth.component = row.rule->component;
     growth.crates = row.rule->crates;
+    growth.unusual_bytes = row.rule->unusual_bytes;
     growth.series = row.points.size();
     growth.first = points.front().value;
     growth.last = points.back().value;
@@ -125,6 +126,14 @@ Components explain_growth(std::span<const MetricSeries> series, std::span<const 
   std::sort(found.components.begin(), found.components.end(), order);
   std::sort(found.whole.begin(), found.whole.end(), order);
   return found;
+}
+
+std::vector<const ComponentGrowth*> Components::unusual() const {
+  std::vector<const ComponentGrowth*> rows;
+  for (const ComponentGrowth& growth : components)
+    if (growth.unusual_bytes != 0 && growth.last >= static_cast<double>(growth.unusual_bytes))
+      rows.push_back(&growth);
+  return rows;
 }
 
 }  // namespace fathom::analysis

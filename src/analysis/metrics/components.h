@@ -45,9 +45,10 @@ struct ComponentGrowth {
   MetricMeaning meaning = MetricMeaning::kBytes;
   std::string component;
   std::vector<std::string> crates;
-  std::vector<CrateHeap> heap;  // of those of `crates` that have any; where the heap was recorded
-  std::size_t series = 0;       // that are summed
-  double first = 0, last = 0;   // bytes, or things
+  std::vector<CrateHeap> heap;      // of those of `crates` that have any; where the heap was recorded
+  std::size_t series = 0;           // that are summed
+  double first = 0, last = 0;       // bytes, or things
+  std::uint64_t unusual_bytes = 0;  // ComponentRule::unusual_bytes
   std::optional<Slope> slope;
   ComponentVerdict verdict = ComponentVerdict::kNotTold;
   // Of kExplains: its share of the memory's growth, with an interval from both slopes. Can be above 1: the rest shrinks.
@@ -63,6 +64,7 @@ struct Components {
   std::vector<ComponentGrowth> whole;  // of the allocator: live, active, resident, retained, metadata
   double explained = 0;                // sum of the shares of components that explain
   bool empty() const { return components.empty() && whole.empty(); }
+  std::vector<const ComponentGrowth*> unusual() const;  // components that hold that much
 };
 
 // `memory`: the anonymous memory of the process, on the same clock.

@@ -60,8 +60,9 @@ TEST(ComponentRules, WhatLiesInFilesIsNoHeap) {
 }
 
 TEST(ComponentRules, WhatIsNoRuleIsRefusedWithItsPlace) {
-  for (const char* text : {"thing a : b : c", "bytes a : b", "all a", "bytes : x : y", "bytes a : x :  | y",
-                           "count a : x : y z"}) {
+  for (const char* text :
+       {"thing a : b : c", "bytes a : b", "all a", "bytes : x : y", "bytes a : x :  | y", "count a : x : y z",
+        "bytes a : b : c : 2 MiB", "bytes a : b : c : ", "count a : b : c : 2 GiB"}) {
     const auto rules = ComponentRules::parse(std::string("# remark\n") + text + "\n", "r.txt");
     ASSERT_FALSE(rules) << text;
     EXPECT_THAT(rules.error().message, testing::StartsWith("r.txt:2: "));

@@ -31,6 +31,7 @@ Json row_json(const ComponentGrowth& row) {
   json["share_low"] = explains ? Json(row.share_low) : Json();
   json["share_high"] = explains ? Json(row.share_high) : Json();
   json["crates"] = row.crates;
+  if (row.unusual_bytes != 0) json["unusual_from"] = row.unusual_bytes;
   if (row.heap.empty()) return json;
   json["heap"] = Json::array();
   for (const analysis::CrateHeap& heap : row.heap)

@@ -57,8 +57,25 @@ class Sentences {
       of_growth();
     else
       of_sizes();
+    of_unusual();
     of_allocator();
     return std::move(out_);
+  }
+
+  // The part of it that answers why the memory grows, or is too much.
+  std::string headline() {
+    std::string text;
+    const auto explains = with(ComponentVerdict::kExplains);
+    if (found_.memory && found_.memory->grows() && found_.explained >= 0.5 && !explains.empty())
+      text = fmt::format("The program's own metrics explain {} of that growth: {}.",
+                         whole_percent(std::min(1.0, found_.explained)),
+                         listed(explains, [](const ComponentGrowth& growth) {
+                           return fmt::format("{} {}, now {}", growth.component,
+                                              whole_percent(std::min(1.0, growth.share)), bytes(growth.last));
+                         }));
+    of_unusual();
+    for (const std::string& sentence : out_) text += (text.empty() ? "" : " ") + sentence;
+    return text;
   }
 
  private:
@@ -123,6 +140,13 @@ class Sentences {
     if (!counts.empty()) out_.push_back(fmt::format("Counts that use memory: {}.", listed(counts, named)));
   }
 
+  void of_unusual() {
+    for (const ComponentGrowth* growth : found_.unusual())
+      out_.push_back(fmt::format("Likely a bug: {} hold {}; at least {} is unusual for that.",
+                                 growth->component, bytes(growth->last),
+                                 bytes(static_cast<double>(growth->unusual_bytes))));
+  }
+
   const ComponentGrowth* whole(std::string_view what) const {
     const auto row = std::find_if(found_.whole.begin(), found_.whole.end(),
                                   [&](const ComponentGrowth& growth) { return growth.component == what; });
@@ -153,6 +177,10 @@ class Sentences {
 
 std::vector<std::string> sentences_of(const Components& components) {
   return Sentences(components).make();
+}
+
+std::string component_headline(const Components& components) {
+  return Sentences(components).headline();
 }
 
 }  // namespace fathom::present

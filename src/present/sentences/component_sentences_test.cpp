@@ -85,6 +85,34 @@ TEST(ComponentSentences, OfAComponentWhoseCrateHasRecordedHeap) {
                 "reth_transaction_pool)."}));
 }
 
+TEST(ComponentSentences, TheFirstScreenHasWhatExplainsMostOfTheGrowth) {
+  const auto headline = [](double pool_per_s) {
+    return component_headline(
+        analysis::explain_growth(std::vector<MetricSeries>{{"reth_transaction_pool_pending_pool_size_bytes",
+                                                            false, growing(100 * kMiB, pool_per_s)}},
+                                 growing(1000 * kMiB, 4 * kMiB)));
+  };
+  EXPECT_EQ(headline(3 * kMiB),
+            "The program's own metrics explain 75 % of that growth: transactions, pending pool 75 %, now "
+            "400.0 MiB.");
+  EXPECT_EQ(headline(1 * kMiB), "") << "less than half is no answer";
+}
+
+// reth's guide to memory: a component that grows beyond 2 GB is likely a bug.
+TEST(ComponentSentences, AnUnusuallyLargeComponentIsLikelyABug) {
+  const auto of = [](double mib) {
+    return analysis::explain_growth(
+        std::vector<MetricSeries>{
+            {"reth_downloaders_bodies_buffered_blocks_size_bytes", false, {{0, mib * kMiB}}}},
+        std::vector<TimedValue>{{0, 5000 * kMiB}});
+  };
+  EXPECT_EQ(component_headline(of(2000)), "");
+  const std::string sentence =
+      "Likely a bug: block bodies that were downloaded hold 2.5 GiB; at least 2.0 GiB is unusual for that.";
+  EXPECT_EQ(component_headline(of(2560)), sentence);
+  EXPECT_EQ(sentences_of(of(2560)).back(), sentence);
+}
+
 TEST(ComponentSentences, OfNothingThereAreNone) {
   EXPECT_TRUE(sentences({}, growing(0, 1)).empty());
 }

@@ -10,4 +10,9 @@ std::vector<std::string> recorded_component_sentences(const model::Profile& prof
   return components ? sentences_of(*components) : std::vector<std::string>();
 }
 
+std::string recorded_component_headline(const model::Profile& profile) {
+  const auto components = analysis::recorded_components(profile);
+  return components ? component_headline(*components) : "";
+}
+
 }  // namespace fathom::present

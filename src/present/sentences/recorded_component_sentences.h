@@ -11,4 +11,7 @@ namespace fathom::present {
 // Empty: none were recorded, or none that a rule knows.
 std::vector<std::string> recorded_component_sentences(const model::Profile& profile);
 
+// component_headline() of a recording.
+std::string recorded_component_headline(const model::Profile& profile);
+
 }  // namespace fathom::present

@@ -13,6 +13,7 @@
 #include "present/sentences/memory_summary_sentences.h"
 #include "present/sentences/problem_sentences.h"
 #include "present/sentences/quality_sentences.h"
+#include "present/sentences/recorded_component_sentences.h"
 #include "present/sentences/selection_sentences.h"
 #include "present/sentences/stuck_sentences.h"
 #include "present/sentences/wait_sentences.h"
@@ -236,7 +237,8 @@ std::string first_screen_text(const analysis::Report& report, const TextOptions&
   std::string rest;
   for (const std::string& sentence :
        {mostly_waits ? "" : sentence_of_waiting(report),
-        report.waits ? async_task_sentence(*report.waits) : "", sentence_of_resident(report)})
+        report.waits ? async_task_sentence(*report.waits) : "", sentence_of_resident(report),
+        recorded_component_headline(*report.profile)})
     rest += paragraph(sentence, options);
   if (!leaks) rest += heap_text(report, options);
   rest += paragraph(limits_line(*report.profile), options);
