@@ -70,6 +70,24 @@ TEST_F(Following, EachNewDumpIsReportedAndTheEndIsTheReportOfAll) {
   EXPECT_THAT(read_file(out_).value(), HasSubstr("pid 7, 3 dumps"));
 }
 
+// The latest dump answered for any time.
+TEST_F(Following, ATimeIsThatOfTheDumpsWrittenInIt) {
+  const auto begin = std::filesystem::file_time_type::clock::now();
+  for (int number = 0; number < 3; ++number) {
+    dump(number, 10 * (number + 1));
+    std::filesystem::last_write_time(
+        dumps_ + "/jeprof.7." + std::to_string(number) + ".i" + std::to_string(number) + ".heap",
+        begin + std::chrono::seconds(number));
+  }
+  const auto live = [&](const std::string& until) {
+    const Outcome outcome = run({"report", dumps_, "--metric", "heap-live", "--json", "--until", until});
+    EXPECT_EQ(outcome.status, 0) << outcome.error;
+    const std::size_t at = outcome.out.find("\"total\": ");
+    return at == std::string::npos ? 0.0 : std::stod(outcome.out.substr(at + 9));
+  };
+  EXPECT_GT(live("2"), 1.4 * live("1")) << "30 blocks and 20";
+}
+
 TEST_F(Following, AFolderWithoutNewDumpsIsReported) {
   start({"report", dumps_, "--follow"});
   EXPECT_TRUE(says("waiting for dumps"));

@@ -263,8 +263,14 @@ Result<model::Profile> open_selected(const std::string& path, const SelectionOpt
   if (!read) return tl::unexpected(read.error());
   if (read->blocks && read->blocks->selects_all()) read->blocks->if_recorded = if_recorded;
   read->packed = options.packed && !options.spans.changes_rows() && options.metric != kLatency;
+  DumpInputs dumps = options.dumps;
+  // Of one dump there is no time to choose: the latest one would answer any question. A folder, a pattern or a list is no file.
+  std::error_code ignored;
+  const bool is_one = path == "-" || std::filesystem::is_regular_file(path, ignored);
+  if ((options.from.given() || options.until.given()) && (!is_one || !dumps.more.empty()))
+    dumps.initial.kind = dumps::Merge::Kind::kAll;
   Result<model::Profile> profile = open_with_names(
-      path, *read, options.symbols, options.dumps, options.pid, options.long_names, options.statistics,
+      path, *read, options.symbols, dumps, options.pid, options.long_names, options.statistics,
       {.name = is_built_in(options.metric) ? "" : options.metric, .all = options.all_events});
   // Before threads lose their waits outside of spans, in which they would seem to run.
   if (profile && options.metric == kLatency && !analysis::weigh_by_parallelism(*profile))

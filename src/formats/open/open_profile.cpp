@@ -65,9 +65,27 @@ std::string beginning_of(std::string_view content, std::size_t most) {
                                      : std::string(content.substr(0, most));
 }
 
+// "prof:true" of a log with "<jemalloc>: Invalid conf pair: prof:true"; empty: jemalloc rejected nothing.
+std::string_view rejected_setting(std::string_view log) {
+  constexpr std::string_view kComplaint = "<jemalloc>: Invalid conf ";
+  const std::size_t at = log.find(kComplaint);
+  if (at == log.npos) return {};
+  std::string_view line = log.substr(at + kComplaint.size());
+  line = line.substr(0, line.find_first_of("\r\n"));
+  const std::size_t colon = line.find(": ");
+  return colon == line.npos ? line : line.substr(colon + 2);
+}
+
 // The error names the nearest format.
 tl::unexpected<Error> unknown_format(std::string_view beginning, const std::string& path) {
   const std::string name = spoken(path);
+  if (const std::string_view setting = rejected_setting(beginning); !setting.empty())
+    return fail(
+        ErrorKind::kUnsupported,
+        fmt::format("{}: a log in which jemalloc rejects the setting {}", name, shell_word(setting)),
+        fmt::format(
+            "fathom doctor --malloc-conf {} -p PID, which says why; fathom record --heap needs no setting of jemalloc",
+            shell_word(setting)));
   if (const auto stranger = stranger_of(beginning)) return refused(*stranger, path, name);
   return fail(ErrorKind::kUnsupported,
               fmt::format("{}: not a fathom recording, and not a format fathom can read", name),
@@ -201,7 +219,9 @@ Result<Fd> open_input(const std::string& path, const std::string& name) {
   if (fd.get() >= 0) return fd;
   tl::unexpected<Error> error = system_error(name, errno);
   if (error.value().kind == ErrorKind::kNotFound)
-    error.value().remedy = "another path; fathom list shows the recordings here";
+    error.value().remedy = dumps::parse_merge(path)
+                               ? fmt::format("the folder with the dumps, and --merge {}", path)
+                               : "another path; fathom list shows the recordings here";
   return error;
 }
 

@@ -231,6 +231,9 @@ TEST_F(OpenProfile, AnUnreadableFormatIsNamedWithARemedy) {
   EXPECT_THAT(refusal("{\"a\": 1}"), HasSubstr("JSON"));
   EXPECT_THAT(refusal(std::string_view("ab\0cd", 5)),
               HasSubstr("not a fathom recording, and not a format fathom can read"));
+  EXPECT_THAT(refusal("starting\n<jemalloc>: Invalid conf pair: prof:true\nready\n"),
+              HasSubstr("a log in which jemalloc rejects the setting prof:true | fathom doctor --malloc-conf "
+                        "prof:true -p PID, "));
   EXPECT_THAT(refusal(""), HasSubstr("the file is empty"));
   EXPECT_THAT(
       refusal("hello world\n"),
@@ -385,6 +388,7 @@ TEST_F(OpenProfile, AFolderWithNamesIsRejectedIfNothingHasAnAddress) {
 
 TEST_F(OpenProfile, AMissingFileAndAFolderAreErrors) {
   EXPECT_EQ(opened(folder_ + "/nothing").error().kind, ErrorKind::kNotFound);
+  EXPECT_EQ(opened("last:3").error().remedy, "the folder with the dumps, and --merge last:3");
   EXPECT_THAT(opened(folder_).error().message, HasSubstr("this is a folder"));
 }
 
