@@ -54,6 +54,8 @@ struct WatchArguments {
   GroupArguments groups;
   std::optional<process::Group> group;  // the one that they name
   bool once = false, json = false, maps = false;
+  std::string maps_order;               // --sort; empty: by what is resident, or by change
+  std::optional<double> maps_change_s;  // --change: between two readings of the mappings
   double interval_s = 1;
   std::string log;
   std::string listen, token_file;
@@ -251,11 +253,26 @@ class Watch {
     (void)tui::put_on_output(all);
   }
 
-  Result<int> print_mappings() {
-    for (Target& target : targets_) {
-      const auto mappings = target.watched.mappings();
+  // With --change twice, so long apart.
+  Result<int> print_mappings(Signals& signals) {
+    std::vector<std::vector<watch::WatchedMapping>> before;
+    if (arguments_.maps_change_s) {
+      for (Target& target : targets_) {
+        auto mappings = target.watched.mappings();
+        if (!mappings) return tl::unexpected<Error>(mappings.error());
+        before.push_back(std::move(*mappings));
+      }
+      const auto pause_ns = static_cast<std::uint64_t>(std::llround(*arguments_.maps_change_s * 1e9));
+      const std::uint64_t until_ns = monotonic_ns() + pause_ns;
+      while (signals.wait_until(until_ns, -1) == Signals::Wake::kResize) continue;
+    }
+    for (std::size_t i = 0; i < targets_.size(); ++i) {
+      auto mappings = targets_[i].watched.mappings();
       if (!mappings) return tl::unexpected<Error>(mappings.error());
-      const process::ProcessInfo& process = target.watched.process();
+      if (!before.empty()) *mappings = watch::changed_mappings(before[i], std::move(*mappings));
+      const auto usual = before.empty() ? watch::MappingOrder::kResident : watch::MappingOrder::kChange;
+      watch::sort_mappings(*mappings, watch::mapping_order_from(arguments_.maps_order).value_or(usual));
+      const process::ProcessInfo& process = targets_[i].watched.process();
       const std::string text =
           arguments_.json
               ? watch::mappings_json(process.pid, process.name, *mappings) + "\n"
@@ -491,7 +508,7 @@ Result<int> watch_until_end(const WatchArguments& arguments, const std::vector<s
                             Signals& signals) {
   Watch watch(arguments, LiveTerminal::is_there() && !arguments.json && !arguments.once && !arguments.maps);
   if (auto opened = watch.open(pids); !opened) return tl::unexpected<Error>(opened.error());
-  if (arguments.maps) return watch.print_mappings();
+  if (arguments.maps) return watch.print_mappings(signals);
   const auto status = look_until_end(watch, arguments, signals);
   watch.leave_screen();
   return status;
@@ -560,7 +577,18 @@ Run add_watch(CLI::App& app) {
   app.add_flag("--heap", arguments->flight_heap,
                "with --flight: also sample the heap; puts hooks into the process")
       ->needs(flight);
-  app.add_flag("--maps", arguments->maps, "print every mapping, largest first, and exit");
+  auto* maps = app.add_flag("--maps", arguments->maps, "print every mapping, largest first, and exit");
+  app.add_option("--sort", arguments->maps_order,
+                 "order of --maps: resident, pss, own, dirty, swapped, virtual, address or change")
+      ->check(CLI::IsMember(watch::names_of_mapping_orders()))
+      ->type_name("COLUMN")
+      ->needs(maps);
+  app.add_option("--change", arguments->maps_change_s,
+                 "with --maps: read twice, this long apart, and print only what changed")
+      ->transform(seconds_word())
+      ->check(CLI::Range(0.1, 86400.0))
+      ->type_name("TIME")
+      ->needs(maps);
   app.footer(
       "Without --heap, watch does not stop or change the process. On a terminal it refreshes one screen: o orders by growth, space freezes, q quits. Otherwise it prints one line per reading; Ctrl-C ends it. Without root it shows processes of the same user. --log renames a file of 16 MiB to FILE.1 and keeps four old ones. With --listen, watch waits for processes that you name, before they start and after they end. --flight FILE --heap records memory by call site for weeks, also after a crash.");
   return [arguments] { return run_watch(*arguments); };

@@ -24,6 +24,8 @@ struct MemoryMapping {
   std::uint64_t rss = 0, anonymous = 0, swap = 0;
   std::uint64_t huge = 0;       // of rss, on transparent huge pages
   std::uint64_t huge_file = 0;  // explicit huge pages, which are no part of rss
+  // Of smaps alone. PSS, and pages that differ from their file or have none.
+  std::uint64_t proportional = 0, dirty = 0;
   // It lies right behind the data of a file, and the file says that it is not its zeroed data (zeroed_data.h).
   bool not_zeroed_data = false;
   bool operator==(const MemoryMapping&) const = default;

@@ -223,10 +223,11 @@ class OfProcess {
     if (composition == nullptr) return;
     gauge("fathom_memory_parts_age_seconds", "seconds", "How long ago the parts were read.",
           view_.composition_age_s);
-    gauge(
-        "fathom_memory_lazy_free_bytes", "bytes",
-        "Resident memory that the process has freed with MADV_FREE; the kernel takes it back when it needs memory.",
-        real(*composition->lazy_free));
+    if (composition->sharing)
+      gauge(
+          "fathom_memory_lazy_free_bytes", "bytes",
+          "Resident memory that the process has freed with MADV_FREE; the kernel takes it back when it needs memory.",
+          real(composition->sharing->lazy_free));
     gauge("fathom_memory_parts_moved", "", "1 where resident memory changed while the parts were read.",
           composition->moved ? 1 : 0);
     gauge("fathom_memory_parts_from", "", "Where the parts were read: 1 at that way.", "way",

@@ -105,6 +105,22 @@ TEST(Exposition, TheFirstLookHasNoGrowth) {
   EXPECT_THAT(text, HasSubstr("fathom_memory_rss_bytes"));
 }
 
+// The kernel would hold up a large process for too long to say it.
+TEST(Exposition, WhatIsNotKnownOfALargeProcessIsNotServed) {
+  Places places;
+  View view = view_of(7, "node");
+  auto composition = std::make_shared<Composition>(*view.look.composition);
+  composition->sharing.reset();
+  view.look.composition = composition;
+  const auto place = places.take("node");
+  EXPECT_THAT(text_of(make_families({{place, &view}}, places, {})), Not(HasSubstr("lazy_free")));
+  composition = std::make_shared<Composition>(*composition);
+  composition->sharing.emplace().lazy_free = 4096;
+  view.look.composition = composition;
+  EXPECT_THAT(text_of(make_families({{place, &view}}, places, {})),
+              HasSubstr("fathom_memory_lazy_free_bytes{process=\"node\",place=\"1\"} 4096\n"));
+}
+
 TEST(Exposition, AnUnknownPartIsOneOfTheOthers) {
   Places places;
   View view = view_of(7, "node");

@@ -57,9 +57,14 @@ std::optional<RecentRise> History::recent_rise(const sources::MemoryLimit* limit
   const double bytes = now.rss - lowest->rss, passed = now.time_s - lowest->time_s;
   if (passed <= 0 || bytes < std::max(kLeastBytes, kLeastShare * lowest->rss)) return std::nullopt;
   RecentRise rise{static_cast<std::uint64_t>(bytes), passed};
+  // What has stopped rising meets no limit at that rate.
+  const Point* middle = lowest;
+  for (const Point& point : looks_)
+    if (point.time_s >= lowest->time_s && point.time_s <= now.time_s - passed / 2) middle = &point;
+  const bool goes_on = now.anonymous - middle->anonymous >= 0.25 * (now.anonymous - lowest->anonymous);
   // Pages of files give way; only anonymous memory meets the limit.
   const double rate = (now.anonymous - lowest->anonymous) / passed;
-  if (limit != nullptr && rate > 0) {
+  if (limit != nullptr && rate > 0 && goes_on) {
     const double left = static_cast<double>(limit->room()) / rate;
     if (left <= kLongest) rise.left_s = left;
   }

@@ -80,6 +80,10 @@ TEST(History, AFastRiseIsReportedBeforeTheSlopeIsCertain) {
   EXPECT_NEAR(view.recent_rise->seconds, 1, 1e-6);
   ASSERT_TRUE(view.recent_rise->left_s);
   EXPECT_NEAR(*view.recent_rise->left_s, 17, 0.1) << "850 MiB are left at 50 MiB a second";
+  for (std::uint64_t second = 62; second <= 66; ++second)
+    view = history.add(look_at(second, 150, 5), 0, 0, {});
+  ASSERT_TRUE(view.recent_rise);
+  EXPECT_FALSE(view.recent_rise->left_s) << "it rose five seconds ago, and no more since";
   view = history.add(look_at(75, 150, 5), 0, 0, {});
   EXPECT_FALSE(view.recent_rise) << "it is level again";
 }

@@ -37,6 +37,16 @@ Json slope_json(const std::optional<analysis::Slope>& slope) {
   return {{"bytes_per_s", slope->per_second}, {"low", slope->low}, {"high", slope->high}};
 }
 
+Json sharing_json(const Composition* composition) {
+  if (composition == nullptr || !composition->sharing) return nullptr;
+  const sources::SmapsRollup& sharing = *composition->sharing;
+  return {{"private_clean_bytes", sharing.private_clean},
+          {"private_dirty_bytes", sharing.private_dirty},
+          {"shared_clean_bytes", sharing.shared_clean},
+          {"shared_dirty_bytes", sharing.shared_dirty},
+          {"pss_bytes", sharing.proportional}};
+}
+
 Json limit_json(const View& view) {
   if (!view.limit) return nullptr;
   static constexpr std::array<std::string_view, 4> kKinds{"control-group", "address-space", "data",
@@ -160,7 +170,10 @@ std::string look_json(const View& view) {
   json["page_table_bytes"] = figures.page_tables;
   json["huge_file_bytes"] = figures.huge_files;
   json["zero_page_bytes"] = view.look.composition ? Json(view.look.composition->zero_bytes) : Json();
-  json["lazy_free_bytes"] = view.look.composition ? or_null(view.look.composition->lazy_free) : Json();
+  json["sharing"] = sharing_json(view.look.composition.get());
+  json["lazy_free_bytes"] = view.look.composition && view.look.composition->sharing
+                                ? Json(view.look.composition->sharing->lazy_free)
+                                : Json();
   json["virtual_bytes"] = figures.virtual_size;
   json["threads"] = figures.threads;
   json["rss_change_bytes"] = or_null(view.rss_change);
@@ -203,23 +216,29 @@ std::string ending_json(std::int32_t pid, const std::string& name, const std::st
 }
 
 std::string mappings_json(std::int32_t pid, const std::string& name,
-                          std::span<const sources::JudgedMapping> mappings) {
+                          std::span<const WatchedMapping> mappings) {
   Json json{{"pid", pid}, {"name", analysis::valid_utf8(name)}};
   json["mappings"] = Json::array();
-  for (const sources::JudgedMapping& judged : mappings) {
+  for (const WatchedMapping& watched : mappings) {
+    const sources::JudgedMapping& judged = watched.judged;
     const process::MapEntry& entry = judged.mapping.entry;
     json["mappings"].push_back(
         {{"start", fmt::format("{:x}", entry.start.value)},
          {"end", fmt::format("{:x}", entry.end.value)},
          {"mode", fmt::format("{}{}{}{}", entry.readable ? 'r' : '-', entry.writable ? 'w' : '-',
                               entry.executable ? 'x' : '-', entry.shared ? 's' : 'p')},
-         {"name", name_of(judged)},
+         {"name", analysis::valid_utf8(name_of(watched))},
          {"virtual_bytes", entry.size()},
          {"rss_bytes", judged.mapping.rss},
          {"anonymous_bytes", judged.mapping.anonymous},
          {"huge_bytes", judged.mapping.huge},
          {"huge_file_bytes", judged.mapping.huge_file},
-         {"swap_bytes", judged.mapping.swap}});
+         {"swap_bytes", judged.mapping.swap},
+         {"pss_bytes", watched.sharing ? Json(watched.sharing->proportional) : Json()},
+         {"dirty_bytes", watched.sharing ? Json(watched.sharing->dirty) : Json()},
+         {"allocator", watched.allocator.empty() ? Json() : Json(analysis::valid_utf8(watched.allocator))},
+         {"allocator_bytes", watched.allocator_bytes}});
+    if (watched.change) json["mappings"].back()["change_bytes"] = *watched.change;
   }
   return dump(json);
 }

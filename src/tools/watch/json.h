@@ -13,7 +13,7 @@ std::string look_json(const View& view);
 std::string ending_json(std::int32_t pid, const std::string& name, const std::string& how,
                         std::uint64_t last_rss, std::uint64_t wall_ns);
 std::string mappings_json(std::int32_t pid, const std::string& name,
-                          std::span<const sources::JudgedMapping> mappings);
+                          std::span<const WatchedMapping> mappings);
 
 // One row of a reading, always with the same columns: parts are identified by kind.
 std::string csv_head();

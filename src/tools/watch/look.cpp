@@ -13,7 +13,6 @@
 #include "base/stable_sort.h"
 #include "linux/memory/counted_limits.h"
 #include "linux/memory/memory_reading.h"
-#include "linux/memory/smaps_rollup.h"
 #include "linux/process/cgroup.h"
 #include "linux/process/status.h"
 #include "record/session/memory/held_memory.h"
@@ -283,14 +282,13 @@ Composition Watched::compose(const Figures& before) {
   add_held(held, huge, composition, names, builder);
   const auto rows = composition.rows(made.time_ns, model::ProcessId{0}, model::HeapAllocatorId{}, builder);
   made.lines = analysis::make_memory_lines(rows, names, figures.rss);
-  if (made.time_ns >= lazy_free_due_ns_) {
+  if (made.time_ns >= sharing_due_ns_) {
     const std::uint64_t begun = monotonic_ns();
-    const auto rollup = sources::read_smaps_rollup(process_.pid);
-    lazy_free_ = rollup ? std::optional(rollup->lazy_free) : std::nullopt;
-    lazy_free_due_ns_ = made.time_ns + 10 * kSecond;
+    sharing_ = sources::read_smaps_rollup(process_.pid);
+    sharing_due_ns_ = made.time_ns + 10 * kSecond;
     made.longest_call_ns = std::max(made.longest_call_ns, monotonic_ns() - begun);
   }
-  made.lazy_free = lazy_free_;
+  made.sharing = sharing_;
   divide_live(held, made.lines);
   made.took_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID) - cpu + beside_ns;
   return made;
@@ -335,21 +333,27 @@ Result<Look> Watched::look(bool compose_now) {
   return look;
 }
 
-Result<std::vector<sources::JudgedMapping>> Watched::mappings() {
+Result<std::vector<WatchedMapping>> Watched::mappings() {
+  const auto figures = read_figures();
+  if (!figures) return tl::unexpected<Error>(figures.error());
+  const bool scan = sources::has_page_scan();
   std::uint64_t beside_ns = 0;
-  auto reading = read_mappings(!sources::has_page_scan(), beside_ns);
+  auto reading = read_mappings(!scan, beside_ns);
   if (!reading) return tl::unexpected<Error>(reading.error());
-  auto judged =
-      sources::judge_mappings(std::move(reading->mappings), sources::read_stack_pointers(process_.pid));
-  // Explicit huge pages are in memory, too.
-  const auto in_memory = [](const sources::JudgedMapping& one) {
-    return one.mapping.rss + one.mapping.huge_file;
-  };
-  stable_sort_rows(judged.begin(), judged.end(), [&](const auto& a, const auto& b) {
-    return in_memory(a) != in_memory(b) ? in_memory(a) > in_memory(b)
-                                        : a.mapping.entry.size() > b.mapping.entry.size();
-  });
-  return judged;
+  const auto held = read_held(*reading);
+  std::vector<WatchedMapping> mappings;
+  std::vector<sources::MemoryMapping> smaps;
+  if (!scan) {
+    smaps = reading->mappings;
+  } else if (figures->rss <= sources::kMostResidentForRollup) {
+    if (auto read = sources::read_smaps(process_.pid, kBudgetNs)) smaps = std::move(read->mappings);
+  }
+  for (sources::JudgedMapping& judged :
+       sources::judge_mappings(std::move(reading->mappings), sources::read_stack_pointers(process_.pid)))
+    mappings.emplace_back().judged = std::move(judged);
+  name_allocators(held, reading->pages, mappings);
+  add_sharing(smaps, mappings);
+  return mappings;
 }
 
 }  // namespace fathom::watch

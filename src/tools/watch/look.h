@@ -17,9 +17,11 @@
 #include "linux/memory/memory_reading.h"
 #include "linux/memory/memory_sampler.h"
 #include "linux/memory/page_cache.h"
+#include "linux/memory/smaps_rollup.h"
 #include "linux/process/find.h"
 #include "model/counted_limit.h"
 #include "record/session/memory/composition_reading.h"
+#include "tools/watch/mappings.h"
 
 namespace fathom::watch {
 
@@ -41,10 +43,9 @@ struct Composition {
   Way way = Way::kStatus;  // kStatus: the mappings could not be read, and the lines are three
   std::uint64_t time_ns = 0;
   analysis::MemoryLines lines;
-  bool moved = false;            // RSS was another one after the reading than before
-  std::uint64_t zero_bytes = 0;  // mapped to the page of zeros: no memory, yet page tables
-  std::optional<std::uint64_t>
-      lazy_free;  // of the anonymous memory, freed with MADV_FREE and not taken back yet
+  bool moved = false;                           // RSS was another one after the reading than before
+  std::uint64_t zero_bytes = 0;                 // mapped to the page of zeros: no memory, yet page tables
+  std::optional<sources::SmapsRollup> sharing;  // at most ten seconds older; nullopt: of a large process
   std::uint64_t took_ns = 0, longest_call_ns = 0;
   std::vector<sources::CachedFile>
       files;  // mapped ones, with what the page cache holds of them; databases first
@@ -75,8 +76,8 @@ class Watched {
   // is due: so rarely that it takes half a per cent of a CPU, and more often while it grows.
   Result<Look> look(bool compose);
 
-  // Every mapping, most resident first. For --maps.
-  Result<std::vector<sources::JudgedMapping>> mappings();
+  // Every mapping, ascending by address. For --maps.
+  Result<std::vector<WatchedMapping>> mappings();
 
   const process::ProcessInfo& process() const { return process_; }
   const std::vector<std::string>& missing() const { return missing_; }
@@ -100,8 +101,9 @@ class Watched {
   std::uint64_t limits_ns_ = 0;
   std::vector<model::CountedLimit> counted_;
   std::uint64_t counted_due_ns_ = 0;
-  std::optional<std::uint64_t> lazy_free_;  // read every ten seconds: a thread that maps memory waits for it
-  std::uint64_t lazy_free_due_ns_ = 0;
+  std::optional<sources::SmapsRollup>
+      sharing_;  // read every ten seconds: a thread that maps memory waits for it
+  std::uint64_t sharing_due_ns_ = 0;
   std::vector<std::string> missing_;
   WaysToRead ways_;
   bool held_hangs_ = false, files_hang_ = false;  // it is not waited for again

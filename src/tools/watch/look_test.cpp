@@ -305,12 +305,15 @@ TEST(Look, MappingsAreMostResidentFirst) {
   Child child([] {
     touch(::mmap(nullptr, 32 * kMiB, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0), 32 * kMiB);
   });
-  const auto mappings = Watched::open(child.pid()).value().mappings();
+  auto mappings = Watched::open(child.pid()).value().mappings();
   ASSERT_TRUE(mappings) << mappings.error().message;
   ASSERT_GT(mappings->size(), 3u);
-  EXPECT_GE(mappings->front().mapping.rss, 32 * kMiB);
+  sort_mappings(*mappings, MappingOrder::kResident);
+  EXPECT_GE(mappings->front().judged.mapping.rss, 32 * kMiB);
+  ASSERT_TRUE(mappings->front().sharing);
+  EXPECT_GE(mappings->front().sharing->dirty, 32 * kMiB) << "it was written to";
   for (std::size_t i = 1; i < mappings->size(); ++i)
-    EXPECT_GE((*mappings)[i - 1].mapping.rss, (*mappings)[i].mapping.rss);
+    EXPECT_GE((*mappings)[i - 1].judged.mapping.rss, (*mappings)[i].judged.mapping.rss);
 }
 
 }  // namespace

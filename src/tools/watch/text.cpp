@@ -139,7 +139,8 @@ std::string beside_text(const View& view) {
     std::uint64_t huge = 0;
     for (const LineView& line : view.lines) huge += line.line.huge_bytes;
     add(huge, "of RSS on huge pages");
-    add(view.look.composition->lazy_free.value_or(0), "of RSS already free (MADV_FREE)");
+    if (const auto& sharing = view.look.composition->sharing)
+      add(sharing->lazy_free, "of RSS already free (MADV_FREE)");
   }
   if (const auto& group = view.look.limits.group) {
     add(group->used, "in its control group");
@@ -148,6 +149,12 @@ std::string beside_text(const View& view) {
   }
   add(figures.virtual_size, "address space");
   return text;
+}
+
+std::string sharing_text(const sources::SmapsRollup& sharing) {
+  return fmt::format("{} private, {} of it dirty; {} shared with other processes; PSS {}",
+                     size_of(sharing.private_clean + sharing.private_dirty), size_of(sharing.private_dirty),
+                     size_of(sharing.shared_clean + sharing.shared_dirty), size_of(sharing.proportional));
 }
 
 // A line has no room for folders.
@@ -285,6 +292,8 @@ std::vector<tui::ScreenLine> screen_lines(const View& view, const TextOptions& o
   }
   if (const std::string beside = beside_text(view); !beside.empty())
     tail += present::fill("  also: ", beside, options.width, 13);
+  if (view.look.composition && view.look.composition->sharing)
+    tail += present::fill("  sharing: ", sharing_text(*view.look.composition->sharing), options.width, 11);
   for (const std::string& what : view.missing) tail += present::fill("  missing: ", what, options.width, 11);
   if (view.metrics) {
     if (!view.metrics->problem.empty())
@@ -361,67 +370,6 @@ std::string ending_text(std::int32_t pid, const std::string& name, const std::st
   const bool killed = how.starts_with("killed");
   return fmt::format("{} (pid {}) {}{}; its last RSS was {}", printable(name), pid, killed ? "was " : "", how,
                      size_of(last_rss));
-}
-
-std::string name_of(const sources::JudgedMapping& judged) {
-  using sources::MappingUse;
-  const std::string name = printable(judged.name);
-  switch (judged.use) {
-    case MappingUse::kThreadStack:
-      return name.empty() ? "stack of a thread" : "stack of thread " + name;
-    case MappingUse::kMainStack:
-      return "main stack";
-    case MappingUse::kArena:
-      return "glibc arena";
-    case MappingUse::kFileZeroed:
-      return name + " (.bss)";
-    case MappingUse::kBreak:
-      return "heap of brk";
-    case MappingUse::kShared:
-      return name.empty() || name == "/dev/zero" ? "shared, without a file" : name;
-    case MappingUse::kFile:
-    case MappingUse::kKernel:
-    case MappingUse::kHugeFile:
-    case MappingUse::kAnonymous:
-      break;
-  }
-  return name.empty() ? "anonymous" : name;
-}
-
-std::string mappings_text(std::span<const sources::JudgedMapping> mappings, const TextOptions& options) {
-  TextTable table({{"address", Align::kRight},
-                   {"virtual", Align::kRight},
-                   {"resident", Align::kRight},
-                   {"own", Align::kRight},
-                   {"huge", Align::kRight},
-                   {"swapped", Align::kRight},
-                   {"mode", Align::kLeft},
-                   {"mapping", Align::kLeft, true}});
-  const auto some = [](std::uint64_t value) { return value == 0 ? std::string() : size_of(value); };
-  sources::MemoryMapping sum;
-  std::uint64_t virtual_bytes = 0;
-  const std::size_t shown = options.top == 0 ? mappings.size() : std::min(options.top, mappings.size());
-  for (std::size_t i = 0; i < mappings.size(); ++i) {
-    const sources::MemoryMapping& mapping = mappings[i].mapping;
-    const process::MapEntry& entry = mapping.entry;
-    sum.rss += mapping.rss;
-    sum.anonymous += mapping.anonymous;
-    // Explicit ones are only in this column: the kernel counts them separately from the resident set.
-    const std::uint64_t huge = mapping.huge + mapping.huge_file;
-    sum.huge += huge;
-    sum.swap += mapping.swap;
-    virtual_bytes += entry.size();
-    if (i >= shown) continue;
-    const std::string mode = fmt::format("{}{}{}{}", entry.readable ? 'r' : '-', entry.writable ? 'w' : '-',
-                                         entry.executable ? 'x' : '-', entry.shared ? 's' : 'p');
-    table.add({fmt::format("{:x}", entry.start.value), size_of(entry.size()), some(mapping.rss),
-               some(mapping.anonymous), some(huge), some(mapping.swap), mode, name_of(mappings[i])});
-  }
-  table.add({"total", size_of(virtual_bytes), size_of(sum.rss), size_of(sum.anonymous), some(sum.huge),
-             some(sum.swap), "",
-             shown < mappings.size() ? fmt::format("{} of {} mappings shown", shown, mappings.size())
-                                     : analysis::counted(mappings.size(), "mapping")});
-  return table.text(options.width, options.color);
 }
 
 }  // namespace fathom::watch

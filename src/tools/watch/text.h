@@ -1,4 +1,4 @@
-// A reading as text for people: a screen that is redrawn, one line per reading, or a table of the mappings.
+// A reading as text for people: a screen that is redrawn, one line per reading, or a table of the mappings (mappings_text.cpp).
 // No escape codes unless colours are requested; cursor movements are the caller's.
 #pragma once
 
@@ -32,10 +32,10 @@ std::string line_text(const View& view);
 std::string ending_text(std::int32_t pid, const std::string& name, const std::string& how,
                         std::uint64_t last_rss);
 
-// Like pmap -x, most resident first, with a line of sums.
-std::string mappings_text(std::span<const sources::JudgedMapping> mappings, const TextOptions& options);
-// "stack of thread worker", "[anon:pool]", "glibc arena", "/usr/lib/libc.so.6".
-std::string name_of(const sources::JudgedMapping& mapping);
+// Like pmap -x, in the order given, with a line of sums.
+std::string mappings_text(std::span<const WatchedMapping> mappings, const TextOptions& options);
+// "stack of thread worker", "[anon:pool]", "glibc arena", "heap, jemalloc", "/usr/lib/libc.so.6".
+std::string name_of(const WatchedMapping& mapping);
 
 // Eight heights, lowest to highest value; the last `columns` values.
 std::string sparkline(std::span<const double> values, std::size_t columns);

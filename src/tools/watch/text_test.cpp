@@ -156,15 +156,16 @@ TEST(WatchText, SparklinesRunFromTheLowestToTheHighest) {
 }
 
 TEST(WatchText, MappingsAddUp) {
-  std::vector<sources::JudgedMapping> mappings(3);
+  std::vector<WatchedMapping> mappings(3);
   for (std::size_t i = 0; i < mappings.size(); ++i) {
-    mappings[i].mapping.entry.start = {0x1000 * (i + 1)};
-    mappings[i].mapping.entry.end = {0x1000 * (i + 2)};
-    mappings[i].mapping.rss = mappings[i].mapping.anonymous = 4096;
+    sources::MemoryMapping& mapping = mappings[i].judged.mapping;
+    mapping.entry.start = {0x1000 * (i + 1)};
+    mapping.entry.end = {0x1000 * (i + 2)};
+    mapping.rss = mapping.anonymous = 4096;
   }
-  mappings[0].use = sources::MappingUse::kThreadStack;
-  mappings[0].name = "worker";
-  mappings[1].name = "[anon:pool]";
+  mappings[0].judged.use = sources::MappingUse::kThreadStack;
+  mappings[0].judged.name = "worker";
+  mappings[1].judged.name = "[anon:pool]";
   const std::string text = mappings_text(mappings, {});
   EXPECT_THAT(text, HasSubstr("stack of thread worker"));
   EXPECT_THAT(text, HasSubstr("[anon:pool]"));
@@ -173,11 +174,53 @@ TEST(WatchText, MappingsAddUp) {
   EXPECT_THAT(mappings_text(mappings, {.top = 1}), HasSubstr("1 of 3 mappings shown"));
 }
 
+TEST(WatchText, AnonymousMappingsAreNamedAfterTheAllocatorThatFillsThem) {
+  WatchedMapping mapping;
+  mapping.judged.mapping.rss = 100 * kMiBOfText;
+  EXPECT_EQ(name_of(mapping), "anonymous");
+  mapping.allocator = "jemalloc";
+  mapping.allocator_bytes = 95 * kMiBOfText;
+  EXPECT_EQ(name_of(mapping), "heap, jemalloc");
+  mapping.allocator_bytes = 40 * kMiBOfText;
+  EXPECT_EQ(name_of(mapping), "anonymous, 40.0 MiB of it heap of jemalloc");
+  mapping.judged.name = "[anon:pool]";
+  EXPECT_EQ(name_of(mapping), "[anon:pool]") << "the program's own name";
+}
+
+TEST(WatchText, SharedAndDirtyPagesHaveColumnsWhereTheyWereRead) {
+  std::vector<WatchedMapping> mappings(2);
+  mappings[0].judged.mapping.rss = mappings[1].judged.mapping.rss = 8 * kMiBOfText;
+  EXPECT_THAT(mappings_text(mappings, {}), Not(HasSubstr("PSS")));
+  mappings[0].sharing = {3 * kMiBOfText, 2 * kMiBOfText};
+  mappings[1].sharing = {4 * kMiBOfText, 0};
+  const std::string text = mappings_text(mappings, {});
+  EXPECT_THAT(text, HasSubstr("PSS"));
+  EXPECT_THAT(text, HasSubstr("7.0 MiB")) << "the sum";
+  const auto json = nlohmann::json::parse(mappings_json(7, "node", mappings));
+  EXPECT_EQ(json["mappings"][0]["pss_bytes"], 3 * kMiBOfText);
+  EXPECT_EQ(json["mappings"][0]["dirty_bytes"], 2 * kMiBOfText);
+  EXPECT_TRUE(json["mappings"][0]["allocator"].is_null());
+  EXPECT_FALSE(json["mappings"][0].contains("change_bytes"));
+}
+
+TEST(WatchText, AScreenSaysWhatIsSharedWithOtherProcesses) {
+  View view = a_view();
+  EXPECT_THAT(screen_text(view, {}), Not(HasSubstr("sharing")));
+  auto composition = std::make_shared<Composition>(*view.look.composition);
+  composition->sharing = {1 * kMiBOfText,  400 * kMiBOfText, 100 * kMiBOfText,
+                          11 * kMiBOfText, 450 * kMiBOfText, 0};
+  view.look.composition = composition;
+  EXPECT_THAT(screen_text(view, {.width = 0}),
+              HasSubstr("  sharing: 401.0 MiB private, 400.0 MiB of it dirty; 111.0 MiB shared with other "
+                        "processes; PSS 450.0 MiB\n"));
+  EXPECT_EQ(nlohmann::json::parse(look_json(view))["sharing"]["pss_bytes"], 450 * kMiBOfText);
+}
+
 TEST(WatchText, ExplicitHugePagesOfAMappingStandInTheirColumn) {
-  std::vector<sources::JudgedMapping> mappings(1);
-  mappings[0].mapping.entry.end = {32 << 20};
-  mappings[0].mapping.huge_file = 24 << 20;
-  mappings[0].name = "/anon_hugepage";
+  std::vector<WatchedMapping> mappings(1);
+  mappings[0].judged.mapping.entry.end = {32 << 20};
+  mappings[0].judged.mapping.huge_file = 24 << 20;
+  mappings[0].judged.name = "/anon_hugepage";
   const std::string text = mappings_text(mappings, {});
   EXPECT_THAT(text, HasSubstr("24.0 MiB"));
   const auto json = nlohmann::json::parse(mappings_json(7, "node", mappings));
