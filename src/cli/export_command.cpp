@@ -52,7 +52,9 @@ struct ExportArguments {
   bool fold_generics = false, fold_idle = false, mark_inlined = false, parts = false, experimental = false;
   std::optional<std::uint32_t> functions;  // of a call graph
   std::optional<double> percent_limit;
-  std::string binary;  // of profiles for compilers
+  std::string binary;                                                    // of profiles for compilers
+  std::string time_unit;                                                 // of massif.out; empty: ms
+  std::size_t detailed_every = present::MassifOptions().detailed_every;  // likewise
 };
 
 // What a writer is given.
@@ -87,14 +89,23 @@ Result<> stream_folded(const ExportInput& input, const std::function<void(std::s
   return {};
 }
 
+present::MassifOptions massif_options(const ExportArguments& arguments) {
+  present::MassifOptions options;
+  if (arguments.time_unit == "B") options.unit = present::MassifUnit::kBytes;
+  options.detailed_every = arguments.detailed_every;
+  return options;
+}
+
 Result<std::string> export_massif(const ExportInput& input) {
-  const Result<present::MassifFile> file = present::make_massif(input.profile, input.tree.selection);
+  const Result<present::MassifFile> file =
+      present::make_massif(input.profile, input.tree.selection, massif_options(input.arguments));
   if (!file) return tl::unexpected(file.error());
   return present::massif_text(*file);
 }
 
 Result<std::string> export_ms_print(const ExportInput& input) {
-  const Result<present::MassifFile> file = present::make_massif(input.profile, input.tree.selection);
+  const Result<present::MassifFile> file =
+      present::make_massif(input.profile, input.tree.selection, massif_options(input.arguments));
   if (!file) return tl::unexpected(file.error());
   return present::ms_print_text(*file);
 }
@@ -433,6 +444,14 @@ Run add_export(CLI::App& app) {
                "pprof: write several files below 16,000 samples and 1.9 MB, the limits of some servers");
   app.add_flag("--experimental", arguments->experimental,
                "allow --to otlp, a format that is still changing (version 1.11.0)");
+  app.add_option("--time-unit", arguments->time_unit,
+                 "massif, ms_print: axis in ms, or in B: bytes allocated and freed (default: ms)")
+      ->check(CLI::IsMember({"ms", "B"}))
+      ->type_name("UNIT");
+  app.add_option("--detailed-freq", arguments->detailed_every,
+                 "massif, ms_print: one snapshot in N has a call tree (default: 10)")
+      ->check(CLI::Range(1, 100))
+      ->type_name("N");
   app.add_option("--functions", arguments->functions,
                  "callgraph, dot: at most N functions, by total (default: 80; 0: all)")
       ->type_name("N");

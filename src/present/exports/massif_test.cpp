@@ -22,6 +22,7 @@ struct Read {
     std::uint64_t number, time, bytes;
     std::string tree;  // "empty", "detailed", "peak"
   };
+  std::string unit;
   std::vector<Snapshot> snapshots;
 };
 
@@ -34,7 +35,7 @@ class Reader {
     Read all;
     EXPECT_EQ(value("desc: ").substr(0, 1), "(");
     value("cmd: ");
-    EXPECT_EQ(value("time_unit: "), "ms");
+    all.unit = value("time_unit: ");
     while (next()) {
       Read::Snapshot snapshot;
       snapshot.number = std::stoull(value("snapshot="));
@@ -103,8 +104,22 @@ TEST(Massif, OfAServerLooksAsItDid) {
   expect_golden("server.ms_print", ms_print_text(make_massif(hand.profile, {}).value()));
 }
 
+// As with valgrind's --time-unit=B: a program that allocates in bursts has its bursts drawn out.
+TEST(Massif, TheAxisCountsBytesWhereThatIsAsked) {
+  const MassifOptions options{.unit = MassifUnit::kBytes};
+  const Read read = Reader(massif_of(analysis::small_heap().profile, {}, options)).read();
+  EXPECT_EQ(read.unit, "B");
+  std::vector<std::uint64_t> times;
+  for (const Read::Snapshot& snapshot : read.snapshots) times.push_back(snapshot.time);
+  EXPECT_THAT(times, testing::ElementsAre(0u, 10'999'640u, 18'999'960u, 27'000'280u, 29'202'560u));
+  const std::string text = ms_print_text(make_massif(analysis::small_heap().profile, {}, options).value());
+  EXPECT_THAT(text, HasSubstr("time(B)"));
+  EXPECT_THAT(text, HasSubstr(">MB\n")) << "the unit of the axis";
+}
+
 TEST(Massif, HasThePeakOfAllEventsWithItsTree) {
   const Read read = Reader(massif_of(analysis::small_heap().profile)).read();
+  EXPECT_EQ(read.unit, "ms");
   ASSERT_EQ(read.snapshots.size(), 5u);
   EXPECT_EQ(read.snapshots[0].bytes, 0u);
   EXPECT_EQ(read.snapshots[2].time, 1500u);

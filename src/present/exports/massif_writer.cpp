@@ -93,7 +93,13 @@ class Maker {
       const HeapSlice& slice = heap_.slices[s];
       if (slice.heap.value != chosen_) continue;
       const double before = std::max(0.0, live);
-      each_row(s, [&](const HeapRow& row) { live += row.allocated.bytes - row.freed.bytes; });
+      double moved = moved_.empty() ? 0 : moved_.back().bytes;
+      if (moved_.empty()) moved_.push_back({slice.start_ns, 0});
+      each_row(s, [&](const HeapRow& row) {
+        live += row.allocated.bytes - row.freed.bytes;
+        moved += row.allocated.bytes + row.freed.bytes;
+      });
+      moved_.push_back({slice.end_ns, moved});
       const double after = std::max(0.0, live);
       if (!analysis::takes_slice(filter_, profile_, slice)) continue;
       if (snapshots_.empty()) snapshots_.push_back({slice.start_ns, before, Snapshot::kInside, s, false});
@@ -180,7 +186,8 @@ class Maker {
     MassifTree tree(profile_, selection_, options_);
     std::vector<double> live(heap_.sites.size());
     std::uint32_t next_slice = 0;
-    std::int64_t last_ms = 0;
+    std::int64_t last = 0;
+    out.unit = options_.unit;
     for (const Snapshot& snapshot : snapshots_) {
       if (snapshot.kind == Snapshot::kEnd)
         for (; next_slice <= snapshot.slice; ++next_slice)
@@ -188,9 +195,7 @@ class Maker {
             live[row.site.value] += row.allocated.bytes - row.freed.bytes;
           });
       MassifSnapshot added;
-      const std::uint64_t start = profile_.meta.start_ns;
-      const double ms = snapshot.time_ns > start ? static_cast<double>(snapshot.time_ns - start) * 1e-6 : 0;
-      added.time_ms = last_ms = std::max(last_ms, static_cast<std::int64_t>(std::llround(ms)));
+      added.time = last = std::max(last, static_cast<std::int64_t>(std::llround(place_of(snapshot.time_ns))));
       added.bytes = std::round(snapshot.bytes);
       if (snapshot.detailed) {
         std::vector<double> bytes = snapshot.kind == Snapshot::kPeak ? at_peak() : live;
@@ -202,6 +207,21 @@ class Maker {
       out.snapshots.push_back(std::move(added));
     }
     return out;
+  }
+
+  // On the axis. Inside of a slice allocations are taken to be evenly spread.
+  double place_of(std::uint64_t time_ns) const {
+    if (options_.unit == MassifUnit::kMilliseconds) {
+      const std::uint64_t start = profile_.meta.start_ns;
+      return time_ns > start ? static_cast<double>(time_ns - start) * 1e-6 : 0;
+    }
+    const auto after = std::ranges::lower_bound(moved_, time_ns, {}, &Moved::time_ns);
+    if (after == moved_.end()) return moved_.back().bytes;
+    if (after == moved_.begin() || after->time_ns == time_ns) return after->bytes;
+    const Moved& before = *(after - 1);
+    const double part =
+        static_cast<double>(time_ns - before.time_ns) / static_cast<double>(after->time_ns - before.time_ns);
+    return before.bytes + part * (after->bytes - before.bytes);
   }
 
   std::vector<double> at_peak() const {
@@ -220,6 +240,11 @@ class Maker {
   std::uint32_t chosen_ = 0;  // heap
   analysis::RowsBySlice rows_{heap_};
   std::vector<Snapshot> snapshots_;
+  struct Moved {
+    std::uint64_t time_ns;
+    double bytes;  // allocated and freed until then
+  };
+  std::vector<Moved> moved_;  // at the ends of slices
   bool has_peak_ = false;
   std::uint32_t fullest_slice_ = UINT32_MAX;
 };
@@ -232,14 +257,15 @@ Result<MassifFile> make_massif(const Profile& profile, const analysis::Selection
 }
 
 std::string massif_text(const MassifFile& file) {
-  std::string out = fmt::format("desc: {}\ncmd: {}\ntime_unit: ms\n", file.description, file.command);
+  std::string out = fmt::format("desc: {}\ncmd: {}\ntime_unit: {}\n", file.description, file.command,
+                                file.unit == MassifUnit::kBytes ? "B" : "ms");
   for (std::size_t i = 0; i < file.snapshots.size(); ++i) {
     const MassifSnapshot& snapshot = file.snapshots[i];
     static constexpr std::array<std::string_view, 3> kTrees = {"empty", "detailed", "peak"};
     out += fmt::format(
         "#-----------\nsnapshot={}\n#-----------\ntime={}\nmem_heap_B={:.0f}\nmem_heap_extra_B=0\n"
         "mem_stacks_B=0\nheap_tree={}\n{}",
-        i, snapshot.time_ms, snapshot.bytes, kTrees[static_cast<std::size_t>(snapshot.kind)], snapshot.tree);
+        i, snapshot.time, snapshot.bytes, kTrees[static_cast<std::size_t>(snapshot.kind)], snapshot.tree);
   }
   return out;
 }

@@ -20,7 +20,12 @@
 
 namespace fathom::present {
 
+// What the axis of time counts: milliseconds, or bytes that were allocated and freed, as valgrind's --time-unit=B does. (Its unit i,
+// instructions, is not recorded.)
+enum class MassifUnit : std::uint8_t { kMilliseconds, kBytes };
+
 struct MassifOptions {
+  MassifUnit unit = MassifUnit::kMilliseconds;
   std::size_t snapshots = 100;      // at most; 4 or more
   std::size_t detailed_every = 10;  // one in so many has a tree
   std::size_t depth = 30;           // frames of a tree
@@ -30,13 +35,14 @@ struct MassifOptions {
 enum class MassifTreeKind : std::uint8_t { kEmpty, kDetailed, kPeak };
 
 struct MassifSnapshot {
-  std::int64_t time_ms = 0;  // from the start of the recording
-  double bytes = 0;          // a whole number
+  std::int64_t time = 0;  // from the start of the recording, in the unit of the file
+  double bytes = 0;       // a whole number
   MassifTreeKind kind = MassifTreeKind::kEmpty;
   std::string tree;  // its lines, as they stand in the file; empty for kEmpty
 };
 
 struct MassifFile {
+  MassifUnit unit = MassifUnit::kMilliseconds;
   std::string description, command;       // one line each
   std::vector<MassifSnapshot> snapshots;  // at least one, in order of time; one peak at most
 };

@@ -44,15 +44,15 @@ Scaled scaled_time(double ms) {
 // Bars: the peak '#', with a tree '@', others ':'. Between bars the height of the one before goes on.
 class Chart {
  public:
-  explicit Chart(const MassifFile& file) {
+  explicit Chart(const MassifFile& file) : unit_(file.unit) {
     rows_.fill(std::string(kColumns, ' '));
-    end_ms_ = std::max<double>(1, static_cast<double>(file.snapshots.back().time_ms));
+    end_ = std::max<double>(1, static_cast<double>(file.snapshots.back().time));
     for (const MassifSnapshot& snapshot : file.snapshots) most_ = std::max(most_, snapshot.bytes);
     const double step = most_ / kRows;
     std::size_t next_column = 0, height = 0;
     char mark = ':';
     for (const MassifSnapshot& snapshot : file.snapshots) {
-      const double place = static_cast<double>(snapshot.time_ms) / end_ms_ * kColumns;
+      const double place = static_cast<double>(snapshot.time) / end_ * kColumns;
       const std::size_t column = std::min(kColumns - 1, static_cast<std::size_t>(place));
       for (std::size_t gap = next_column; height > 0 && gap < column; ++gap) rows_[height - 1][gap] = mark;
       mark = snapshot.kind == MassifTreeKind::kPeak       ? '#'
@@ -67,7 +67,8 @@ class Chart {
   }
 
   std::string text() const {
-    const Scaled bytes = scaled_bytes(most_), time = scaled_time(end_ms_);
+    const Scaled bytes = scaled_bytes(most_),
+                 time = unit_ == MassifUnit::kBytes ? scaled_bytes(end_) : scaled_time(end_);
     std::string out = fmt::format("    {:>2}\n{}^{}\n", bytes.unit, bytes.number, rows_[kRows - 1]);
     for (std::size_t row = kRows - 1; row-- > 0;) out += "     |" + rows_[row] + "\n";
     out += "   0 +" + std::string(kColumns - 1, '-') + ">" + time.unit + "\n";
@@ -77,7 +78,8 @@ class Chart {
  private:
   static int rank(char mark) { return mark == '#' ? 3 : mark == '@' ? 2 : mark == ':' ? 1 : 0; }
   std::array<std::string, kRows> rows_;  // from the bottom up
-  double most_ = 1, end_ms_ = 1;
+  double most_ = 1, end_ = 1;
+  MassifUnit unit_;
 };
 
 // The lines of a tree as they stand in the file, read one after the other.
@@ -146,14 +148,14 @@ std::string ms_print_text(const MassifFile& file) {
                          file.snapshots[i].kind == MassifTreeKind::kPeak ? " (peak)" : "");
   }
   out += trees + "]\n\n";
-  const std::string head =
-      fmt::format("{0}\n{1:>3} {2:>14} {3:>16} {4:>16} {5:>13} {6:>12}\n{0}\n", rule, "n", "time(ms)",
-                  "total(B)", "useful-heap(B)", "extra-heap(B)", "stacks(B)");
+  const std::string head = fmt::format("{0}\n{1:>3} {2:>14} {3:>16} {4:>16} {5:>13} {6:>12}\n{0}\n", rule,
+                                       "n", file.unit == MassifUnit::kBytes ? "time(B)" : "time(ms)",
+                                       "total(B)", "useful-heap(B)", "extra-heap(B)", "stacks(B)");
   out += head;
   for (std::size_t i = 0; i < file.snapshots.size(); ++i) {
     const MassifSnapshot& snapshot = file.snapshots[i];
     out += fmt::format("{:>3} {:>14} {:>16} {:>16} {:>13} {:>12}\n", i,
-                       count(static_cast<double>(snapshot.time_ms)), count(snapshot.bytes),
+                       count(static_cast<double>(snapshot.time)), count(snapshot.bytes),
                        count(snapshot.bytes), 0, 0);
     if (snapshot.kind == MassifTreeKind::kEmpty) continue;
     out += Tree(snapshot.tree, snapshot.bytes).text();
