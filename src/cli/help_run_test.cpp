@@ -143,8 +143,9 @@ TEST_F(Cli, HelpAndVersionGoToStandardOutput) {
 }
 
 // Every option in a line that fathom recommends exists.
-TEST_F(Cli, IdiomsNameOptionsThatExist) {
-  const std::string text = run({"help", "idioms"}).out;
+TEST_F(Cli, IdiomsAndSymptomsNameOptionsThatExist) {
+  const std::string text = run({"help", "idioms"}).out + run({"help", "symptoms"}).out;
+  EXPECT_THAT(text, HasSubstr("  it hangs "));
   const std::regex line(R"(  fathom ([a-z]+)([^\n]*))"), option(R"((--[a-z-]+))");
   std::size_t lines = 0;
   for (auto at = std::sregex_iterator(text.begin(), text.end(), line); at != std::sregex_iterator(); ++at) {
@@ -161,7 +162,7 @@ TEST_F(Cli, IdiomsNameOptionsThatExist) {
         EXPECT_THAT(help.out, HasSubstr(found->str(1))) << part;
     }
   }
-  EXPECT_GT(lines, 30u);
+  EXPECT_GT(lines, 45u);
   EXPECT_THAT(run({"script"}).error, HasSubstr("try: fathom export FILE --to folded"));
 }
 

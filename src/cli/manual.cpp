@@ -12,6 +12,7 @@
 #include "cli/option_table.h"
 #include "cli/output.h"
 #include "cli/presets.h"
+#include "cli/symptoms.h"
 
 namespace fathom::cli {
 namespace {
@@ -35,7 +36,7 @@ std::string names_of_commands(const CLI::App& app, std::string_view between = " 
 
 Error no_such_page(const CLI::App& app, const std::string& name) {
   return {ErrorKind::kUsage, fmt::format("there is no command '{}'", analysis::printable(name)),
-          "one of " + names_of_commands(app, ", ") + "; fathom help words, idioms or presets"};
+          "one of " + names_of_commands(app, ", ") + "; fathom help words, symptoms, idioms or presets"};
 }
 
 // Not CLI11's help(), which goes on to the command that was asked for: that is `help` here.
@@ -324,13 +325,14 @@ std::vector<AboutCommand> add_about_commands(CLI::App& app) {
   std::vector<AboutCommand> all;
   const auto [help, helped] = add(
       "help",
-      "print the help of a command; help words explains the words in reports, help idioms lists fathom lines for perf and other tools, help presets lists options by name",
-      "command", "command, words, idioms or presets", false);
+      "print the help of a command; help words explains the words in reports, help symptoms says where to begin, help idioms lists fathom lines for perf and other tools, help presets lists options by name",
+      "command", "command, words, symptoms, idioms or presets", false);
   all.push_back({help, [&app, print, word = helped]() -> Result<int> {
                    if (word->empty()) return print(help_of(app, app, "fathom"));
                    if (*word == "words") return print(std::string(kWordsText));
                    if (*word == "presets") return print(presets_here());
                    if (*word == "idioms") return print(idioms_text());
+                   if (*word == "symptoms") return print(symptoms_text());
                    const CLI::App* command = command_named(app, *word);
                    if (command == nullptr) return tl::unexpected<Error>(no_such_page(app, *word));
                    return print(help_of(app, *command, "fathom " + *word));

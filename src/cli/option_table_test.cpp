@@ -105,7 +105,8 @@ TEST_F(Manual, NoSuchCommandIsAnErrorThatNamesThem) {
   const auto page = manual_page(app, "drew");
   ASSERT_FALSE(page);
   EXPECT_EQ(page.error().kind, ErrorKind::kUsage);
-  EXPECT_EQ(page.error().remedy, "one of draw, help, man, completion; fathom help words, idioms or presets");
+  EXPECT_EQ(page.error().remedy,
+            "one of draw, help, man, completion; fathom help words, symptoms, idioms or presets");
 }
 
 TEST_F(Completion, EveryShellKnowsCommandsOptionsAndValues) {
