@@ -579,7 +579,7 @@ Run add_watch(CLI::App& app) {
       ->needs(flight);
   auto* maps = app.add_flag("--maps", arguments->maps, "print every mapping, largest first, and exit");
   app.add_option("--sort", arguments->maps_order,
-                 "order of --maps: resident, pss, own, dirty, swapped, virtual, address or change")
+                 "order of --maps, largest first (default: resident)")
       ->check(CLI::IsMember(watch::names_of_mapping_orders()))
       ->type_name("COLUMN")
       ->needs(maps);
