@@ -174,8 +174,8 @@ void ProcWaits::round(std::uint64_t now_ns, std::vector<sources::Event>& out) {
 
 void ProcWaits::finish(std::uint64_t /*end_ns*/, std::vector<sources::Event>& out) {
   look_at_all(out);
-  book_.finish(out);
-  threads_.clear();
+  // Of a copy: a look at what is in progress ends neither the waits nor the sums.
+  sources::WaitBook(book_).finish(out);
 }
 
 std::vector<std::string> ProcWaits::notes() const {

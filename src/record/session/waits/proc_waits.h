@@ -48,7 +48,6 @@ class ProcWaits final : public ThreadWaits {
   // Scans all threads if due, and returns the waits that are over.
   void round(std::uint64_t now_ns, std::vector<sources::Event>& out);
   void sum(std::uint64_t /*now_ns*/, std::vector<sources::Event>& out) const override { book_.sum(out); }
-  // The last look, and all waits that are still open.
   void finish(std::uint64_t end_ns, std::vector<sources::Event>& out) override;
 
   std::vector<std::string> notes() const;
