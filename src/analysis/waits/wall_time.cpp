@@ -54,7 +54,8 @@ class PauseOfWaits {
         tasks_(waits.profile()),
         reads_blocks_(readers_of_blocks(waits)),
         killed_(killed_processes(waits.profile())),
-        has_child_(parents(waits.profile())) {}
+        has_child_(parents(waits.profile())),
+        knows_wakers_(knows_wakers(waits)) {}
 
   Pause of(const SelectedWait& row, const model::Wait& wait) const {
     const Pause pause = of_cause(row, wait);
@@ -119,7 +120,15 @@ class PauseOfWaits {
     }
     if (handed_on_.contains(wait)) return Pause::kLock;
     if (wait.unfinished || is_cut_off(wait)) return Pause::kStuck;
-    return wait.waker == model::kNoThread ? Pause::kTimer : Pause::kOther;
+    return wait.waker == model::kNoThread && knows_wakers_ ? Pause::kTimer : Pause::kOther;
+  }
+
+  // Only BPF and a record of wake-ups report which thread ended a wait. A look at /proc does not.
+  static bool knows_wakers(const Waits& waits) {
+    return waits.profile().meta.engine == "bpf" ||
+           std::ranges::any_of(waits.rows(), [&](const SelectedWait& row) {
+             return waits.wait(row).waker != model::kNoThread;
+           });
   }
 
   // A program that starts another one and waits for a signal, as timeout does, waits for that one.
@@ -187,6 +196,7 @@ class PauseOfWaits {
   KnownWakers wakers_;
   PolledTasks tasks_;
   std::vector<char> reads_blocks_, killed_, has_child_;
+  bool knows_wakers_;
 };
 
 // A moment at which a thread begins or ends to live, or to pause.

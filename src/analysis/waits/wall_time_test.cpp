@@ -122,6 +122,19 @@ TEST(WallTime, IsStuckIfOnlyTheSignalThatKillsItEndsTheWait) {
   }
 }
 
+// Without BPF it is not known what ended a wait, and no reason to say that a timer did.
+TEST(WallTime, IsNoSleepWhereWakersAreNotRecorded) {
+  for (const char* engine : {"bpf", "perf", "proc"}) {
+    Program program;
+    program.hand.profile.meta.engine = engine;
+    const auto main = program.thread("app", 0);
+    for (int i = 0; i < 9; ++i) program.waits(main, "pthread_barrier_wait", "futex", i, i + 1);
+    const WallTime wall = wall_of(program.hand.profile);
+    const bool is_known = std::string_view(engine) == "bpf";
+    EXPECT_NEAR(is_known ? wall.slept_ns : wall.other_ns, 9 * kSecond, 1e7) << engine;
+  }
+}
+
 TEST(WallTime, CallsALockOneWhoseHolderSleeps) {
   Program program;
   const auto waiter = program.thread("waiter", 0), holder = program.thread("holder", 0);
