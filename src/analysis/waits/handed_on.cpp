@@ -2,39 +2,56 @@
 
 #include <map>
 #include <set>
+#include <string>
+#include <string_view>
 
 namespace fathom::analysis {
 
-// Names decide about mutexes, conditions, joins and channels. A parker of a thread is woken by whatever has work for it.
+// "acquire_connection", "Pool::checkout", "takePermit": somebody has what is waited for here. Workers that wait for jobs at a condition
+// variable may end each other's waits, too, and the name of the place is what tells the two apart.
+static bool takes_something(const model::Wait& wait, const WaitSites& sites) {
+  constexpr std::size_t kNear = 10;  // most of them are the C library's and those of the condition variable
+  const std::string path = sites.path(wait.stack, kNear);
+  for (const std::string_view word : {"acquire", "Acquire", "checkout", "Checkout", "check_out", "borrow",
+                                      "Borrow", "onnection", "permit", "Permit", "emaphore"})
+    if (path.find(word) != path.npos) return true;
+  return false;
+}
+
+// Names decide about mutexes, joins and channels. A parker of a thread is woken by whatever has work for it.
 static bool may_be_handed_on(const model::Wait& wait, const WaitSites& sites) {
   const FutexKind kind = sites.futex_kind(wait.stack);
-  return kind == FutexKind::kSemaphore || (kind == FutexKind::kPark && !sites.is_parker(wait.stack));
+  return kind == FutexKind::kSemaphore || (kind == FutexKind::kCondition && takes_something(wait, sites)) ||
+         (kind == FutexKind::kPark && !sites.is_parker(wait.stack));
 }
 
 HandedOnFutexes::HandedOnFutexes(const Waits& waits, const WaitSites& sites)
     : of_object_(waits.profile().objects.size(), 0) {
   struct Futex {
-    std::set<std::uint32_t> waiters;
+    std::set<std::uint32_t> objects, waiters;
     std::map<std::uint32_t, std::uint64_t> ended_by;  // waits, by thread
   };
-  std::map<std::uint32_t, Futex> futexes;  // by object
+  // By process and address. glibc's condition variable has two words to wait at, which take turns, 4 bytes apart.
+  std::map<std::pair<std::int32_t, std::uint64_t>, Futex> futexes;
   for (const SelectedWait& row : waits.rows()) {
     const model::Wait& wait = waits.wait(row);
     if (row.cause != Cause::kFutex || row.idle || wait.object.value == 0 || !may_be_handed_on(wait, sites))
       continue;
-    Futex& futex = futexes[wait.object.value];
+    const model::WaitObject& object = waits.profile().objects[wait.object.value];
+    Futex& futex = futexes[{object.pid, object.address & ~std::uint64_t{7}}];
+    futex.objects.insert(wait.object.value);
     futex.waiters.insert(wait.thread.value);
     if (wait.waker != model::kNoThread) futex.ended_by[wait.waker.value] += row.weight;
   }
-  for (const auto& [object, futex] : futexes) {
+  for (const auto& [address, futex] : futexes) {
     std::uint64_t all = 0, by_waiters = 0;
     for (const auto& [thread, waits_ended] : futex.ended_by) {
       all += waits_ended;
       if (futex.waiters.contains(thread)) by_waiters += waits_ended;
     }
     constexpr std::uint64_t kLeastTurns = 3;
-    of_object_[object] =
-        static_cast<char>(futex.waiters.size() > 1 && by_waiters >= kLeastTurns && by_waiters * 2 > all);
+    if (futex.waiters.size() > 1 && by_waiters >= kLeastTurns && by_waiters * 2 > all)
+      for (const std::uint32_t object : futex.objects) of_object_[object] = 1;
   }
 }
 

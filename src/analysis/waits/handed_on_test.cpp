@@ -47,6 +47,7 @@ TEST(HandedOnFutexes, AreThoseWhoseWaitersEndEachOthersWaits) {
        {std::pair{std::vector<std::string>{"main", "handle", "__new_sem_wait_slow64"}, true},
         {{"main", "table_enter", "syscall"}, true},
         {{"main", "take_job", "pthread_cond_wait"}, false},
+        {{"main", "acquire_connection", "pthread_cond_wait"}, true},
         {{"main", "std::thread::park"}, false},
         {{"main", "pthread_join"}, false}}) {
     FourThreads handed, counted;
