@@ -155,6 +155,11 @@ class Union {
   }
 
   std::size_t node_count() const { return tree_.nodes.size(); }
+  // Of the first run that has one.
+  const std::string& main_thread() const { return main_thread_; }
+  void set_main_thread(const std::string& name) {
+    if (main_thread_.empty()) main_thread_ = name;
+  }
   const ModuleKeys& keys() const { return keys_; }
   const std::string& module_key(std::uint32_t module) const { return module_keys_[module]; }
   const std::string& module_name(std::uint32_t module) const { return tree_.modules[module]; }
@@ -225,6 +230,7 @@ class Union {
 
   ModuleKeys keys_;
   UnionTree& tree_;
+  std::string main_thread_;
   std::vector<std::string> module_keys_;
   std::vector<std::uint32_t> first_child_, next_sibling_;  // by node; 0: none
   std::unordered_map<std::string, std::uint32_t> module_ids_, name_ids_;
@@ -234,6 +240,20 @@ class Union {
   std::vector<std::uint32_t> slots_ = std::vector<std::uint32_t>(1024);
   std::uint64_t steps_ = 0;
 };
+
+// The name of the main threads that worked; empty if they have several, as those of many programs have.
+std::string main_thread_of(const model::Profile& profile) {
+  std::string main;
+  for (std::uint32_t i = 0; i < profile.threads.size(); ++i) {
+    const model::Thread& thread = profile.threads[i];
+    if (thread.tid != profile.processes[thread.process.value].pid || (thread.cpu_ns | thread.ran_ns) == 0)
+      continue;
+    std::string name = thread_name(profile, {i});
+    if (!main.empty() && name != main) return "";
+    main = std::move(name);
+  }
+  return main;
+}
 
 // The places of one run's frames: builds keys once per function, not once per node.
 class RunPlaces {
@@ -266,6 +286,8 @@ class RunPlaces {
       const std::string key = rows[i].name.empty() ? "" : all_.keys().key_of(profile_, rows[i]);
       modules_[i] = all_.module_of(key, key == kProgram ? std::string(base_name(rows[i].path)) : key);
     }
+    main_thread_ = main_thread_of(profile_);
+    all_.set_main_thread(main_thread_);
   }
 
   struct Line {
@@ -290,8 +312,11 @@ class RunPlaces {
     }
     return {lines_.data() + first, count};
   }
+  // The main thread bears the name of the program's file, which may be another one in each run.
   Line of_thread(const std::string& name) {
-    return {all_.place_of(stable_thread(name), all_.module_of("", ""), NodeKind::kThread, false),
+    const bool is_main = name == main_thread_ && !all_.main_thread().empty();
+    return {all_.place_of(stable_thread(is_main ? all_.main_thread() : name), all_.module_of("", ""),
+                          NodeKind::kThread, false),
             NodeKind::kThread};
   }
   Line of_cause(const std::string& name) {
@@ -334,6 +359,7 @@ class RunPlaces {
   std::vector<std::uint32_t> first_;      // by frame: row of lines_
   std::vector<std::uint32_t> functions_;  // by function: its place
   std::vector<std::uint32_t> modules_;    // by module: its row in the union
+  std::string main_thread_;
   std::vector<Line> lines_;
 };
 

@@ -58,6 +58,18 @@ TEST(UnionTree, ARenamedProgramAndNumberedThreadsAreTheSame) {
   EXPECT_EQ(places_called(tree, "worker-#"), 1u);
 }
 
+// The kernel names the first thread after the file.
+TEST(UnionTree, MainThreadsOfARenamedProgramAreTheSame) {
+  OneFunction old_one("sorter", "sorter"), new_one("sorter-fast", "sorter-fast");
+  for (OneFunction* each : {&old_one, &new_one}) {
+    each->hand.profile.threads[0].ran_ns = 1;
+    each->run({each->hand.frame(each->app, {"sort_rows"})}, 3);
+  }
+  const UnionTree tree = build_union_tree({one(old_one.hand.profile), one(new_one.hand.profile)});
+  EXPECT_EQ(tree.nodes.size(), 3u);  // root, thread, function
+  EXPECT_EQ(self_of(tree, "sort_rows"), (std::vector<std::int64_t>{3, 3}));
+}
+
 TEST(UnionTree, AFunctionInlinedOnOneSideIsOneFunction) {
   OneFunction old_one, new_one;
   old_one.run({old_one.hand.frame(old_one.app, {"main"}), old_one.hand.frame(old_one.app, {"hash"})}, 3);
