@@ -92,6 +92,10 @@ void Accounts::account_samples() {
   auto& facts = profile_.meta.facts;
   const CpuTimes& times = engine_.cpu_times();
   if (Unsampled unsampled = unsampled_by(engine_.source(), engine_.processes()); !unsampled.why.empty()) {
+    if (options_.engine == Engine::kProc) {  // chosen by the user, who may be allowed more
+      unsampled.why = "engine proc takes no samples";
+      unsampled.remedy = "fathom record without --engine";
+    }
     facts[model::kNotSampledFact] = std::move(unsampled.why);
     facts[model::kNotSampledTryFact] = std::move(unsampled.remedy);
     facts[model::kNotSampledMsFact] = std::to_string(times.unsampled_ns() / 1'000'000);

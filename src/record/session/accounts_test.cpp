@@ -77,6 +77,15 @@ TEST_F(AccountsTest, AnEngineWithoutASamplerSaysWhyNothingIsSampled) {
   EXPECT_FALSE(has_fact("cpu_runs"));
 }
 
+TEST_F(AccountsTest, AnEngineThatWasChosenIsNoLackOfRights) {
+  options.engine = Engine::kProc;
+  source->samples = false;
+  record();
+  accounts.update(false);
+  EXPECT_EQ(profile.meta.facts[model::kNotSampledFact], "engine proc takes no samples");
+  EXPECT_EQ(profile.meta.facts[model::kNotSampledTryFact], "fathom record without --engine");
+}
+
 TEST_F(AccountsTest, ARecordingWithoutCpuExpectsNoSamples) {
   options.cpu = false;
   source->samples = false;
