@@ -46,7 +46,7 @@ static std::string time_words(const ProblemClass& problem) {
     case ProblemKind::kDisk:
       return "waits for the disk";
     case ProblemKind::kPeers:
-      return "waits for other processes";
+      return "waits for sockets, pipes or events";
     case ProblemKind::kLocks:
       return "waits for locks and other threads";
     case ProblemKind::kRunQueue:
@@ -183,7 +183,8 @@ static std::string sentence_of_class(const ProblemClass& problem) {
     case ProblemKind::kDisk:
       return silent("disk-bound", "and at least one waited for a file");
     case ProblemKind::kPeers:
-      return silent("waiting for others", "until something arrived (socket, pipe, terminal, event)");
+      return silent("waiting for others",
+                    "and at least one waited for something to arrive (socket, pipe, terminal, event)");
     case ProblemKind::kLocks:
       if (problem.by_contention())
         return fmt::format("lock-bound. Threads that had work spent {} of their time waiting for locks{}",
