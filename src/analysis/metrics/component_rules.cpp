@@ -51,7 +51,7 @@ Result<ComponentRules> ComponentRules::parse(std::string_view text, const std::s
       if (size.ends_with(kUnit)) size.remove_suffix(kUnit.size());
       const auto [end, error] = std::from_chars(size.data(), size.data() + size.size(), gigabytes);
       if (error != std::errc{} || end != size.data() + size.size() || gigabytes == 0 || gigabytes > 1024)
-        return fmt::format("'{}' is no size, such as 2 GiB", parts.back());
+        return fmt::format("'{}' is not a size, such as 2 GiB", parts.back());
       rule.unusual_bytes = gigabytes << 30;
       parts.pop_back();
     }
