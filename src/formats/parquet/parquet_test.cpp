@@ -84,6 +84,20 @@ TEST(Parquet, AMissingColumnAndOneOfAnotherTypeAreNamed) {
   EXPECT_EQ(read_parquet(file, "x", flat).error().message, "x: column frames has another type");
 }
 
+// As of files that an earlier version wrote.
+TEST(Parquet, AColumnThatMayMissIsZerosAndEmptyTexts) {
+  const auto file = write_parquet(random_table(1, 7), {});
+  ASSERT_TRUE(file);
+  constexpr ColumnInfo kNewer[] = {{"id", ColumnKind::kUnsigned, false},
+                                   {"later", ColumnKind::kUnsigned, false, true},
+                                   {"why", ColumnKind::kText, false, true}};
+  const auto table = read_parquet(*file, "x.parquet", kNewer);
+  ASSERT_TRUE(table) << table.error().message;
+  EXPECT_EQ(table->columns[1].numbers, std::vector<std::uint64_t>(7, 0));
+  EXPECT_EQ(table->columns[2].numbers, std::vector<std::uint64_t>(7, 0));
+  EXPECT_THAT(table->columns[2].texts, ElementsAre(""));
+}
+
 TEST(Parquet, AListIsAGroupWithARepeatedGroupInIt) {
   const std::string file = write_parquet(random_table(1, 10), {}).value();
   const Footer footer = read_footer(file, "x").value();

@@ -32,6 +32,13 @@ Result<Table> read_parquet(std::string_view file, const std::string& name,
     const std::string where = fmt::format("{}: column {}", name, info.name);
     const auto leaf = std::ranges::find_if(
         footer->leaves, [&](const Leaf& one) { return !one.path.empty() && one.path[0] == info.name; });
+    if (leaf == footer->leaves.end() && info.may_miss && table.rows <= kMostValues) {
+      Column& column = table.columns.emplace_back();
+      column.info = info;
+      column.numbers.assign(table.rows, 0);
+      if (info.kind == ColumnKind::kText) column.texts = {""};
+      continue;
+    }
     if (leaf == footer->leaves.end()) return fail(ErrorKind::kMalformed, where + " is missing");
     if (!fits(*leaf, info)) return fail(ErrorKind::kMalformed, where + " has another type");
     const auto at = static_cast<std::size_t>(leaf - footer->leaves.begin());

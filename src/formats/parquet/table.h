@@ -22,6 +22,7 @@ struct ColumnInfo {
   std::string_view name;  // outlives the column
   ColumnKind kind = ColumnKind::kUnsigned;
   bool is_list = false;
+  bool may_miss = false;  // a file without it has zeros, and empty texts; no list
   bool operator==(const ColumnInfo&) const = default;
 };
 
