@@ -10,6 +10,7 @@
 
 #include "analysis/core/known_waker.h"
 #include "analysis/core/places_at_rest.h"
+#include "model/wait_sums.h"
 
 namespace fathom::analysis {
 
@@ -35,6 +36,13 @@ std::int64_t value_of(const model::Sample& sample, model::Metric metric, double 
   return value <= -static_cast<double>(kMost) ? -kMost : static_cast<std::int64_t>(value);
 }
 
+namespace {
+
+// WaitWeight::per_ns of rows that were added up and not drawn: any of them makes the part that is known all of the sum.
+constexpr float kExactSums = std::numeric_limits<float>::max();
+
+}  // namespace
+
 void WaitSum::add(std::uint64_t ns, WaitWeight weight) {
   ++walked_;
   waits_ += weight.count;
@@ -44,7 +52,7 @@ void WaitSum::add(std::uint64_t ns, WaitWeight weight) {
   const auto duration = static_cast<double>(ns);
   const double count = weight.count, times = static_cast<double>(weight.times), others = times - 1;
   variance_ += duration * duration * times * others;
-  count_variance_ += count * (count - 1);
+  if (weight.per_ns < kExactSums) count_variance_ += count * (count - 1);
   part_ += duration * others * static_cast<double>(weight.per_ns);
 }
 
@@ -143,8 +151,12 @@ Waits::Waits(const model::Profile& profile, const Selection& selection)
     if (!wakers.is_work(wait, row.cause)) row.idle = idle_.rule_of(wait, row.cause);
     rows_.push_back(row);
   }
-  scale_to_known_sums(whole);
-  if (!whole && std::ranges::any_of(rows_, [](const SelectedWait& row) { return row.weight > 1; }))
+  const bool are_sums = profile.meta.facts.contains(model::kWaitSumsFact);
+  if (are_sums)
+    per_unwalked_ns_ = kExactSums;
+  else
+    scale_to_known_sums(whole);
+  if (!whole && !are_sums && std::ranges::any_of(rows_, [](const SelectedWait& row) { return row.weight > 1; }))
     fit_to_window(profile_, selection, rows_);
   keep_crowds();
   find_rest();

@@ -7,6 +7,7 @@
 #include "analysis/waits/other_locks.h"
 #include "base/stable_sort.h"
 #include "model/system_call.h"
+#include "model/wait_sums.h"
 
 namespace fathom::analysis {
 namespace {
@@ -173,10 +174,11 @@ static ProblemClass classify_by_time(const Report& report) {
   const double length_ns = report.activity.duration_s * 1e9;
   if (length_ns <= 0) return problem;
   constexpr double kMuch = 0.3;
-  if (!report.waits || (report.unsampled && share_without_waits(report) > kMuch)) {
+  const bool are_sums = report.profile->meta.facts.contains(model::kWaitSumsFact);
+  if (!report.waits || are_sums || (report.unsampled && share_without_waits(report) > kMuch)) {
     const auto used = report.activity.cpus_used();
     if (!used) return problem;
-    problem.waits_summed = report.stacks_waited_ns > 0;
+    problem.waits_summed = are_sums || report.stacks_waited_ns > 0;
     problem.busy = *used;
     problem.ran = 1;
     if (*used < kProblemThresholds.idle_below) problem.kind = ProblemKind::kIdle;

@@ -14,6 +14,7 @@
 #include "analysis/waits/open_waits.h"
 #include "base/stable_sort.h"
 #include "base/text.h"
+#include "model/wait_sums.h"
 
 namespace fathom::analysis {
 namespace {
@@ -41,11 +42,13 @@ class Collector {
     report.reasons = sorted_reasons();
     report.locks = find_contention(waits_, sites_);
     report.files = find_files(waits_, selection_, sites_);
+    report.throttled_ns = std::min(report.throttled_ns, queued_of(report.threads));
+    // What follows needs the moment of each wait, which sums do not have.
+    if (waits_.profile().meta.facts.contains(model::kWaitSumsFact)) return report;
     report.chains = find_chains(waits_, sites_);
     report.unended = find_unended_waits(waits_, sites_);
     report.tasks = find_async_tasks(waits_, selection_, sites_);
     report.wall = find_wall_time(waits_, selection_, reasons_, sites_);
-    report.throttled_ns = std::min(report.throttled_ns, queued_of(report.threads));
     report.open_ns = find_open_waits(waits_, selection_);
     return report;
   }
