@@ -110,14 +110,33 @@ Result<Extent> extent_of(const Server& server, const Location& location, const s
   return extent;
 }
 
+// Levels of the last window of each host. period_ns of a window's marker is what its start is beyond the second, where that is known.
+std::string levels_query(const Location& location, const std::string& where) {
+  const std::string table = samples_table(location);
+  return fmt::format(
+      R"(SELECT metric, thread, period_ns, stack, sum(once) FROM (SELECT metric, thread, period_ns, stack, batch,
+      any(value) AS once FROM {0} WHERE {1} AND metric IN ({2}, {3}) AND batch GLOBAL IN
+      (SELECT argMax(batch, toUInt64(toUInt32(start)) * 1000000000 + period_ns) FROM {0} WHERE {1} AND metric = {4} GROUP BY host)
+      GROUP BY metric, thread, period_ns, stack, batch) GROUP BY metric, thread, period_ns, stack FORMAT RowBinary)",
+      table, where, sql_text(kLiveBytes), sql_text(kLiveBlocks), sql_text(kWindowMetric));
+}
+
+// Rows that add up.
+std::string sums_chosen(const Location& location) {
+  const std::string levels = fmt::format("{}, {}", sql_text(kLiveBytes), sql_text(kLiveBlocks));
+  if (location.metric.empty()) return fmt::format("metric NOT IN ({}, {})", sql_text(kWindowMetric), levels);
+  const std::string quality = sql_text(std::string(kQualityPrefix) + "%");
+  if (is_of_heap(location.metric))
+    return fmt::format("(metric LIKE 'heap-%' AND metric NOT IN ({}) OR metric LIKE {})", levels, quality);
+  const std::string counts =
+      location.metric == model::to_string(model::Metric::kOffCpu) ? ", " + sql_text(kWaitCount) : "";
+  return fmt::format("(metric IN ({}{}) OR metric LIKE {})", sql_text(location.metric), counts, quality);
+}
+
 // Two inserts of one window at the same time can both pass the check of the sender. Then each row is counted once per window. This
 // takes nine times as long (13 s of CPU time for ten million rows), so it is done only if the markers show that a window is there twice.
 std::string sums_query(const Location& location, const std::string& where, bool twice) {
-  const std::string table = samples_table(location), metric = sql_text(kWindowMetric);
-  const std::string metrics = location.metric.empty()
-                                  ? fmt::format("metric != {}", metric)
-                                  : fmt::format("(metric = {} OR metric LIKE {})", sql_text(location.metric),
-                                                sql_text(std::string(kQualityPrefix) + "%"));
+  const std::string table = samples_table(location), metrics = sums_chosen(location);
   if (!twice)
     return fmt::format(
         "SELECT metric, thread, period_ns, stack, sum(value) FROM {} WHERE {} AND {} GROUP BY metric, thread, period_ns, stack FORMAT RowBinary",
@@ -129,14 +148,35 @@ std::string sums_query(const Location& location, const std::string& where, bool 
       table, where, metrics);
 }
 
+// Tables of earlier versions have no columns for the kind of a wait. Reading does not change them.
+Result<bool> has_wait_kinds(const Server& server, const Location& location) {
+  const auto columns = texts_of(server, newer_columns_query(stacks_table(location)), location);
+  if (!columns) return tl::unexpected<Error>(columns.error());
+  return columns->size() == std::size(kNewerColumns);
+}
+
 // GLOBAL: the hashes are collected once, from all servers, and not by each server from its own rows.
-std::string stacks_query(const Location& location, const std::string& where) {
-  const std::string metrics =
-      location.metric.empty() ? "" : fmt::format(" AND metric = {}", sql_text(location.metric));
-  return fmt::format(
-      R"(SELECT hash, any(functions), any(modules), any(sources), any(flags) FROM {} WHERE service = {} AND hash GLOBAL IN
-      (SELECT DISTINCT stack FROM {} WHERE {}{}) GROUP BY hash FORMAT RowBinary)",
-      stacks_table(location), sql_text(location.service), samples_table(location), where, metrics);
+std::string stacks_query(const Location& location, const std::string& where, bool wait_kinds) {
+  const std::string kind =
+      wait_kinds ? "any(cause), any(waker), any(waker_stack), any(wait)" : "'', '', toUInt64(0), ''";
+  std::string metrics;
+  if (is_of_heap(location.metric))
+    metrics = " AND metric LIKE 'heap-%'";
+  else if (!location.metric.empty())
+    metrics = fmt::format(" AND metric = {}", sql_text(location.metric));
+  const auto stacks_in = [&](const std::string& hashes) {
+    return fmt::format(
+        "SELECT hash, any(functions), any(modules), any(sources), any(flags), {} FROM {} WHERE service = {} AND hash GLOBAL IN ({}) GROUP BY hash",
+        kind, stacks_table(location), sql_text(location.service), hashes);
+  };
+  const std::string used =
+      fmt::format("SELECT DISTINCT stack FROM {} WHERE {}{}", samples_table(location), where, metrics);
+  if (!wait_kinds) return stacks_in(used) + " FORMAT RowBinary";
+  // Also those that ended the waits.
+  const std::string wakers = fmt::format(
+      "SELECT DISTINCT waker_stack FROM {} WHERE service = {} AND waker_stack != 0 AND hash GLOBAL IN ({})",
+      stacks_table(location), sql_text(location.service), used);
+  return fmt::format("{} UNION ALL {} FORMAT RowBinary", stacks_in(used), stacks_in(wakers));
 }
 
 Result<> choose_time(const Server& server, const Location& location, TimeChoice& time, std::string& notice) {
@@ -174,13 +214,19 @@ Result<Fetched> fetch(const Location& wanted, const TimeChoice& wanted_time, int
             ? fmt::format("services: {}; or another from=, until=, host= or version=", some_of(*services))
             : "fathom push clickhouse://HOST/DATABASE FILE");
   }
-  const auto stacks = server.select(stacks_query(location, where));
+  const auto wait_kinds = has_wait_kinds(server, location);
+  if (!wait_kinds) return tl::unexpected<Error>(wait_kinds.error());
+  const auto stacks = server.select(stacks_query(location, where, *wait_kinds));
   if (!stacks) return tl::unexpected<Error>(stacks.error());
   const auto sums = server.select(sums_query(location, where, extent->markers != extent->windows));
   if (!sums) return tl::unexpected<Error>(sums.error());
+  const bool has_levels = location.metric.empty() || is_of_heap(location.metric);
+  const auto levels =
+      has_levels ? server.select(levels_query(location, where)) : Result<std::string>(std::string());
+  if (!levels) return tl::unexpected<Error>(levels.error());
   auto profile = profile_of(
       {location.service, location.server.text(), "the table " + stacks_table(location), "ClickHouse"},
-      *extent, *stacks, *sums);
+      *extent, *stacks, *sums + *levels);
   if (!profile) return tl::unexpected<Error>(profile.error());
   fetched.profile = std::move(*profile);
   return fetched;

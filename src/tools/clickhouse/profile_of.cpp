@@ -16,6 +16,7 @@
 #include "base/cursor.h"
 #include "formats/import/import.h"
 #include "model/facts.h"
+#include "model/wait_sums.h"
 #include "tools/clickhouse/row_binary.h"
 #include "tools/clickhouse/rows.h"
 #include "tools/clickhouse/schema.h"
@@ -63,11 +64,27 @@ class ProfileMaker {
     });
     describe(rows);
     process_ = import_.process(1, origin_.service);
+    // Earlier versions of fathom sent only what was allocated, which stays a metric of samples.
+    const bool has_heap = std::ranges::any_of(
+        rows, [](const SumRow& row) { return is_level(row.metric) || row.metric == kFreedBytes; });
+    std::map<std::pair<std::string_view, std::uint64_t>, std::int64_t>
+        counts;  // of waits, by thread and stack
+    import_.profile.meta.facts[model::kWaitSumsFact] = "yes";
+    for (const SumRow& row : rows)
+      if (row.metric == kWaitCount) counts[{row.thread, row.stack}] += row.value;
     for (const SumRow& row : rows)
       if (row.metric.starts_with(kQualityPrefix))
         add_quality(row);
+      else if (has_heap && is_of_heap(row.metric))
+        add_heap_row(row);
+      else if (row.metric == kWaitCount)
+        continue;
+      else if (const auto place = stacks_.find(row.stack);
+               row.metric == "off-cpu" && place != stacks_.end() && place->second.wait)
+        add_wait(row, place->second, counts[{row.thread, row.stack}]);
       else
         add_sample(row);
+    if (has_heap) finish_heap();
     if (missing_ != 0)
       import_.note(fmt::format("{} rows have a stack that {} does not have.", missing_, origin_.stacks));
     if (unknown_ != 0)
@@ -76,6 +93,12 @@ class ProfileMaker {
   }
 
  private:
+  // The stack of a hash; of a kind of wait also that without the frame of its cause.
+  struct Place {
+    model::StackId stack, waits;
+    std::optional<WaitKind> wait;
+  };
+
   tl::unexpected<Error> cut_short(std::string_view what) const {
     return fail(ErrorKind::kMalformed,
                 fmt::format("{}: the answer with the {} is damaged", origin_.place, what));
@@ -97,7 +120,22 @@ class ProfileMaker {
       if (!in.ok() || names.modules.size() != names.functions.size() ||
           names.sources.size() != names.functions.size() || names.flags.size() != names.functions.size())
         return false;
-      stacks_.emplace(hash, stack_of(names));
+      Place place{stack_of(names), {}, {}};
+      WaitKind kind;
+      kind.cause = read_text(in);
+      kind.waker = read_text(in);
+      kind.waker_stack = in.read<std::uint64_t>();
+      const std::string_view facts = read_text(in);
+      if (!in.ok()) return false;
+      if (auto known = read_facts(facts); known && !names.functions.empty()) {
+        known->cause = kind.cause;
+        known->waker = kind.waker;
+        known->waker_stack = kind.waker_stack;
+        place.wait = std::move(known);
+        place.waits = place.stack;  // its leaf is the cause, which the wait has
+        if (place.stack.value != 0) place.waits = import_.profile.stacks[place.stack.value].parent;
+      }
+      stacks_.emplace(hash, std::move(place));
     }
     return in.ok();
   }
@@ -186,15 +224,123 @@ class ProfileMaker {
     if (*metric == model::Metric::kCpu && !in_samples_ &&
         __builtin_mul_overflow(row.value, static_cast<std::int64_t>(row.period_ns), &sample.value))
       sample.value = std::numeric_limits<std::int64_t>::max();
-    sample.thread = import_.thread(process_, thread_number(row.thread), row.thread);
-    const auto stack = stacks_.find(row.stack);
-    if (stack != stacks_.end()) {
-      sample.stack = stack->second;
-    } else if (row.stack != 0) {
-      ++missing_;
-      sample.stack = import_.builder.stack({0}, import_.frame(import_.module(""), "[stack not found]"));
-    }
+    sample.thread = thread_of(row);
+    sample.stack = stack_of(row);
     import_.profile.samples.push_back(sample);
+  }
+
+  model::ThreadId thread_of(const SumRow& row) {
+    return import_.thread(process_, thread_number(row.thread), row.thread);
+  }
+  model::StackId stack_of(const SumRow& row) {
+    if (const auto place = stacks_.find(row.stack); place != stacks_.end()) return place->second.stack;
+    if (row.stack == 0) return {0};
+    ++missing_;
+    return import_.builder.stack({0}, import_.frame(import_.module(""), "[stack not found]"));
+  }
+
+  // As rows that stand for `count` waits of the mean length; two, so that they add up to the value.
+  void add_wait(const SumRow& row, const Place& place, std::int64_t count) {
+    if (row.value <= 0) return;
+    model::Profile& profile = import_.profile;
+    const WaitKind& kind = *place.wait;
+    model::Wait wait;
+    wait.start_ns = profile.meta.start_ns;
+    wait.thread = thread_of(row);
+    wait.stack = place.waits;
+    apply(kind, profile, wait);
+    if (!kind.waker.empty()) wait.waker = import_.thread(process_, thread_number(kind.waker), kind.waker);
+    if (const auto waker = stacks_.find(kind.waker_stack); waker != stacks_.end())
+      wait.waker_stack = waker->second.stack;
+    // What waits for a CPU after another wait is no wait of its own, and counts as one here.
+    const auto waits = static_cast<std::uint64_t>(std::clamp<std::int64_t>(count, 1, UINT32_MAX));
+    const auto value = static_cast<std::uint64_t>(row.value);
+    for (const bool longer : {false, true}) {
+      const std::uint64_t rest = value % waits, ns = value / waits + (longer ? 1 : 0);
+      wait.weight = static_cast<std::uint32_t>(longer ? rest : waits - rest);
+      (kind.state == model::WaitState::kPreempted ? wait.queued_ns : wait.waited_ns) = ns;
+      if (wait.weight == 0 || ns == 0) continue;
+      profile.waits.push_back(wait);
+      ++profile.quality.waits;
+    }
+  }
+
+  // What one thread name and stack did in the whole time.
+  struct HeapFigures {
+    model::HeapSum allocated, freed, live;
+  };
+
+  void add_heap_row(const SumRow& row) {
+    HeapFigures& figures = heap_[{thread_of(row), stack_of(row)}];
+    const auto value = static_cast<double>(std::max<std::int64_t>(0, row.value));
+    const auto metric = model::metric_from(row.metric);
+    if (row.metric == kLiveBytes)
+      figures.live.bytes += value;
+    else if (row.metric == kLiveBlocks)
+      figures.live.blocks += value;
+    else if (row.metric == kFreedBytes)
+      figures.freed.bytes += value;
+    else if (row.metric == kFreedBlocks)
+      figures.freed.blocks += value;
+    else if (metric == model::Metric::kHeapAllocated)
+      figures.allocated.bytes += value;
+    else if (metric == model::Metric::kHeapAllocations)
+      figures.allocated.blocks += value;
+    if (is_level(row.metric)) heap_mean_bytes_ = std::max(heap_mean_bytes_, row.period_ns);
+  }
+
+  // That of blocks of this mean size: the variance of each block was not sent.
+  model::HeapVariance variance_of(const model::HeapSum& sum) const {
+    if (heap_mean_bytes_ == 0 || sum.blocks <= 0 || sum.bytes <= 0) return {};
+    const double size = sum.bytes / sum.blocks;
+    const double of_block = 1 / std::expm1(std::max(size, 1.0) / static_cast<double>(heap_mean_bytes_));
+    return {sum.blocks * of_block, sum.bytes * size * of_block};
+  }
+
+  // One heap of all hosts, with an opening slice. What it was in between is not known.
+  void finish_heap() {
+    model::Profile& profile = import_.profile;
+    const std::uint64_t start = profile.meta.start_ns;
+    model::Heap heap;
+    heap.process = process_;
+    heap.mode = heap_mean_bytes_ == 0 ? model::HeapMode::kExact : model::HeapMode::kSampled;
+    heap.mean_bytes = heap_mean_bytes_;
+    heap.start_ns = start - 1;
+    heap.end_ns = profile.meta.end_ns;
+    model::HeapSlice opening{{0}, start - 1, start, start}, all{{0}, start, heap.end_ns, heap.end_ns};
+    std::vector<model::HeapRow> later;
+    for (auto& [place, figures] : heap_) {
+      const model::HeapSiteId site = import_.site({0}, place.second, place.first);
+      // A process that ended in the time freed all of its memory without a call.
+      const auto before = [](double live, double allocated, double freed) {
+        return std::max(0.0, live - allocated + freed);
+      };
+      model::HeapRow first, second;
+      first.site = second.site = site;
+      first.allocated = {before(figures.live.blocks, figures.allocated.blocks, figures.freed.blocks),
+                         before(figures.live.bytes, figures.allocated.bytes, figures.freed.bytes)};
+      first.allocated_variance = variance_of(first.allocated);
+      second.slice = {1};
+      second.allocated = figures.allocated;
+      second.freed = {first.allocated.blocks + figures.allocated.blocks - figures.live.blocks,
+                      first.allocated.bytes + figures.allocated.bytes - figures.live.bytes};
+      second.allocated_variance = variance_of(second.allocated);
+      second.freed_variance = variance_of(second.freed);
+      opening.live_blocks += first.allocated.blocks;
+      opening.live_bytes += first.allocated.bytes;
+      all.live_blocks += figures.live.blocks;
+      all.live_bytes += figures.live.bytes;
+      if (first.allocated != model::HeapSum{}) profile.heap.rows.push_back(first);
+      later.push_back(second);
+    }
+    profile.heap.rows.insert(profile.heap.rows.end(), later.begin(), later.end());
+    opening.peak_bytes = opening.live_bytes;
+    all.peak_bytes = std::max(opening.live_bytes, all.live_bytes);
+    heap.peak_ns = heap.end_ns;
+    heap.peak_bytes = all.peak_bytes;
+    heap.peak_blocks = all.live_blocks;
+    profile.heap.heaps.push_back(heap);
+    profile.heap.slices = {opening, all};
   }
 
   // Threads of a name on many hosts are one row; the number only tells the rows apart.
@@ -216,9 +362,11 @@ class ProfileMaker {
   formats::Import import_;
   model::ProcessId process_;
   bool in_samples_ = true;
-  std::unordered_map<std::uint64_t, model::StackId> stacks_;
+  std::unordered_map<std::uint64_t, Place> stacks_;
   std::map<std::string, std::int32_t> threads_;
   std::uint64_t missing_ = 0, unknown_ = 0;
+  std::map<std::pair<model::ThreadId, model::StackId>, HeapFigures> heap_;
+  std::uint64_t heap_mean_bytes_ = 0;
 };
 
 }  // namespace

@@ -11,7 +11,10 @@
 #include <tuple>
 #include <unordered_map>
 
+#include "analysis/core/heap.h"
 #include "analysis/core/selection.h"
+#include "analysis/core/wait_cause.h"
+#include "analysis/core/waits.h"
 #include "present/exports/cost_rows.h"
 
 namespace fathom::clickhouse {
@@ -30,10 +33,12 @@ class Tables {
       : profile_(profile), rows_(rows), places_(profile.frames.size()) {}
 
   // The hash of the stack, whose row is added when it is new.
-  std::uint64_t stack(model::StackId id, std::uint32_t skip, const std::string& cause) {
-    const auto [known, added] = known_.try_emplace(std::tuple(id.value, skip, cause), 0);
+  std::uint64_t stack(model::StackId id, std::uint32_t skip, const std::string& cause,
+                      const std::optional<WaitKind>& wait = {}) {
+    const auto [known, added] = known_.try_emplace(std::tuple(id.value, skip, cause, wait), 0);
     if (!added) return known->second;
     StackRow row;
+    row.wait = wait;
     if (!cause.empty())
       row.frames.push_back(
           frame({cause, "", "", static_cast<std::uint8_t>(model::ModuleKind::kNames), false}));
@@ -43,6 +48,8 @@ class Tables {
     std::string key;
     for (const std::uint32_t frame : row.frames)
       key.append(reinterpret_cast<const char*>(&hashes_[frame]), sizeof(hashes_[frame]));
+    if (wait)
+      key += fmt::format("{}\n{}\n{}\n{}", wait->cause, wait->waker, wait->waker_stack, facts_text(*wait));
     row.hash = std::max<std::uint64_t>(1, hash_of(key));
     known->second = row.hash;
     if (stacks_.insert(row.hash).second) rows_.stacks.push_back(std::move(row));
@@ -98,13 +105,14 @@ class Tables {
   const model::Profile& profile_;
   Rows& rows_;
   std::vector<std::vector<std::uint32_t>> places_;  // by frame of the model; empty: not looked at
-  std::map<std::tuple<std::uint32_t, std::uint32_t, std::string>, std::uint64_t> known_;
+  std::map<std::tuple<std::uint32_t, std::uint32_t, std::string, std::optional<WaitKind>>, std::uint64_t>
+      known_;
   std::unordered_map<std::string, std::uint32_t> frames_;
   std::vector<std::uint64_t> hashes_;  // by row of Rows::frames
   std::set<std::uint64_t> stacks_;
 };
 
-// Sums that a server can add up. Levels, such as the live heap, are of one moment: two of them added mean nothing.
+// Sums that a server can add up.
 std::vector<Metric> summable(const model::Profile& profile) {
   std::vector<Metric> metrics;
   const std::vector<Metric> there = analysis::metrics_in(profile);
@@ -171,26 +179,141 @@ class WindowMaker {
     if (until < length()) selection.to_ns = until;
     for (const Metric metric : summable(profile_)) {
       selection.metric = metric;
-      add_metric(selection, window);
+      if (metric == Metric::kOffCpu)
+        add_waits(selection, window);
+      else
+        add_metric(selection, window);
     }
+    if (!profile_.heap.empty()) add_heap(selection, window);
     add_quality(from, until, window);
     rows_.windows.push_back(std::move(window));
   }
 
+  using SumsByPlace = std::map<std::pair<std::string, std::uint64_t>, std::int64_t>;  // by thread and stack
+
   void add_metric(const analysis::Selection& selection, WindowRows& window) {
     const present::CostRows costs = present::metric_rows(profile_, selection);
-    std::map<std::pair<std::string, std::uint64_t>, std::int64_t> sums;
+    SumsByPlace sums;
     for (const present::CostRow& row : costs.rows) {
-      const std::string thread(row.thread == model::kNoThread
-                                   ? std::string_view()
-                                   : profile_.strings[profile_.threads[row.thread.value].name]);
-      std::int64_t& sum = sums[{thread, tables_.stack(row.stack, row.skip, costs.causes[row.cause])}];
+      std::int64_t& sum =
+          sums[{thread_name(row.thread), tables_.stack(row.stack, row.skip, costs.causes[row.cause])}];
       if (__builtin_add_overflow(sum, row.value, &sum)) sum = std::numeric_limits<std::int64_t>::max();
     }
+    put_sums(model::to_string(selection.metric), selection.metric == Metric::kCpu ? period_ns_ : 0, sums,
+             window);
+  }
+
+  static void put_sums(std::string_view metric, std::uint64_t period_ns, const SumsByPlace& sums,
+                       WindowRows& window) {
     for (const auto& [key, sum] : sums)
-      if (sum != 0)
-        window.samples.push_back({std::string(model::to_string(selection.metric)), key.first,
-                                  selection.metric == Metric::kCpu ? period_ns_ : 0, key.second, sum});
+      if (sum != 0) window.samples.push_back({std::string(metric), key.first, period_ns, key.second, sum});
+  }
+
+  // The waits of one thread name, stack, cause and waker.
+  struct WaitPlace {
+    std::string thread;
+    model::StackId stack;
+    analysis::Cause cause;
+    WaitKind kind;  // without the waker
+    std::string waker;
+    model::StackId waker_stack;
+    auto operator<=>(const WaitPlace&) const = default;
+    WaitPlace without_waker() const { return {thread, stack, cause, kind, "", {}}; }
+  };
+  struct WaitTime {
+    std::int64_t ns = 0, waits = 0;
+  };
+
+  // As present::sample_rows() adds them up, but for each kind of wait on its own.
+  std::map<WaitPlace, WaitTime> waits_of(const analysis::Selection& selection) {
+    std::map<WaitPlace, WaitTime> all;
+    analysis::ValueBudget budget;
+    const analysis::Waits waits(profile_, selection);
+    const auto add = [&](WaitPlace place, std::int64_t ns, std::uint32_t count) {
+      place.kind.cause = analysis::to_string(place.cause);
+      WaitTime& time = all[std::move(place)];
+      time.ns += budget.take(ns);
+      time.waits += count;
+    };
+    for (const analysis::SelectedWait& row : waits.rows()) {
+      const model::Wait wait = waits.wait(row);
+      const std::string thread = thread_name(wait.thread);
+      if (row.waited_ns != 0) {
+        WaitPlace place{thread, wait.stack, row.cause, wait_kind_of(profile_, wait), "", {}};
+        // A timer interrupts any thread, which then seems to have ended the wait.
+        if (!waits.causes().is_ended_by_timer(wait)) {
+          place.waker = thread_name(wait.waker);
+          place.waker_stack = wait.waker_stack;
+        }
+        add(std::move(place), analysis::weighted_ns(row.waited_ns, waits.weight(row)), row.weight);
+      }
+      // The way back to a CPU is a part of the wait before it, and counts alone where there was none.
+      if (row.queued_ns == 0) continue;
+      WaitPlace queue{thread, wait.stack, row.queue_cause, {}, "", {}};
+      queue.kind.state = model::WaitState::kPreempted;
+      queue.kind.throttled = wait.throttled;
+      add(std::move(queue), analysis::weighted_ns(row.queued_ns, waits.queue_weight(row)),
+          row.waited_ns != 0 ? 0 : row.weight);
+    }
+    return all;
+  }
+
+  void add_waits(const analysis::Selection& selection, WindowRows& window) {
+    SumsByPlace sums, counts;
+    const auto all = waits_of(selection);
+    std::map<WaitPlace, std::int64_t> wholes;
+    for (const auto& [place, time] : all) wholes[place.without_waker()] += time.ns;
+    for (const auto& [place, time] : all) {
+      // A busy server has thousands of wakers, each of a few waits: they would be most of the rows.
+      const bool is_large = time.ns >= wholes[place.without_waker()] / 50;
+      WaitKind kind = place.kind;
+      if (is_large) {
+        kind.waker = place.waker;
+        kind.waker_stack = place.waker_stack.value == 0 ? 0 : tables_.stack(place.waker_stack, 0, "");
+      }
+      const std::pair key(place.thread,
+                          tables_.stack(place.stack, 0, std::string(analysis::frame_of(place.cause)), kind));
+      sums[key] += time.ns;
+      if (time.waits != 0) counts[key] += time.waits;
+    }
+    analysis::ValueBudget budget;
+    const analysis::Filter filter(profile_, selection);
+    for (const model::Sample& sample : profile_.samples)
+      if (filter.takes(sample))
+        sums[{thread_name(sample.thread), tables_.stack(sample.stack, 0, "")}] += budget.take(sample.value);
+    put_sums(model::to_string(Metric::kOffCpu), 0, sums, window);
+    put_sums(kWaitCount, 0, counts, window);
+  }
+
+  void add_heap(analysis::Selection selection, WindowRows& window) {
+    selection.metric = Metric::kHeapLive;
+    const analysis::HeapSums heap(profile_, selection);
+    std::uint64_t mean = 0;
+    for (const model::Heap& row : profile_.heap.heaps)
+      if (row.mode == model::HeapMode::kSampled) mean = std::max(mean, row.mean_bytes);
+    struct Figure {
+      const char* metric;
+      bool is_blocks;
+      present::WholeSum whole = {};
+      SumsByPlace sums = {};
+    };
+    Figure figures[] = {{kFreedBytes, false}, {kFreedBlocks, true}, {kLiveBytes, false}, {kLiveBlocks, true}};
+    for (const present::HeapCostRow& row : present::heap_rows(profile_, selection, heap)) {
+      const analysis::HeapSiteSums& site = heap.sites()[row.site.value];
+      const std::pair key(thread_name(row.thread), tables_.stack(row.stack, row.skip, ""));
+      for (Figure& figure : figures) {
+        const analysis::HeapAmounts& of = is_level(figure.metric) ? site.live : site.freed;
+        const double value = (figure.is_blocks ? of.blocks : of.bytes).value;
+        if (value > 0) figure.sums[key] += figure.whole.take(value);
+      }
+    }
+    for (const Figure& figure : figures)
+      put_sums(figure.metric, is_level(figure.metric) ? mean : 0, figure.sums, window);
+  }
+
+  std::string thread_name(model::ThreadId thread) const {
+    return thread == model::kNoThread ? std::string()
+                                      : std::string(profile_.strings[profile_.threads[thread.value].name]);
   }
 
   void add_quality(std::uint64_t from, std::uint64_t until, WindowRows& window) {
@@ -217,6 +340,12 @@ class WindowMaker {
 };
 
 }  // namespace
+
+bool is_of_heap(std::string_view metric) {
+  const auto known = model::metric_from(metric);
+  return is_level(metric) || metric == kFreedBytes || metric == kFreedBlocks ||
+         (known && model::is_heap(*known));
+}
 
 SampleRow marker_of(const push::Labels& labels, const WindowRows& window) {
   return {kWindowMetric, labels.of_store ? kStoreThread : "",

@@ -3,11 +3,14 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/result.h"
 #include "model/profile.h"
+#include "tools/clickhouse/wait_kind.h"
 #include "tools/push/destination.h"
 
 namespace fathom::clickhouse {
@@ -23,14 +26,15 @@ struct FrameRow {
 
 struct StackRow {
   std::uint64_t hash = 0;             // of the frames' texts; never 0
-  std::vector<std::uint32_t> frames;  // rows of Rows::frames, leaf first
+  std::vector<std::uint32_t> frames;  // rows of Rows::frames, leaf first; of a wait behind "[wait: futex]"
+  std::optional<WaitKind> wait = {};  // of rows of off-cpu
 };
 
 struct SampleRow {
   std::string metric;  // model::MetricInfo::name, or one of those below
   std::string thread;
-  std::uint64_t period_ns =
-      0;  // CPU time that 1 of the value stands for; 0: the value is in the metric's own unit
+  // CPU time that 1 of the value stands for; 0: the value is in the metric's own unit. Of levels of the heap: mean bytes between samples.
+  std::uint64_t period_ns = 0;
   std::uint64_t stack = 0;  // StackRow::hash; 0: none
   std::int64_t value = 0;
 };
@@ -38,6 +42,18 @@ struct SampleRow {
 inline constexpr const char* kQualityPrefix = "quality.";
 inline constexpr const char *kQualitySamples = "quality.samples", *kQualityExpected = "quality.expected",
                             *kQualityLost = "quality.lost";
+// Bytes and blocks that were freed: they add up, and with what was allocated and what is live at the end of a time they say what was
+// live at its start.
+inline constexpr const char *kFreedBytes = "heap-freed", *kFreedBlocks = "heap-frees";
+// What was live at the end of the window. Levels: of a host only those of its last window count.
+inline constexpr const char *kLiveBytes = "heap-live", *kLiveBlocks = "heap-live-blocks";
+inline bool is_level(std::string_view metric) {
+  return metric == kLiveBytes || metric == kLiveBlocks;
+}
+// The metric is of the heap: what is chosen of it needs the others, too.
+bool is_of_heap(std::string_view metric);
+// How many waits the row of off-cpu with the same thread and stack is of.
+inline constexpr const char* kWaitCount = "waits";
 // One row for each window; its value is the number of rows of the window. It shows that the window arrived, and how often.
 inline constexpr const char* kWindowMetric = "window";
 

@@ -8,6 +8,10 @@
 #include <tuple>
 
 #include "analysis/core/call_tree.h"
+#include "analysis/core/heap.h"
+#include "analysis/core/wait_cause.h"
+#include "analysis/heap/hand_made_heap.h"
+#include "analysis/waits/hand_made_waits.h"
 #include "model/random_profile.h"
 #include "tools/clickhouse/profile_of.h"
 #include "tools/clickhouse/row_binary.h"
@@ -52,6 +56,9 @@ class Engine {
       for (const std::uint32_t frame : stack.frames)
         stacks_.number(static_cast<std::uint8_t>(rows.frames[frame].kind |
                                                  (rows.frames[frame].inlined ? kInlinedBit : 0)));
+      const WaitKind kind = stack.wait.value_or(WaitKind{});
+      stacks_.text(kind.cause).text(kind.waker).number(kind.waker_stack);
+      stacks_.text(stack.wait ? facts_text(kind) : "");
     }
     for (const WindowRows& window : rows.windows)
       for (const SampleRow& row : window.samples)
@@ -137,6 +144,96 @@ TEST(ClickHouseRows, ComeBackAsAProfileWithTheSameTotals) {
       EXPECT_EQ(total_of(*back, metric), sums.count(name) ? sums.at(name) : 0) << name;
     }
   });
+}
+
+// The live heap of several windows is that of the last one, and what was live at the start follows.
+TEST(ClickHouseRows, TheHeapComesBackWithWhatWasLiveAndWhatGrew) {
+  analysis::HandMadeHeap hand = analysis::small_heap(model::HeapMode::kSampled);
+  hand.profile.heap.heaps[0].mean_bytes = 4096;
+  hand.profile.meta.start_unix_ns = 1'764'000'000'000'000'000;
+  // The first second is before the recording.
+  hand.profile.meta.start_ns += 1'000'000'000;
+  const analysis::HeapSums sums(hand.profile, {});
+  ASSERT_GT(sums.total().before.bytes.value, 0);
+  Rows rows = rows_for(hand.profile, 1'000'000'000);
+  ASSERT_EQ(rows.windows.size(), 2u);
+  // What a read takes: of levels those of the last window.
+  std::erase_if(rows.windows[0].samples, [](const SampleRow& row) { return is_level(row.metric); });
+  Engine engine;
+  engine.add(rows);
+  const auto back = profile_of(somewhere(), {}, engine.stacks(), engine.sums());
+  ASSERT_TRUE(back) << back.error().message;
+  const analysis::HeapSums read(*back, {});
+  for (const auto amounts :
+       {&analysis::HeapSiteSums::allocated, &analysis::HeapSiteSums::freed, &analysis::HeapSiteSums::before,
+        &analysis::HeapSiteSums::live, &analysis::HeapSiteSums::growth}) {
+    EXPECT_EQ((read.total().*amounts).bytes.value, (sums.total().*amounts).bytes.value);
+    EXPECT_EQ((read.total().*amounts).blocks.value, (sums.total().*amounts).blocks.value);
+  }
+  EXPECT_GT(read.total().live.bytes.error(), 0) << "sampled";
+  EXPECT_EQ(total_of(*back, Metric::kHeapLive), total_of(hand.profile, Metric::kHeapLive));
+}
+
+TEST(ClickHouseRows, AProcessThatEndedInTheTimeFreedItsMemory) {
+  const std::string metrics[] = {"heap-allocated", "heap-allocations", kFreedBytes, kFreedBlocks};
+  RowBinaryWriter sums;
+  for (const std::string& metric : metrics)
+    sums.text(metric)
+        .text("t")
+        .number(std::uint64_t{0})
+        .number(std::uint64_t{0})
+        .number(std::int64_t{metric.find("freed") != metric.npos ? 10
+                             : metric == "heap-frees"            ? 1
+                                                                 : 1000});
+  const auto back = profile_of(somewhere(), {}, "", sums.bytes());
+  ASSERT_TRUE(back) << back.error().message;
+  const analysis::HeapSums read(*back, {});
+  EXPECT_EQ(read.total().allocated.bytes.value, 1000);
+  EXPECT_EQ(read.total().live.bytes.value, 0);
+  EXPECT_EQ(read.total().freed.bytes.value, 1000);
+}
+
+// So the sentences about waiting are those of the recording.
+TEST(ClickHouseRows, WaitsComeBackWithTheirCauseAndTheThreadThatEndedThem) {
+  const Profile profile = analysis::waiting_server();
+  Engine engine;
+  engine.add(rows_for(profile));
+  const auto back = profile_of(somewhere(), {}, engine.stacks(), engine.sums());
+  ASSERT_TRUE(back) << back.error().message;
+  using Key = std::tuple<std::string, std::string, std::string>;  // thread, cause, waker
+  const auto waits_by = [](const Profile& of) {
+    std::map<Key, std::pair<std::uint64_t, std::uint64_t>> all;  // ns, waits
+    const analysis::WaitCauses causes(of);
+    for (const model::Wait& wait : of.waits) {
+      if (wait.waited_ns == 0) continue;
+      const auto name = [&](model::ThreadId id) {
+        return id == model::kNoThread ? std::string() : std::string(of.strings[of.threads[id.value].name]);
+      };
+      auto& [ns, count] =
+          all[{name(wait.thread), std::string(analysis::to_string(causes.of(wait))), name(wait.waker)}];
+      ns += wait.waited_ns * wait.weight;
+      count += wait.weight;
+    }
+    return all;
+  };
+  EXPECT_EQ(waits_by(*back), waits_by(profile));
+  EXPECT_EQ(total_of(*back, Metric::kOffCpu), total_of(profile, Metric::kOffCpu));
+  EXPECT_TRUE(
+      std::ranges::any_of(back->waits, [](const model::Wait& wait) { return wait.waker_stack.value != 0; }));
+}
+
+TEST(ClickHouseRows, FactsOfWaitsAreReadAsTheyWereWrittenAndOthersAreNone) {
+  WaitKind kind;
+  kind.state = model::WaitState::kUninterruptible;
+  kind.system_call = 202;
+  kind.object = model::ObjectKind::kFutex;
+  kind.operation = 137;
+  kind.timed_out = true;
+  EXPECT_EQ(read_facts(facts_text(kind)), kind);
+  const std::string text = facts_text(kind);
+  for (std::size_t i = 0; i + 1 < text.size(); ++i) EXPECT_FALSE(read_facts(text.substr(0, i)));
+  for (const char* wrong : {"9 1 1 1 1 1", "1 1 99 1 1 1", "1 -2 1 1 1 1", "1 1 1 1 1 1 1", "a"})
+    EXPECT_FALSE(read_facts(wrong)) << wrong;
 }
 
 TEST(ClickHouseRows, TwoHostsAddUp) {

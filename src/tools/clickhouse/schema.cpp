@@ -24,7 +24,7 @@ std::vector<std::string> create_statements(const Location& location) {
   std::vector<std::string> statements{
       fmt::format(
           R"(CREATE TABLE IF NOT EXISTS {} (service String, hash UInt64, functions Array(String), modules Array(String),
-          sources Array(String), flags Array(UInt8), seen DateTime)
+          sources Array(String), flags Array(UInt8), seen DateTime, cause String, waker String, waker_stack UInt64, wait String)
           ENGINE = ReplacingMergeTree(seen) PARTITION BY tuple() ORDER BY (service, hash))",
           kStacks),
       // The same row twice becomes one. All columns that tell rows of different windows apart are in the key.
@@ -43,6 +43,25 @@ std::vector<std::string> create_statements(const Location& location) {
       fmt::format("CREATE TABLE IF NOT EXISTS {0}_all AS {0} ENGINE = Distributed({1}, {2}, {0}, batch)",
                   kSamples, location.cluster, location.database));
   return statements;
+}
+
+std::vector<std::string> tables_with_newer_columns(const Location& location) {
+  std::vector<std::string> tables{kStacks};
+  if (!location.cluster.empty()) tables.push_back(stacks_table(location));
+  return tables;
+}
+
+std::string newer_columns_query(const std::string& table) {
+  std::string names;
+  for (const NewerColumn& column : kNewerColumns)
+    names += fmt::format("{}'{}'", names.empty() ? "" : ", ", column.name);
+  return fmt::format(
+      "SELECT name FROM system.columns WHERE database = currentDatabase() AND table = '{}' AND name IN ({}) FORMAT RowBinary",
+      table, names);
+}
+
+std::string add_column_statement(const std::string& table, const NewerColumn& column) {
+  return fmt::format("ALTER TABLE {} ADD COLUMN {} {}", table, column.name, column.type);
 }
 
 }  // namespace fathom::clickhouse

@@ -36,6 +36,9 @@ void put_stack(RowBinaryWriter& out, const Rows& rows, const StackRow& stack, st
     out.number(static_cast<std::uint8_t>((frame.kind & kKindBits) | (frame.inlined ? kInlinedBit : 0)));
   });
   out.number(now);
+  const WaitKind kind = stack.wait.value_or(WaitKind{});
+  out.text(kind.cause).text(kind.waker).number(kind.waker_stack);
+  out.text(stack.wait ? facts_text(kind) : "");
 }
 
 void put_sample(RowBinaryWriter& out, const push::Labels& labels, const WindowRows& window,
@@ -49,6 +52,31 @@ void put_sample(RowBinaryWriter& out, const push::Labels& labels, const WindowRo
   out.number(window.quality).number(row.value);
 }
 
+Result<std::set<std::string>> newer_columns_of(const Server& server, const std::string& table) {
+  const auto answer = server.select(newer_columns_query(table));
+  if (!answer) return tl::unexpected<Error>(answer.error());
+  std::set<std::string> names;
+  Cursor in(std::as_bytes(std::span(answer->data(), answer->size())));
+  while (!in.at_end()) names.emplace(read_text(in));
+  return names;
+}
+
+// Of a table that an earlier version of fathom created. Asked first, so that a user without the right to alter tables can send to those
+// of today.
+Result<> add_newer_columns(const Server& server, const std::string& table) {
+  auto there = newer_columns_of(server, table);
+  if (!there) return tl::unexpected<Error>(there.error());
+  for (const NewerColumn& column : kNewerColumns) {
+    if (there->contains(column.name)) continue;
+    const auto added = server.execute(add_column_statement(table, column));
+    if (added) continue;
+    // Another sender may have added it meanwhile.
+    there = newer_columns_of(server, table);
+    if (!there || !there->contains(column.name)) return added;
+  }
+  return {};
+}
+
 }  // namespace
 
 Result<> Sender::create_tables() {
@@ -56,6 +84,8 @@ Result<> Sender::create_tables() {
   const Server server(location_, stop_);
   for (const std::string& statement : create_statements(location_))
     if (auto created = server.execute(statement); !created) return created;
+  for (const std::string& table : tables_with_newer_columns(location_))
+    if (auto there = add_newer_columns(server, table); !there) return there;
   created_ = true;
   return {};
 }

@@ -6,6 +6,8 @@
 #include <map>
 
 #include "analysis/core/call_tree.h"
+#include "analysis/heap/hand_made_heap.h"
+#include "analysis/waits/hand_made_waits.h"
 #include "base/files.h"
 #include "model/random_profile.h"
 #include "tools/clickhouse/rows.h"
@@ -113,6 +115,47 @@ TEST_F(Dataset, RecordingsComeBackWithTheSameTotals) {
     ++checked;
   });
   EXPECT_GT(checked, 10);
+}
+
+// One of a host that was live a minute ago must not be added to what is live now.
+TEST_F(Dataset, TheLiveHeapIsThatOfTheLastWindowOfEachHost) {
+  const auto live_heap = [](std::uint64_t minute, double bytes) {
+    analysis::HandMadeHeap hand(model::HeapMode::kExact);
+    hand.profile.meta.start_unix_ns = kBeginNs + minute * kMinuteNs;
+    hand.profile.meta.end_ns = hand.profile.meta.start_ns + kMinuteNs;
+    hand.profile.heap.heaps[0].process = hand.process(7, "server");
+    hand.slice();
+    hand.row(hand.site(hand.stack({hand.frame(hand.module("server"), {"Cache::put"})})), {1, bytes});
+    return hand.profile;
+  };
+  write(live_heap(1, 300), "a");
+  write(live_heap(0, 1000), "a");
+  write(live_heap(0, 70), "b");
+  const auto fetched = fetch();
+  ASSERT_TRUE(fetched) << fetched.error().message;
+  EXPECT_EQ(total_in(fetched->profile, Metric::kHeapLive), 370);
+  EXPECT_EQ(total_in(fetched->profile, Metric::kHeapAllocated), 1370);
+  const auto earlier = fetch("", {std::nullopt, kBeginNs + kMinuteNs});
+  ASSERT_TRUE(earlier) << earlier.error().message;
+  EXPECT_EQ(total_in(earlier->profile, Metric::kHeapLive), 1070);
+}
+
+// The stack of who ended a wait may be in the file of an earlier window.
+TEST_F(Dataset, WaitsKeepTheStackOfTheThreadThatEndedThem) {
+  Profile profile = analysis::waiting_server();
+  profile.meta.start_unix_ns = kBeginNs;
+  Writer writer(folder_);
+  ASSERT_TRUE(writer.send(profile, {"s", "h", "v"}));
+  const auto fetched = fetch();
+  ASSERT_TRUE(fetched) << fetched.error().message;
+  const auto wakers = [](const Profile& of) {
+    std::uint64_t ns = 0;
+    for (const model::Wait& wait : of.waits)
+      ns += wait.waker_stack.value != 0 ? wait.waited_ns * wait.weight : 0;
+    return ns;
+  };
+  EXPECT_EQ(wakers(fetched->profile), wakers(profile));
+  EXPECT_NE(wakers(profile), 0u);
 }
 
 TEST_F(Dataset, WritingTwiceChangesNothing) {

@@ -35,11 +35,29 @@ inline constexpr ColumnInfo kSampleColumns[] = {
     {"stack", ColumnKind::kUnsigned, false},     {"batch", ColumnKind::kUnsigned, false},
     {"window_ns", ColumnKind::kUnsigned, false}, {"period_ns", ColumnKind::kUnsigned, false},
     {"quality", ColumnKind::kByte, false},       {"value", ColumnKind::kSigned, false}};
-enum StackColumn : std::uint8_t { kHash, kFunctions, kModules, kSources, kFlags, kSeen };
-inline constexpr ColumnInfo kStackColumns[] = {
-    {"hash", ColumnKind::kUnsigned, false}, {"functions", ColumnKind::kText, true},
-    {"modules", ColumnKind::kText, true},   {"sources", ColumnKind::kText, true},
-    {"flags", ColumnKind::kByte, true},     {"seen", ColumnKind::kTimestamp, false}};
+enum StackColumn : std::uint8_t {
+  kHash,
+  kFunctions,
+  kModules,
+  kSources,
+  kFlags,
+  kSeen,
+  kCause,
+  kWaker,
+  kWakerStack,
+  kWait
+};
+inline constexpr ColumnInfo kStackColumns[] = {{"hash", ColumnKind::kUnsigned, false},
+                                               {"functions", ColumnKind::kText, true},
+                                               {"modules", ColumnKind::kText, true},
+                                               {"sources", ColumnKind::kText, true},
+                                               {"flags", ColumnKind::kByte, true},
+                                               {"seen", ColumnKind::kTimestamp, false},
+                                               // Files of earlier versions lack these.
+                                               {"cause", ColumnKind::kText, false, true},
+                                               {"waker", ColumnKind::kText, false, true},
+                                               {"waker_stack", ColumnKind::kUnsigned, false, true},
+                                               {"wait", ColumnKind::kText, false, true}};
 
 // Without a '/' at its end.
 std::string partition_folder(const std::string& dataset, std::string_view service, std::string_view date,

@@ -115,13 +115,15 @@ Result<> add_files(const Chosen& chosen, Sums& sums) {
 Result<> add_stacks_of(const Chosen& chosen, Sums& sums) {
   std::set<std::string> folders;
   for (const SamplesFile& file : chosen.files) folders.insert(file.folder);
-  for (const std::string& folder : folders)
-    for (const std::string& path : stacks_files(folder)) {
-      const auto bytes = read_file(path);
-      if (!bytes) return tl::unexpected<Error>(bytes.error());
-      if (auto added = sums.add_stacks(*bytes, path); !added) return added;
-    }
-  return {};
+  for (bool again = false;; again = true) {
+    for (const std::string& folder : folders)
+      for (const std::string& path : stacks_files(folder)) {
+        const auto bytes = read_file(path);
+        if (!bytes) return tl::unexpected<Error>(bytes.error());
+        if (auto added = sums.add_stacks(*bytes, path); !added) return added;
+      }
+    if (again || !sums.misses_wakers()) return {};
+  }
 }
 
 }  // namespace

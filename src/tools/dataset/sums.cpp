@@ -35,7 +35,7 @@ auto answers(const Column& column, Answer answer) {
 constexpr std::uint32_t kNoKind = UINT32_MAX;
 constexpr std::size_t kMostRemembered = 1000;
 
-enum class MetricUse : std::uint8_t { kSkip, kMarker, kCount };
+enum class MetricUse : std::uint8_t { kSkip, kMarker, kCount, kLevel };
 
 }  // namespace
 
@@ -84,16 +84,19 @@ void Sums::add(const Table& table, const std::string& host) {
                &length = table.columns[6], &period = table.columns[7], &value = table.columns[8];
   const auto uses = answers(metric, [&](const std::string& text) {
     if (text == clickhouse::kWindowMetric) return MetricUse::kMarker;
-    const bool counts =
-        filter_.metric.empty() || text == filter_.metric || text.starts_with(clickhouse::kQualityPrefix);
-    return counts ? MetricUse::kCount : MetricUse::kSkip;
+    const bool counts = filter_.metric.empty() || text == filter_.metric ||
+                        text.starts_with(clickhouse::kQualityPrefix) ||
+                        (text == clickhouse::kWaitCount && filter_.metric == "off-cpu") ||
+                        (clickhouse::is_of_heap(filter_.metric) && clickhouse::is_of_heap(text));
+    if (!counts) return MetricUse::kSkip;
+    return clickhouse::is_level(text) ? MetricUse::kLevel : MetricUse::kCount;
   });
   const auto versions = answers(version, [&](const std::string& text) {
     const auto begins = [&](const std::string& one) { return text.starts_with(one); };
     return filter_.versions.empty() || std::ranges::any_of(filter_.versions, begins);
   });
   // The kind of each metric and thread of this file, once it is known; where there are too many, each row costs a search.
-  const bool few = metric.texts.size() < kMostRemembered && thread.texts.size() < kMostNames;
+  const bool few = metric.texts.size() < kMostRemembered && thread.texts.size() < kMostRemembered;
   std::vector<std::uint32_t> kinds(few ? metric.texts.size() * thread.texts.size() : 0, kNoKind);
   for (std::uint64_t row = 0; row < table.rows; ++row) {
     const MetricUse use = uses[metric.numbers[row]];
@@ -101,6 +104,10 @@ void Sums::add(const Table& table, const std::string& host) {
     if (use == MetricUse::kSkip || !versions[version.numbers[row]] || start_s < filter_.from_unix_s ||
         start_s >= filter_.until_unix_s)
       continue;
+    // Rows of the last window that was seen, whatever the order of the files. Its marker counts, too: it may have nothing live.
+    Levels& levels = levels_[host];
+    if (use != MetricUse::kCount && start.numbers[row] > levels.start_us) levels = {start.numbers[row], {}};
+    if (use == MetricUse::kLevel && start.numbers[row] < levels.start_us) continue;
     if (use == MetricUse::kMarker) {
       add_marker(start_s, length.numbers[row], batch.numbers[row], host, text_at(version, row));
       continue;
@@ -112,7 +119,8 @@ void Sums::add(const Table& table, const std::string& host) {
     if (place < kinds.size()) kinds[place] = kind;
     const Key key{kind, period.numbers[row], stack.numbers[row]};
     if (once_ && !counted_.insert({key, batch.numbers[row]}).second) continue;
-    const auto [sum, added] = sums_.try_emplace(key, 0);
+    auto& sums = use == MetricUse::kLevel ? levels.values : sums_;
+    const auto [sum, added] = sums.try_emplace(key, 0);
     if (added && key.stack != 0) missing_stacks_.insert(key.stack);
     if (__builtin_add_overflow(sum->second, static_cast<std::int64_t>(value.numbers[row]), &sum->second))
       sum->second = std::numeric_limits<std::int64_t>::max();
@@ -120,18 +128,32 @@ void Sums::add(const Table& table, const std::string& host) {
 }
 
 Result<> Sums::add_stacks(const std::string& file, const std::string& path) {
-  static constexpr ColumnInfo kWanted[] = {kStackColumns[kHash], kStackColumns[kFunctions],
-                                           kStackColumns[kModules], kStackColumns[kSources],
-                                           kStackColumns[kFlags]};
+  static constexpr ColumnInfo kWanted[] = {
+      kStackColumns[kHash],    kStackColumns[kFunctions],  kStackColumns[kModules],
+      kStackColumns[kSources], kStackColumns[kFlags],      kStackColumns[kCause],
+      kStackColumns[kWaker],   kStackColumns[kWakerStack], kStackColumns[kWait]};
+  constexpr std::size_t kFirstList = 1, kEndOfLists = 5;
   const auto table = parquet::read_parquet(file, path, kWanted);
   if (!table) return tl::unexpected<Error>(table.error());
-  std::uint64_t first[5] = {};  // of the row, by column
+  const Column &hashes = table->columns[0], &cause = table->columns[5], &waker = table->columns[6],
+               &waker_stack = table->columns[7], &wait = table->columns[8];
+  // The stack of who ended a wait may lie before that of the wait, or in another file.
+  for (std::uint64_t row = 0; row < table->rows; ++row)
+    if (const std::uint64_t hash = waker_stack.numbers[row];
+        hash != 0 && missing_stacks_.contains(hashes.numbers[row]) && !read_stacks_.contains(hash) &&
+        missing_stacks_.insert(hash).second)
+      missing_wakers_.insert(hash);
+  std::uint64_t first[kEndOfLists] = {};  // of the row, by column
   clickhouse::RowBinaryWriter out;
   for (std::uint64_t row = 0; row < table->rows; ++row) {
-    const std::uint64_t hash = table->columns[0].numbers[row];
+    const std::uint64_t hash = hashes.numbers[row];
     const bool wanted = missing_stacks_.erase(hash) != 0;
-    if (wanted) out.number(hash);
-    for (std::size_t i = 1; i < std::size(kWanted); ++i) {
+    if (wanted) {
+      out.number(hash);
+      read_stacks_.insert(hash);
+      missing_wakers_.erase(hash);
+    }
+    for (std::size_t i = kFirstList; i < kEndOfLists; ++i) {
       const Column& column = table->columns[i];
       const std::uint32_t length = column.lengths[row];
       if (wanted) {
@@ -144,6 +166,11 @@ Result<> Sums::add_stacks(const std::string& file, const std::string& path) {
       }
       first[i] += length;
     }
+    if (wanted)
+      out.text(text_at(cause, row))
+          .text(text_at(waker, row))
+          .number(waker_stack.numbers[row])
+          .text(text_at(wait, row));
   }
   stacks_ += out.bytes();
   return {};
@@ -151,12 +178,16 @@ Result<> Sums::add_stacks(const std::string& file, const std::string& path) {
 
 std::string Sums::sum_rows() const {
   clickhouse::RowBinaryWriter out;
-  for (const auto& [key, value] : sums_)
+  const auto put = [&](const Key& key, std::int64_t value) {
     out.text(kinds_[key.kind].first)
         .text(kinds_[key.kind].second)
         .number(key.period_ns)
         .number(key.stack)
         .number(value);
+  };
+  for (const auto& [key, value] : sums_) put(key, value);
+  for (const auto& [host, levels] : levels_)
+    for (const auto& [key, value] : levels.values) put(key, value);
   return out.bytes();
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <set>
 #include <string>
 #include <unordered_map>
@@ -31,8 +32,10 @@ class Sums {
   // kUnsupported as of read_parquet().
   static Result<parquet::Table> read_samples(const std::string& path);
   void add(const parquet::Table& samples, const std::string& host);
-  // The stacks of one file, if their rows are used by what was added before.
+  // The stacks of one file, if their rows are used by what was added before, also as the stacks of who ended a wait. Again for all files
+  // while misses_wakers(), once: these may lie in an earlier file.
   Result<> add_stacks(const std::string& file, const std::string& path);
+  bool misses_wakers() const { return !missing_wakers_.empty(); }
 
   const clickhouse::Extent& extent() const { return extent_; }
   // What profile_of() takes.
@@ -56,6 +59,11 @@ class Sums {
   struct WindowKeyHash {
     std::size_t operator()(const WindowKey& key) const;
   };
+  // Of a host, what was live at the end of its last window.
+  struct Levels {
+    std::uint64_t start_us = 0;  // of that window
+    std::unordered_map<Key, std::int64_t, KeyHash> values;
+  };
   std::uint32_t kind_of(const std::string& metric, const std::string& thread);
   void add_marker(std::uint64_t start_s, std::uint64_t length_ns, std::uint64_t batch,
                   const std::string& host, const std::string& version);
@@ -68,8 +76,10 @@ class Sums {
   std::vector<std::pair<std::string, std::string>> kinds_;  // metric and thread
   std::unordered_map<std::string, std::uint32_t> kind_rows_;
   std::unordered_map<Key, std::int64_t, KeyHash> sums_;
+  std::map<std::string, Levels> levels_;  // by host
   std::unordered_set<WindowKey, WindowKeyHash> counted_;
   std::unordered_set<std::uint64_t> missing_stacks_;  // used, and not seen in a file with stacks yet
+  std::unordered_set<std::uint64_t> read_stacks_, missing_wakers_;
   std::string stacks_;
 };
 

@@ -78,6 +78,11 @@ void put_stack_row(const Rows& rows, const StackRow& stack, std::uint64_t seen_u
                  (frame.kind & clickhouse::kKindBits) | (frame.inlined ? clickhouse::kInlinedBit : 0U));
   }
   table.number(kSeen, seen_unix_ns / 1000);
+  const clickhouse::WaitKind kind = stack.wait.value_or(clickhouse::WaitKind{});
+  table.text(kCause, kind.cause);
+  table.text(kWaker, kind.waker);
+  table.number(kWakerStack, kind.waker_stack);
+  table.text(kWait, stack.wait ? clickhouse::facts_text(kind) : std::string());
   table.end_row();
 }
 
@@ -156,6 +161,9 @@ Result<push::Sent> Writer::send(const model::Profile& profile, const push::Label
       }
       put_sample_row(labels, window, clickhouse::marker_of(labels, window), samples);
     }
+    for (const StackRow& stack : rows->stacks)
+      if (stack.wait && stack.wait->waker_stack != 0 && used.contains(stack.hash))
+        used.insert(stack.wait->waker_stack);
     for (const StackRow& stack : rows->stacks)
       if (used.contains(stack.hash) && !known.contains(stack.hash))
         put_stack_row(*rows, stack, windows[0].start_unix_ns, stacks);

@@ -11,6 +11,7 @@
 
 #include "base/files.h"
 #include "base/text.h"
+#include "formats/open/interrupt_wakers.h"
 #include "model/store/reader.h"
 
 namespace fathom::push {
@@ -141,8 +142,11 @@ Result<> StoreSender::send_target(const std::string& target) {
 // A window that was merged with earlier ones while it waited is sent without what the server has.
 Result<model::Profile> StoreSender::read_rest(const serve::StoredWindow& window,
                                               std::uint64_t sent_until) const {
-  if (window.name.start_unix_ns + kEdgeNs >= sent_until) return store::read(window.path, {});
-  return serve::read_windows({window}, {sent_until, std::nullopt});
+  auto profile = window.name.start_unix_ns + kEdgeNs >= sent_until
+                     ? store::read(window.path, {})
+                     : serve::read_windows({window}, {sent_until, std::nullopt});
+  if (profile) open::drop_interrupt_wakers(*profile);  // who ended a wait is sent as well
+  return profile;
 }
 
 void StoreSender::count_lost(const std::string& target, const std::vector<serve::StoredWindow>& now,
