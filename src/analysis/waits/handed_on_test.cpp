@@ -12,7 +12,7 @@ namespace {
 struct FourThreads {
   HandMade hand;
   model::ProcessId process = hand.process(10, "app");
-  model::ModuleId app = hand.module("app");
+  model::ModuleId app = hand.module("app"), libc = hand.module("libc.so.6");
   model::WaitObjectId futex = hand.object(model::ObjectKind::kFutex, "", 0x7000);
   std::vector<model::ThreadId> threads;
   FourThreads() {
@@ -23,7 +23,8 @@ struct FourThreads {
   }
   model::StackId stack_of(const std::vector<std::string>& names) {
     std::vector<model::FrameId> frames;
-    for (const std::string& name : names) frames.push_back(hand.frame(app, {name}));
+    for (const std::string& name : names)
+      frames.push_back(hand.frame(name.starts_with("sem_") ? libc : app, {name}));
     return hand.stack(frames);
   }
   // Each of the three waits four times, and `waker(i)` ends the i-th wait.
@@ -55,6 +56,27 @@ TEST(HandedOnFutexes, AreThoseWhoseWaitersEndEachOthersWaits) {
     EXPECT_EQ(handed.is_handed_on(), may_be) << names.back();
     counted.take_turns(counted.stack_of(names), fourth);
     EXPECT_FALSE(counted.is_handed_on()) << names.back() << ", ended by a thread that adds jobs";
+  }
+}
+
+// A thread that gives back and takes again at once never waits.
+TEST(HandedOnFutexes, AreThoseThatOneFunctionTakesAndGivesBack) {
+  using Names = std::vector<std::string>;
+  for (const auto& [takes, gives, is_handed_on] :
+       {std::tuple{Names{"start_thread", "handle", "sem_wait"}, Names{"start_thread", "handle", "sem_post"},
+                   true},
+        {{"start_thread", "handle", "take_slot", "sem_wait"},
+         {"start_thread", "handle", "free_slot", "sem_post"},
+         true},
+        {{"start_thread", "work", "sem_wait"}, {"start_thread", "listen_for_jobs", "sem_post"}, false},
+        {{"start_thread", "work", "next_job", "sem_wait"},
+         {"start_thread", "listen", "add_job", "sem_post"},
+         false}}) {
+    FourThreads program;
+    program.take_turns(program.stack_of(takes), [](std::size_t) { return 3; });
+    const model::StackId giver = program.stack_of(gives);
+    for (model::Wait& wait : program.hand.profile.waits) wait.waker_stack = giver;
+    EXPECT_EQ(program.is_handed_on(), is_handed_on) << takes.back() << ", " << gives[gives.size() - 2];
   }
 }
 
