@@ -44,6 +44,19 @@ TEST(Governor, ReturnsToTheFullRateWhenTheTargetIsQuietAgain) {
   EXPECT_EQ(governor.rate(), 99u);
 }
 
+// Reading rings, waits and /proc costs the same at each rate.
+TEST(Governor, ReturnsToTheFullRateAlsoIfMostOfTheCostDoesNotDependOnIt) {
+  Governor governor({.budget = 0.01, .most_hz = 99, .least_hz = 5});
+  (void)governor.period_ended(0.03);
+  EXPECT_LT(governor.rate(), 50u);
+  for (int period = 0; period < 60; ++period) {
+    const double cost = 0.0053 + 0.00002 * governor.rate();
+    EXPECT_LT(cost, 0.01);
+    (void)governor.period_ended(cost);
+  }
+  EXPECT_EQ(governor.rate(), 99u);
+}
+
 TEST(Governor, SaysWhenTheLowestRateIsTooDear) {
   Governor governor({.budget = 0.01});
   for (int i = 0; i < 5; ++i) (void)governor.period_ended(0.03);

@@ -143,17 +143,25 @@ void Service::store(const std::string& target, model::Profile window) {
   if (!written) tell(fmt::format("a window of {} is lost: {}", target, sentence_of(written.error())));
 }
 
-// The cost of the last period: fathom, and its programs in the kernel. A recording that began in the period counts from zero, so the
-// period looks cheaper than it was, once.
+// The cost of the last period: fathom, and its programs in the kernel. A period in which a recording began says nothing about the rate:
+// reading unwind tables takes longer than minutes of sampling. If one begins in each period, this is what fathom costs.
 void Service::govern(std::uint64_t now_ns) {
   if (!governor_) return;
   const std::uint64_t period_ns = std::max<std::uint64_t>(options_.window_ns, kLeastPeriodNs);
   if (governed_ns_ != 0 && now_ns < governed_ns_ + period_ns) return;
   double spent_s = static_cast<double>(clock_ns(CLOCK_PROCESS_CPUTIME_ID)) * 1e-9;
-  for (const auto& target : targets_) spent_s += static_cast<double>(target->state().kernel_ns) * 1e-9;
+  std::uint64_t recordings = 0;
+  for (const auto& target : targets_) {
+    const TargetState state = target->state();
+    spent_s += static_cast<double>(state.kernel_ns) * 1e-9;
+    recordings += state.recordings;
+  }
   const double before_s = std::exchange(spent_s_, spent_s);
   const std::uint64_t from_ns = std::exchange(governed_ns_, now_ns);
+  const bool began = std::exchange(recordings_, recordings) != recordings;
   if (from_ns == 0) return;
+  if (began && !std::exchange(began_before_, began)) return;
+  began_before_ = began;
   // What the full rate around a pin costs says nothing about the rate that the governor has chosen.
   if (std::exchange(was_full_rate_, now_ns < full_rate_until_ns_) || was_full_rate_) {
     if (!was_full_rate_)

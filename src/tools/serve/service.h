@@ -116,6 +116,8 @@ class Service {
   std::optional<Governor> governor_;
   std::uint64_t governed_ns_ = 0;
   double spent_s_ = 0;            // when the governor looked last
+  std::uint64_t recordings_ = 0;  // that had begun then
+  bool began_before_ = false;     // one of them in the period before
   std::vector<StoreLock> locks_;  // of the targets' folders; outlive what writes there
   std::unique_ptr<Worker> store_worker_, answer_worker_;  // outlive targets and server
   std::vector<std::unique_ptr<Target>> targets_;
