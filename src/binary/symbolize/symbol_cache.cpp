@@ -36,22 +36,35 @@ std::uint32_t CachedNames::intern(const std::string& text) {
   return slot->second;
 }
 
+CachedNames::Chain CachedNames::shared(std::size_t first) {
+  const auto added = std::span(lines_).subspan(first);
+  if (!std::ranges::equal(added, std::span(lines_).subspan(last_.first, last_.count)))
+    last_ = {static_cast<std::uint32_t>(first), static_cast<std::uint32_t>(added.size())};
+  else
+    lines_.resize(first);
+  return last_;
+}
+
+const CachedNames::Chain* CachedNames::chain_of(ElfAddress address) const {
+  const auto row = std::ranges::lower_bound(loaded_, address.value, {}, &Row::address);
+  if (row != loaded_.end() && row->address == address.value) return &row->chain;
+  const auto added = added_.find(address.value);
+  return added == added_.end() ? nullptr : &added->second;
+}
+
 void CachedNames::add(ElfAddress address, const std::vector<Name>& names) {
-  if (chains_.size() >= kMostCachedAddresses) return;
-  const auto [slot, is_new] = chains_.try_emplace(address.value);
-  if (!is_new) return;
-  slot->second = {static_cast<std::uint32_t>(lines_.size()), static_cast<std::uint32_t>(names.size())};
+  if (size() >= kMostCachedAddresses || chain_of(address) != nullptr) return;
+  const std::size_t first = lines_.size();
   for (const auto& name : names) lines_.push_back({intern(name.function), intern(name.file), name.line});
+  added_.emplace(address.value, shared(first));
 }
 
 std::optional<std::vector<Name>> CachedNames::find(ElfAddress address) const {
-  const auto found = chains_.find(address.value);
-  if (found == chains_.end()) return std::nullopt;
+  const Chain* chain = chain_of(address);
+  if (chain == nullptr) return std::nullopt;
   std::vector<Name> names;
-  for (std::uint32_t i = 0; i < found->second.count; ++i) {
-    const Line& line = lines_[found->second.first + i];
+  for (const Line& line : std::span(lines_).subspan(chain->first, chain->count))
     names.push_back({texts_[line.function], texts_[line.file], line.line});
-  }
   return names;
 }
 
@@ -61,8 +74,9 @@ Bytes CachedNames::encode(std::string_view identity, std::string_view stamp) con
   put_text(body, stamp);
   put_varint(body, texts_.size());
   for (const auto& text : texts_) put_text(body, text);
-  std::vector<std::pair<std::uint64_t, Chain>> sorted(chains_.begin(), chains_.end());
-  std::sort(sorted.begin(), sorted.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+  std::vector<Row> sorted = loaded_;
+  for (const auto& [address, chain] : added_) sorted.push_back({address, chain});
+  std::ranges::sort(sorted, {}, &Row::address);
   put_varint(body, sorted.size());
   std::uint64_t before = 0;
   for (const auto& [address, chain] : sorted) {
@@ -105,19 +119,21 @@ Result<CachedNames> CachedNames::decode(std::span<const std::byte> bytes, std::s
     names.text_ids_.try_emplace(names.texts_[i], static_cast<std::uint32_t>(i));
   const auto chains = in.read_uleb128();
   if (chains > in.remaining() / 2 || chains > kMostCachedAddresses) return broken("too many addresses");
+  names.loaded_.reserve(chains);
   std::uint64_t address = 0;
   for (std::uint64_t i = 0; i < chains && in.ok(); ++i) {
     address += in.read_uleb128();
+    if (i != 0 && address <= names.loaded_.back().address) return broken("an address out of order");
     const auto count = in.read_uleb128();
     if (count > in.remaining() / 3) return broken("too many names");
-    names.chains_[address] = {static_cast<std::uint32_t>(names.lines_.size()),
-                              static_cast<std::uint32_t>(count)};
+    const std::size_t first = names.lines_.size();
     for (std::uint64_t j = 0; j < count; ++j) {
       const auto function = in.read_uleb128(), file = in.read_uleb128(), line = in.read_uleb128();
       if (function >= texts || file >= texts || line > UINT32_MAX) return broken("a number out of range");
       names.lines_.push_back({static_cast<std::uint32_t>(function), static_cast<std::uint32_t>(file),
                               static_cast<std::uint32_t>(line)});
     }
+    names.loaded_.push_back({address, names.shared(first)});
   }
   if (!in.ok() || in.remaining() != 0) return broken("cut short, or too long");
   return names;

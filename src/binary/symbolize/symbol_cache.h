@@ -23,7 +23,8 @@
 
 namespace fathom::symbolize {
 
-// The names of one module by address. One thread at a time.
+// The names of one module by address. One thread at a time. After many recordings a library has hundreds of thousands of addresses,
+// and a recorder holds them until its end: what came from a file is a table of 16 bytes each, and addresses of one line share it.
 class CachedNames {
  public:
   // Untrusted bytes. kMalformed: not what encode() wrote; kUnsupported: other version, identity or stamp.
@@ -35,21 +36,32 @@ class CachedNames {
   std::optional<std::vector<Name>> find(ElfAddress address) const;
   void add(ElfAddress address,
            const std::vector<Name>& names);  // ignored if it is there, or the cache is full
-  std::size_t size() const { return chains_.size(); }
+  std::size_t size() const { return loaded_.size() + added_.size(); }
+  std::size_t lines() const { return lines_.size(); }  // that are held, for all addresses
 
  private:
   struct Line {
     std::uint32_t function, file, line;  // the first two in texts_
+    bool operator==(const Line&) const = default;
   };
   struct Chain {
     std::uint32_t first = 0, count = 0;  // in lines_
   };
+  struct Row {
+    std::uint64_t address;
+    Chain chain;
+  };
   std::uint32_t intern(const std::string& text);
+  const Chain* chain_of(ElfAddress address) const;
+  // Of the lines from `first` on, which were just put there: they go if those of the chain before are the same.
+  Chain shared(std::size_t first);
 
   std::vector<std::string> texts_;
   std::unordered_map<std::string, std::uint32_t> text_ids_;
   std::vector<Line> lines_;
-  std::unordered_map<std::uint64_t, Chain> chains_;
+  Chain last_;
+  std::vector<Row> loaded_;  // by address
+  std::unordered_map<std::uint64_t, Chain> added_;
 };
 
 // The folder with the files (base/cache_folder.h).

@@ -48,6 +48,32 @@ TEST(CachedNames, TheFirstAnswerStays) {
   EXPECT_EQ(names.find({0x2000})->front().function, "outer");
 }
 
+TEST(CachedNames, WhatWasLoadedAndWhatIsAddedAreOne) {
+  const auto whole = some_names().encode("abcd", "symtab");
+  auto names = *CachedNames::decode(whole, "abcd", "symtab");
+  names.add({0x2000}, {{"other", "", 0}});
+  names.add({0x1800}, {{"between", "/src/b.cpp", 3}});
+  EXPECT_EQ(names.size(), 5u);
+  EXPECT_EQ(names.find({0x2000})->front().function, "outer");
+  const auto again = CachedNames::decode(names.encode("abcd", "symtab"), "abcd", "symtab");
+  ASSERT_TRUE(again);
+  EXPECT_EQ(again->size(), 5u);
+  EXPECT_EQ(again->find({0x1800}), (std::vector<Name>{{"between", "/src/b.cpp", 3}}));
+  EXPECT_EQ(again->find({0x3000}), std::vector<Name>());
+}
+
+TEST(CachedNames, NeighboursOfOneLineShareIt) {
+  CachedNames names;
+  const std::vector<Name> chain{{"inner", "/src/a.h", 7}, {"outer", "/src/a.cpp", 12}};
+  for (std::uint64_t address = 0; address < 100; ++address) names.add({address}, chain);
+  names.add({100}, {{"other", "/src/a.cpp", 1}});
+  EXPECT_EQ(names.lines(), 3u);
+  const auto loaded = CachedNames::decode(names.encode("abcd", "symtab"), "abcd", "symtab");
+  ASSERT_TRUE(loaded);
+  EXPECT_EQ(loaded->lines(), 3u);
+  for (std::uint64_t address = 0; address < 100; ++address) EXPECT_EQ(loaded->find({address}), chain);
+}
+
 TEST(CachedNames, OfAnotherModuleOrOtherSourcesAreNotTaken) {
   const auto bytes = some_names().encode("abcd", "symtab");
   EXPECT_FALSE(CachedNames::decode(bytes, "abce", "symtab"));
