@@ -274,6 +274,19 @@ TEST(Diff, HostsAreNoDoubtWhereTheRunsOfASideAreOfSeveral) {
   EXPECT_EQ(report->doubts[0].kind, DoubtKind::kHost);
 }
 
+TEST(Diff, AnotherCompilerIsADoubt) {
+  model::Profile a = program(3, 20), b = program(3, 20);
+  const std::string path(a.strings[a.processes.front().executable]);
+  a.meta.facts["compilers." + path] = "GCC: (Debian) 12.2.0";
+  EXPECT_TRUE(make_diff({run(a)}, {run(b)}, {})->doubts.empty()) << "unknown on one side";
+  b.meta.facts["compilers." + path] = "clang version 16.0.6";
+  const Result<DiffReport> report = make_diff({run(a)}, {run(b)}, {});
+  ASSERT_TRUE(report);
+  ASSERT_EQ(report->doubts.size(), 1u);
+  EXPECT_EQ(report->doubts[0].kind, DoubtKind::kCompilers);
+  EXPECT_EQ(report->doubts[0].fresh, "clang version 16.0.6");
+}
+
 // A server adds hosts up, so its samples have no moments: all of them in the first second would be a load that varies.
 TEST(Diff, RunsWithoutMomentsHaveNoLoadOverTime) {
   std::vector<model::Profile> profiles;

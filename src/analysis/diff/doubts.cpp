@@ -10,6 +10,7 @@
 #include "analysis/diff/measured_metric.h"
 #include "analysis/diff/stable_name.h"
 #include "base/text.h"
+#include "model/build_facts.h"
 #include "model/facts.h"
 #include "model/still_recorded.h"
 #include "model/unsampled.h"
@@ -24,6 +25,13 @@ model::SamplingFacts sampling(const model::Profile& profile) {
 std::string executable(const model::Profile& profile) {
   if (profile.processes.empty()) return "";
   return std::string(base_name(profile.strings[profile.processes.front().executable]));
+}
+
+std::string compilers(const model::Profile& profile) {
+  if (profile.processes.empty()) return "";
+  const std::string_view path = profile.strings[profile.processes.front().executable];
+  const auto fact = profile.meta.facts.find(model::compilers_fact(path));
+  return fact == profile.meta.facts.end() ? "" : fact->second;
 }
 
 double lost_share(const model::Profile& profile) {
@@ -124,6 +132,7 @@ std::vector<Doubt> doubts_between(const model::Profile& base, const model::Profi
     if (!a.empty() && !b.empty() && a != b) doubts.push_back({kind, a, b});
   };
   differs(DoubtKind::kProgram, executable(base), executable(fresh));
+  differs(DoubtKind::kCompilers, compilers(base), compilers(fresh));
   const auto rate = [](const model::Profile& profile) {
     return profile.meta.frequency_hz == 0 ? "" : fmt::format("{} Hz", profile.meta.frequency_hz);
   };

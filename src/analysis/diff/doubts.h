@@ -12,6 +12,7 @@ namespace fathom::analysis {
 
 enum class DoubtKind : std::uint8_t {
   kProgram,    // different executables
+  kCompilers,  // different compilers, or versions of them, made the executables
   kRate,       // different sampling rates
   kEngine,     // different sampling methods
   kEvent,      // different events were counted

@@ -10,6 +10,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "binary/elf/compilers.h"
 #include "binary/elf/xz_data.h"
 #include "binary/symbolize/demangle.h"
 #include "binary/symbolize/function_code.h"
@@ -124,6 +125,7 @@ void FileSymbols::load(const elf::ElfFile& elf) {
   symbols_.for_each_name([&](std::string_view mangled) {
     if (main_crate_.empty()) main_crate_ = main_crate_of(mangled);
   });
+  compilers_ = elf::compilers_of(elf);
   plt_ = plt_entries(elf, symbols_);
   go_ = elf::GoFunctions::find(elf);
 }

@@ -34,6 +34,7 @@ class FileSymbols final : public ModuleSymbols {
   std::string problem() const override { return problem_; }
   std::string stamp() const override;
   std::string main_crate() const override { return main_crate_; }
+  std::string compilers() const override { return compilers_; }
   void check() override;
   std::vector<std::vector<Name>> resolve(std::span<const ElfAddress> addresses) override;
   std::vector<std::vector<SourcePlace>> resolve_places(std::span<const ElfAddress> addresses) override;
@@ -57,7 +58,7 @@ class FileSymbols final : public ModuleSymbols {
   const std::string& demangled(std::string_view mangled);
   bool is_one_of_several(std::string_view name);
 
-  std::string path_, problem_, main_crate_;
+  std::string path_, problem_, main_crate_, compilers_;
   bool inlines_;
   std::optional<elf::ModuleFile> file_;
   std::vector<std::byte> image_;  // of the vdso

@@ -48,6 +48,8 @@ class ModuleSymbols {
 
   // Of a Rust program: the crate of its main(), as its symbol table names it; "" for other modules.
   virtual std::string main_crate() const { return {}; }
+  // What made the module (elf/compilers.h); "" if unknown.
+  virtual std::string compilers() const { return {}; }
 
   // The module is stripped, and nothing on this machine has its names.
   virtual bool wants_debug_file() const { return false; }

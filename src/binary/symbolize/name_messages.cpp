@@ -158,6 +158,7 @@ Bytes encode_answer(const NameAnswer& answer) {
   put_text(out, std::string_view(answer.problem).substr(0, kLongestText));
   put_text(out, std::string_view(answer.stamp).substr(0, kLongestText));
   put_text(out, std::string_view(answer.main_crate).substr(0, kLongestText));
+  put_text(out, std::string_view(answer.compilers).substr(0, kLongestText));
   put_varint(out, answer.releasable_bytes);
   out.push_back(std::byte{answer.out_of_memory});
   put_varint(out, texts.texts().size());
@@ -181,6 +182,7 @@ Result<NameAnswer> decode_answer(std::span<const std::byte> bytes, std::size_t a
     if (static_cast<unsigned char>(each) < ' ') each = '?';  // it is shown on a terminal
   answer.stamp = read_text(in);
   answer.main_crate = read_text(in);
+  answer.compilers = read_text(in);
   answer.releasable_bytes = in.read_uleb128();
   answer.out_of_memory = read_bool(in);
 

@@ -57,7 +57,7 @@ struct NameRequest {
 // To every request, as of ModuleSymbols.
 struct NameAnswer {
   model::SymbolSource source = model::SymbolSource::kNone;
-  std::string problem, stamp, main_crate;
+  std::string problem, stamp, main_crate, compilers;
   std::uint64_t releasable_bytes = 0;
   bool out_of_memory = false;                    // the module is not open any more
   std::vector<std::vector<Name>> names;          // of ResolveNames: for each of its addresses

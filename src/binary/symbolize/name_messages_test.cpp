@@ -17,6 +17,7 @@ NameAnswer example() {
   answer.problem = "a.so: cut short";
   answer.stamp = "3 1 200 4096";
   answer.main_crate = "my_node";
+  answer.compilers = "rustc version 1.79.0";
   answer.releasable_bytes = 1 << 20;
   answer.names = {{{"inner", "/src/a.cpp", 7}, {"outer", "/src/a.cpp", 70}}, {}, {{"outer", "", 0}}};
   answer.places = {{}, {{"_Z5innerv", 5, 7, 2}, {"_Z5outerv", 60, 70, 0}}};

@@ -109,6 +109,7 @@ class Reader {
         answer.problem = module.symbols->problem();
         answer.stamp = module.symbols->stamp();
         answer.main_crate = module.symbols->main_crate();
+        answer.compilers = module.symbols->compilers();
         answer.releasable_bytes = module.symbols->releasable_bytes();
       }
     } catch (const std::bad_alloc&) {

@@ -23,6 +23,7 @@ class RemoteSymbols : public ModuleSymbols {
   std::string problem() const override { return told_.problem; }
   std::string stamp() const override { return told_.stamp; }
   std::string main_crate() const override { return told_.main_crate; }
+  std::string compilers() const override { return told_.compilers; }
   std::string lost() const override { return lost_; }
   void check() override {
     prepare();
@@ -96,6 +97,7 @@ class RemoteSymbols : public ModuleSymbols {
       told_.problem = reply.answer.problem;
       told_.stamp = reply.answer.stamp;
       told_.main_crate = reply.answer.main_crate;
+      told_.compilers = reply.answer.compilers;
       told_.releasable_bytes = reply.answer.releasable_bytes;
       return true;
     }

@@ -424,14 +424,15 @@ std::string Worker::fetch_sentence() const {
 // Reported again when it improves: a perf map appears when its program has made the first code.
 void Worker::tell_health(const Batch& batch) {
   Module& module = *batch.module;
-  ModuleHealth health{batch.id, model::SymbolSource::kNone, {}, "out of memory", {}, {}};
+  ModuleHealth health{batch.id, model::SymbolSource::kNone, {}, "out of memory", {}, {}, {}};
   if (module.symbols)
     health = {batch.id,
               module.symbols->source(),
               module.symbols->source_path(),
               module.symbols->problem(),
               module.symbols->lost(),
-              module.symbols->main_crate()};
+              module.symbols->main_crate(),
+              module.symbols->compilers()};
   const bool first = batch.frames.empty(), lost = !health.lost.empty();
   if (!first && health.symbols == module.told_source && lost == module.told_lost) return;
   module.told_source = health.symbols;

@@ -48,6 +48,7 @@ class Worker {
     // come.
     std::string lost;
     std::string main_crate;  // of a Rust program (ModuleSymbols)
+    std::string compilers;
   };
   struct Output {
     std::vector<NamedFrame> frames;

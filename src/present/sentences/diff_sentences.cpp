@@ -417,6 +417,9 @@ std::vector<std::string> doubt_sentences(const DiffReport& report) {
       case DoubtKind::kProgram:
         sentences.push_back(fmt::format("base is of {}, new of {}: other programs", base, fresh));
         break;
+      case DoubtKind::kCompilers:
+        sentences.push_back(fmt::format("base was built by {}, new by {}", base, fresh));
+        break;
       case DoubtKind::kRate:
         sentences.push_back(fmt::format("base was sampled at {}, new at {}", base, fresh));
         break;

@@ -1,10 +1,12 @@
 #include "record/session/names.h"
 
+#include <algorithm>
 #include <utility>
 #include <vector>
 
 #include "base/cache_folder.h"
 #include "binary/symbolize/symbol_cache.h"
+#include "model/build_facts.h"
 #include "model/main_crate.h"
 #include "record/session/privileges.h"
 
@@ -33,6 +35,11 @@ symbolize::Options symbol_options(const RecordOptions& options) {
 Names::Names(const RecordOptions& options, model::Profile& profile, model::Builder& builder)
     : profile_(profile), builder_(builder), worker_(symbol_options(options)) {}
 
+bool Names::is_executable(model::StringId path) const {
+  return std::ranges::any_of(profile_.processes,
+                             [&](const model::Process& process) { return process.executable == path; });
+}
+
 void Names::take() {
   auto found = worker_.poll();
   for (const auto& frame : found.frames) {
@@ -48,6 +55,8 @@ void Names::take() {
     if (!health.problem.empty()) note_once(profile_.quality, std::move(health.problem));
     if (!health.main_crate.empty())
       profile_.meta.facts[model::main_crate_fact(profile_.strings[row.path])] = health.main_crate;
+    if (!health.compilers.empty() && is_executable(row.path))
+      profile_.meta.facts[model::compilers_fact(profile_.strings[row.path])] = std::move(health.compilers);
     if (!health.lost.empty()) lost_.add(profile_.strings[row.name], health.lost);
   }
 }

@@ -32,6 +32,8 @@ class Names {
   std::uint64_t reader_cpu_ns() const { return worker_.reader_cpu_ns(); }
 
  private:
+  bool is_executable(model::StringId path) const;
+
   model::Profile& profile_;
   model::Builder& builder_;
   symbolize::Worker worker_;

@@ -108,6 +108,7 @@ struct ModuleHealth {
   bool deleted = false;  // replaced or removed since it was mapped
   model::SymbolSource symbols = model::SymbolSource::kNone;
   std::string symbols_path{};  // separate file, if the names are from there
+  std::string compilers{};     // that made it (elf/compilers.h)
   std::string problem{};       // one line; empty if all is well
   std::string build_id{};      // empty: it has none
   std::string names_from{};    // "its own .symtab"; empty: from nowhere

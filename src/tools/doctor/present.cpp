@@ -108,6 +108,8 @@ void append_target(std::string& out, const TargetFacts& target) {
     append_line(
         out, "  {:<34}names from {}{}{}{}", "", module.names_from.empty() ? "nowhere" : module.names_from,
         missing.empty() ? "" : "; missing: ", missing, module.problem.empty() ? "" : "; " + module.problem);
+    if (!module.compilers.empty() && module.path == target.process.executable)
+      append_line(out, "  {:<34}built by {}", "", module.compilers);
   }
   if (target.modules.size() > kMostListed)
     out += fmt::format("  ... and {} more, in --json\n", target.modules.size() - kMostListed);
@@ -195,6 +197,7 @@ Json json_of(const TargetFacts& target) {
                                {"symbols_path", module.symbols_path},
                                {"build_id", module.build_id.empty() ? Json(nullptr) : Json(module.build_id)},
                                {"names_from", module.names_from},
+                               {"compilers", module.compilers},
                                {"missing", present::missing_of(module.symbols)},
                                {"unwind_table", json_of(module.unwind_table)},
                                {"problem", module.problem}});

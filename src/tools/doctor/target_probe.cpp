@@ -20,6 +20,7 @@
 #include "base/cache_folder.h"
 #include "base/fd.h"
 #include "base/files.h"
+#include "binary/elf/compilers.h"
 #include "binary/elf/module_file.h"
 #include "binary/probes/heap_probes.h"
 #include "binary/symbolize/local_names.h"
@@ -103,6 +104,7 @@ ModuleHealth health_of(int pid, const MappedFile& file, symbolize::LocalNames& n
     health.unwind_table =
         module->elf().segment(PT_GNU_EH_FRAME) != nullptr || module->elf().section(".eh_frame") != nullptr;
     health.names_from = place_of_names(health, module->elf());
+    health.compilers = elf::compilers_of(module->elf());
   }
   return health;
 }
