@@ -107,6 +107,7 @@ std::string amount(double value, std::string_view unit) {
   if (unit == "bytes") return bytes(value);
   // Beyond 2^53 a double has no units left to show.
   if (std::fabs(value) > 9e15) return fmt::format("{:.3e} {}", value, printable(unit));
+  if (unit == "samples" && std::llround(value) == 1) return "1 sample";
   return fmt::format("{} {}", with_commas(std::llround(value)), printable(unit));
 }
 

@@ -14,6 +14,7 @@ TEST(Words, NumbersAreGroupedByThree) {
 
 TEST(Words, AmountsFollowTheirUnit) {
   EXPECT_EQ(amount(12345, "samples"), "12,345 samples");
+  EXPECT_EQ(amount(1, "samples"), "1 sample");
   EXPECT_EQ(amount(5, "cycles\x1b[2J"), "5 cycles?[2J") << "units of other tools' files are theirs";
   EXPECT_EQ(amount(1.5e9, "ns"), "1.50 s");
   EXPECT_EQ(amount(2.5e6, "ns"), "2.5 ms");
