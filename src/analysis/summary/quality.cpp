@@ -45,8 +45,10 @@ Finding few_received(const model::Profile& profile, const QualityView& view) {
 void judge_loss(const model::Profile& profile, QualityView& view) {
   const model::Quality& quality = profile.quality;
   if (quality.truncated)
-    view.findings.push_back(
-        {.kind = FindingKind::kTruncated, .count = model::is_still_recorded(profile) ? 1u : 0u});
+    view.findings.push_back({.kind = FindingKind::kTruncated,
+                             .count = model::is_still_recorded(profile) ? kStillRecorded
+                                      : profile.meta.engine == "import" ? kFileIsCut
+                                                                        : kRecorderEnded});
   if (view.lost_share > 0.01) {
     const bool disk = quality.lost_disk > quality.lost_ring_full + quality.lost_stack;
     view.findings.push_back(

@@ -63,7 +63,7 @@ struct EarlyEndRow {
 
 // Something that makes the numbers worth less.
 enum class FindingKind : std::uint8_t {
-  kTruncated,       // the recorder was killed; count 1: it still records
+  kTruncated,       // the recording has no end; count: EndMissing
   kLostToDisk,      // share of the samples
   kLostToRing,      // likewise
   kThrottled,       // count: times
@@ -84,6 +84,9 @@ enum class CostCause : std::uint8_t {
 };
 // Runtimes that generate code at run time and can write a perf map if configured.
 enum class RunTime : std::uint8_t { kUnknown, kNode, kDeno, kJava, kPython, kDotnet };
+
+// Why a recording has no end.
+enum EndMissing : std::uint8_t { kRecorderEnded, kStillRecorded, kFileIsCut };
 
 struct Finding {
   FindingKind kind{};

@@ -222,6 +222,13 @@ TEST(Quality, SaysWhereAndWhyStacksAreCut) {
   EXPECT_THAT(findings_of(small_server()), HasSubstr("code without an unwind rule or frame pointer"));
 }
 
+TEST(Quality, AFileOfAnotherToolThatEndsEarlyIsCut) {
+  model::Profile profile = small_server();
+  profile.quality.truncated = true;
+  profile.meta.engine = "import";
+  EXPECT_THAT(findings_of(profile), HasSubstr("The file is cut short: it ends early"));
+}
+
 TEST(Quality, AThrottledKilledOrUndersampledRecordingIsReported) {
   model::Profile profile = small_server();
   profile.quality.lost_throttled = 1;

@@ -330,6 +330,7 @@ void ProfileBuilder::add(const Instance& instance, std::span<const DumpFile* con
       profile_.quality.notes.push_back(fmt::format("{}: {}.", file->path, text));
     };
     if (dump.cut) note("the file ends before the dump does");
+    profile_.quality.truncated |= dump.cut;
     if (dump.maps.empty() && dump.names.empty()) note("it has no list of mappings, so nothing has a name");
     if (dump.without_bytes != 0)
       note(fmt::format("{} counts have objects without bytes and are left out", dump.without_bytes));

@@ -431,6 +431,8 @@ Result<model::Profile> open_profiles(const std::vector<std::string>& inputs,
   if (!files) return tl::unexpected(files.error());
   if (files->size() == 1) return open_one(files->front(), options, names, dump_options);
   std::vector<dumps::DumpFile> all;
+  std::vector<std::string>
+      empty;  // a sentence for each: one dump that was being written must not cost the others
   std::uint64_t bytes = 0;
   for (const std::string& path : *files) {
     const std::string name = spoken(path);
@@ -438,6 +440,11 @@ Result<model::Profile> open_profiles(const std::vector<std::string>& inputs,
     if (!fd) return tl::unexpected(fd.error());
     const Result<Content> content = read_content(*fd, path);
     if (!content) return tl::unexpected(content.error());
+    if (content->text.empty()) {
+      empty.push_back(
+          fmt::format("{}: the file is empty: a dump that was never finished; it is left out.", name));
+      continue;
+    }
     bytes += content->text.size();
     if (bytes > dump_options.most_bytes)
       return fail(ErrorKind::kUnsupported,
@@ -452,7 +459,12 @@ Result<model::Profile> open_profiles(const std::vector<std::string>& inputs,
     if (!dump) return tl::unexpected(dump.error());
     all.push_back(std::move(*dump));
   }
-  return profile_of_dumps(all, names, dump_options);
+  if (all.empty())
+    return fail(ErrorKind::kMalformed, "all of these dumps are empty",
+                "another copy of the files, or write them again with the tool that made them");
+  Result<model::Profile> profile = profile_of_dumps(all, names, dump_options);
+  if (profile) std::ranges::move(empty, std::back_inserter(profile->quality.notes));
+  return profile;
 }
 
 }  // namespace fathom::open

@@ -91,6 +91,26 @@ TEST_F(OpenProfile, DumpsThatAreTooLargeTogetherAreRejected) {
   EXPECT_THAT(refused.error().message, HasSubstr("these 3 files"));
 }
 
+TEST_F(OpenProfile, AnEmptyDumpDoesNotCostTheOthers) {
+  const std::string whole =
+      file("heap_v2/1024\n  t*: 1: 1024 [0: 0]\n@ 0x10\n  t*: 1: 1024 [0: 0]\n\nMAPPED_LIBRARIES:\n",
+           "jeprof.7.0.i0.heap");
+  const std::string empty = file("", "jeprof.7.1.i1.heap"), another = file("", "jeprof.7.2.i2.heap");
+  const auto open = [](const std::vector<std::string>& dumps) {
+    return open_profiles(dumps, {}, NameOptions(""), {.merge = {}, .most_bytes = 1 << 20});
+  };
+  const auto both = open({whole, empty});
+  ASSERT_TRUE(both) << both.error().message;
+  EXPECT_THAT(both->quality.notes, testing::Contains(HasSubstr("jeprof.7.1.i1.heap: the file is empty")));
+  EXPECT_FALSE(open({empty, another}));
+}
+
+TEST_F(OpenProfile, ADumpThatEndsEarlyIsCut) {
+  const std::string rows = "heap_v2/1024\n  t*: 1: 1024 [0: 0]\n@ 0x10\n  t*: 1: 1024 [0: 0]\n\n";
+  EXPECT_TRUE(opened(file(rows, "jeprof.7.0.i0.heap"))->quality.truncated);
+  EXPECT_FALSE(opened(file(rows + "MAPPED_LIBRARIES:\n", "jeprof.7.1.i1.heap"))->quality.truncated);
+}
+
 // A bytehound file has no magic number: its first block unpacks to a header.
 TEST_F(OpenProfile, ABytehoundFileIsRecognizedByItsHeader) {
   std::string event(52, '\0');

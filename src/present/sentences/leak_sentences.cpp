@@ -94,6 +94,7 @@ std::vector<std::string> sentences_of(const LeakReport& report) {
   }
   if (report.truncated)
     add(report.still_recorded ? "The recording is still running: this is its state so far."
+        : report.of_dump      ? "The file is cut short: blocks may be missing."
                               : "The recorder was killed: this is what it had recorded by then.");
   if (report.no_ages && !report.of_dump) add("The recording holds no ages of blocks.");
   if (report.young.blocks.value > 0 || report.asked_older_s > 0)

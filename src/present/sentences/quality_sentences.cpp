@@ -160,7 +160,10 @@ Complaint complaint_of(const Finding& finding) {
   const std::string share = percent(finding.share);
   switch (finding.kind) {
     case FindingKind::kTruncated:
-      if (finding.count != 0)
+      if (finding.count == analysis::kFileIsCut)
+        return {"The file is cut short: it ends early, so amounts may be too small and names may be missing.",
+                "another copy of the file"};
+      if (finding.count == analysis::kStillRecorded)
         return {
             "The recording is still running: this is what has been written so far, without waits that have not ended.",
             "run the same command again after the recording has ended"};
