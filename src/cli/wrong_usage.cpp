@@ -39,17 +39,20 @@ std::optional<double> number(std::string_view text) {
   return value;
 }
 
-// "from 1 to 100000", "a number above 0".
-std::string range_text(double low, double high, bool positive) {
+// "a number from 1 to 100000", "a time above 0, such as 30, 500ms or 10m".
+std::string range_text(double low, double high, const std::string& type) {
+  const bool positive = type.find("POSITIVE") != std::string::npos;
+  if (type.starts_with("TIME"))
+    return fmt::format("a time {}, such as 30, 500ms or 10m", positive ? "above 0" : "of 0 or more");
   if (positive) return "a number above 0";
   return high < kNoLimit ? fmt::format("a number from {} to {}", low, high)
                          : fmt::format("a number of {} or more", low);
 }
 
-// CLI11 writes the least double as 0.000000.
-bool above_zero(const CLI::App* command, const std::string& option) {
+// "TIME:POSITIVE": what the help says of its value, and its checks. CLI11 writes the least double above 0 as 0.000000.
+std::string type_of(const CLI::App* command, const std::string& option) {
   const CLI::Option* found = command == nullptr ? nullptr : command->get_option_no_throw(option);
-  return found != nullptr && found->get_type_name().find("POSITIVE") != std::string::npos;
+  return found == nullptr ? "" : found->get_type_name();
 }
 
 // "--duration: Value abc not in range 0.000000 to 1797.000000", of newer versions "[0 - 1797]"; "--pid = abc"; "--until-rss:
@@ -65,7 +68,7 @@ std::string refused_value(std::string_view text, const CLI::App* command) {
     const auto high = number(to == limits.npos ? "" : limits.substr(to + apart.size()));
     if (low && high)
       return fmt::format("{} '{}': expected {}", name, shown(*value),
-                         range_text(*low, *high, above_zero(command, name)));
+                         range_text(*low, *high, type_of(command, name)));
   }
   if (const auto option = between(text, "Could not convert: ", " = "))
     return fmt::format("{} '{}': expected a number", *option, shown(*between(text, " = ", "")));

@@ -40,6 +40,7 @@ struct WrongUsage : testing::Test {
     app.name("fathom");
     draw = app.add_subcommand("draw", "");
     draw->add_option("-d,--duration", duration, "")->check(CLI::PositiveNumber);
+    draw->add_option("--wait", delay, "")->check(CLI::PositiveNumber)->type_name("TIME");
     draw->add_option("--delay", delay, "")->check(CLI::NonNegativeNumber);
     draw->add_option("-r,--rate", rate, "")->check(CLI::Range(1, 100000));
     draw->add_option("--percent", percent, "")->check(CLI::Range(0.0, 100.0));
@@ -91,6 +92,8 @@ TEST_F(WrongUsage, AnEmptyValueIsNoValueThatWasLeftOut) {
 TEST_F(WrongUsage, OfAValueSaysWhichOnesThereAre) {
   const std::string help = "\nfathom draw --help";
   EXPECT_EQ(said({"draw", "-d", "abc"}), "draw: --duration 'abc': expected a number above 0" + help);
+  EXPECT_EQ(said({"draw", "--wait", "1m30"}),
+            "draw: --wait '1m30': expected a time above 0, such as 30, 500ms or 10m" + help);
   EXPECT_EQ(said({"draw", "--delay", "x"}), "draw: --delay 'x': expected a number of 0 or more" + help);
   EXPECT_EQ(said({"draw", "-r", "0"}), "draw: --rate '0': expected a number from 1 to 100000" + help);
   EXPECT_EQ(said({"draw", "--percent=200"}), "draw: --percent '200': expected a number from 0 to 100" + help);
