@@ -99,6 +99,11 @@ Result<FilesByName> FilesByName::scan(const std::string& folder) {
   FilesByName files;
   if (folder.empty()) return files;
   std::error_code error;
+  if (fs::is_regular_file(folder, error)) {
+    files.program_ = folder;
+    files.paths_.emplace(fs::path(folder).filename().string(), folder);
+    return files;
+  }
   fs::recursive_directory_iterator entry(folder, fs::directory_options::skip_permission_denied, error);
   if (error) return fail(ErrorKind::kNotFound, fmt::format("{}: {}", folder, error.message()));
   std::size_t seen = 0;
@@ -205,6 +210,8 @@ Modules::Located Modules::locate(const std::vector<process::MapEntry>& mappings,
 
   // The user's folder goes first.
   std::vector<std::string> candidates = files_.called(base_name(first.path));
+  if (!files_.program().empty() && first.path == program_ && candidates.empty())
+    candidates.push_back(files_.program());
   candidates.push_back(first.path);
   std::vector<std::string> refused;
   for (const std::string& path : candidates) {

@@ -20,17 +20,20 @@
 
 namespace fathom::dumps {
 
-// Files named like a module, in and below a folder. Finds nothing without a folder.
+// Files named like a module, in and below a folder; or one file, which is the program whatever its name is.
 class FilesByName {
  public:
-  // kNotFound if the folder cannot be read; an empty name means no folder.
-  static Result<FilesByName> scan(const std::string& folder);
+  // `path`: a folder, a file, or empty for none. kNotFound if it cannot be read.
+  static Result<FilesByName> scan(const std::string& path);
   std::vector<std::string> called(std::string_view name) const;
+  // The one file; empty for a folder.
+  const std::string& program() const { return program_; }
   // A sentence if the folder has more files than the limit of the search; otherwise empty.
   const std::string& note() const { return note_; }
 
  private:
   std::multimap<std::string, std::string, std::less<>> paths_;
+  std::string program_;
   std::string note_;
 };
 

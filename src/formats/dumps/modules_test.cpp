@@ -108,6 +108,25 @@ TEST_F(FilesOfDumps, AFileIsFoundByNameInTheFolderAndAWrongOneIsRejected) {
   EXPECT_THAT(notes, testing::Contains(HasSubstr("is not used: ")));
 }
 
+// As jeprof takes its PROGRAM: a copy with names is seldom called as the one that ran.
+TEST_F(FilesOfDumps, ASingleFileIsTheProgramWhateverItsName) {
+  std::string elsewhere = maps_;
+  for (std::size_t at; (at = elsewhere.find(self_)) != std::string::npos;)
+    elsewhere.replace(at, self_.size(), "/nowhere/server");
+  const std::uint64_t addresses[] = {here()};
+  const std::string copy = folder_ + "/server.unstripped";
+  std::filesystem::copy_file("/proc/self/exe", copy);
+  model::Profile profile;
+  model::Builder builder(profile);
+  const FilesByName files = FilesByName::scan(copy).value();
+  EXPECT_EQ(files.called("server.unstripped").size(), 1u);
+  EXPECT_TRUE(files.called("server").empty());
+  Modules modules(builder, files);
+  modules.use(elsewhere, addresses);
+  const model::Frame frame = profile.frames[modules.frame(addresses[0]).value];
+  EXPECT_EQ(profile.strings[profile.modules[frame.module.value].build_id], file_.elf().identity());
+}
+
 TEST_F(FilesOfDumps, AMissingFolderIsAnError) {
   EXPECT_EQ(FilesByName::scan(folder_ + "/nothing").error().kind, ErrorKind::kNotFound);
 }
