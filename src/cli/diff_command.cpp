@@ -505,6 +505,7 @@ Run add_diff(CLI::App& app) {
   app.add_flag("-i,--inverted,--icicle", arguments->picture.inverted, "draw the root at the top");
   app.add_option("--top", arguments->top,
                  "rows per table, and all tables; 0: all rows (default: what fits into 40 lines)")
+      ->check(CLI::NonNegativeNumber)
       ->type_name("N");
   app.add_flag("--since-upgrade", arguments->since_upgrade,
                "of a store of fathom serve: the hour before and the hour after the program's last change");

@@ -142,7 +142,8 @@ Run add_leaks(CLI::App& app) {
   add_merge_option(app, arguments->dumps);
   add_containers_option(app, options.selection.fold_containers, options.selection.fold_plumbing);
   begin_group(app, kOutputGroup);
-  app.add_option("--top", arguments->top, "groups to list; 0: all (default: 20; with --json all)");
+  app.add_option("--top", arguments->top, "groups to list; 0: all (default: 20; with --json all)")
+      ->check(CLI::NonNegativeNumber);
   app.add_option("--frames", arguments->frames, "frames per group; 0: all")->capture_default_str();
   app.add_flag("--no-fail", arguments->no_fail, "exit with 0 even if there are leaks");
   app.add_flag("--json", arguments->json, "print JSON (docs/report-json.md)");

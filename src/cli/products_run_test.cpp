@@ -216,6 +216,13 @@ TEST_F(Products, EveryCommandReadsOrRefusesWhatIsNoProfileInAFile) {
   EXPECT_THAT(run({"report", folder_ + "/core"}).error, HasSubstr("\ntry: fathom stacks "));
 }
 
+// The table of the heap itself has bytes only, and the most live first.
+TEST_F(Products, AnOrderOrUnitOfTheHeapIsShown) {
+  EXPECT_THAT(run({"report", heap_, "--metric", "heap-live", "--unit", "blocks"}).out,
+              testing::ContainsRegex("by function \\(% of [0-9,]+ blocks\\)"));
+  EXPECT_THAT(run({"report", heap_, "--metric", "heap-live", "--sort", "total"}).out, HasSubstr("cum %"));
+}
+
 TEST_F(Products, WhatIsWrittenIsReplacedTheSecondTime) {
   const std::string imported = file("imported.folded", "app;main;work 90\napp;main;rest 10\n");
   struct Format {

@@ -315,11 +315,13 @@ Result<int> run_report(const ReportArguments& given) {
                   "--metric heap-live, heap-allocated, ...; other metrics: --by crate, module, thread, file");
     options.heap_by = analysis::heap_grouping_from(arguments.by);
   }
-  // The table of the heap has what is live first. Who names another metric wants to see where that comes from.
-  const bool other_heap_metric = !arguments.selection.metric.empty() &&
-                                 model::is_heap(options.selection.metric) &&
-                                 options.selection.metric != model::Metric::kHeapLive;
-  if (other_heap_metric && !arguments.all && asks_for_functions(arguments) && !options.group_by &&
+  // The table of the heap has what is live first, in bytes. Who names another metric, unit or order wants to see where that comes
+  // from.
+  const bool named =
+      (!arguments.selection.metric.empty() && options.selection.metric != model::Metric::kHeapLive) ||
+      !arguments.selection.heap_unit.empty() || !arguments.sort.empty();
+  const bool other_heap_table = named && model::is_heap(options.selection.metric);
+  if (other_heap_table && !arguments.all && asks_for_functions(arguments) && !options.group_by &&
       !options.heap_by && !profile->heap.empty())
     options.heap_by = analysis::HeapGrouping::kFunction;
   const bool by_total = arguments.sort.empty() ? waiting : arguments.sort == "total";
@@ -425,7 +427,8 @@ Run add_report(CLI::App& app) {
   app.add_flag(
       "--syscalls", arguments->system_calls,
       "system calls by thread, with times, errors, callers and bytes by file (recorded with --syscalls)");
-  app.add_option("--top", arguments->top, "rows per table; 0: all (default: 20; with --json all)");
+  app.add_option("--top", arguments->top, "rows per table; 0: all (default: 20; with --json all)")
+      ->check(CLI::NonNegativeNumber);
   app.add_option("--sort", arguments->sort, "order of rows (default: self; for waits total)")
       ->check(CLI::IsMember({"self", "total"}));
   app.add_option("--percent-limit", arguments->percent_limit,

@@ -67,6 +67,14 @@ TEST_F(Cli, ATableThatIsAskedForStandsFirst) {
   }
 }
 
+TEST_F(Cli, ANumberOfRowsBelowZeroIsRefused) {
+  for (const char* command : {"report", "leaks"}) {
+    const Outcome outcome = run({command, recording_, "--top", "-1"});
+    EXPECT_EQ(outcome.status, 2) << command;
+    EXPECT_THAT(outcome.error, HasSubstr("expected a number of 0 or more")) << command;
+  }
+}
+
 TEST_F(Cli, ReportTakesItsOptions) {
   EXPECT_THAT(
       run({"report", recording_, "--all", "--threads", "--modules", "--sort", "total", "--top", "2"}).out,
