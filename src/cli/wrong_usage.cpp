@@ -60,6 +60,7 @@ std::string type_of(const CLI::App* command, const std::string& option) {
 std::string refused_value(std::string_view text, const CLI::App* command) {
   const std::string name(text.substr(0, text.find(':')));
   if (const auto value = between(text, ": Value ", " not in range ")) {
+    if (value->empty()) return name + " is empty";
     std::string limits = between(text, " not in range ", "").value_or("");
     std::erase_if(limits, [](char c) { return c == '[' || c == ']'; });
     const std::string_view apart = limits.find(" to ") != limits.npos ? " to " : " - ";

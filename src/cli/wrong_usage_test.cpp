@@ -95,6 +95,7 @@ TEST_F(WrongUsage, OfAValueSaysWhichOnesThereAre) {
   EXPECT_EQ(said({"draw", "--wait", "1m30"}),
             "draw: --wait '1m30': expected a time above 0, such as 30, 500ms or 10m" + help);
   EXPECT_EQ(said({"draw", "--delay", "x"}), "draw: --delay 'x': expected a number of 0 or more" + help);
+  EXPECT_EQ(said({"draw", "--delay", ""}), "draw: --delay is empty" + help);
   EXPECT_EQ(said({"draw", "-r", "0"}), "draw: --rate '0': expected a number from 1 to 100000" + help);
   EXPECT_EQ(said({"draw", "--percent=200"}), "draw: --percent '200': expected a number from 0 to 100" + help);
   EXPECT_EQ(said({"draw", "--pid", "abc"}), "draw: --pid 'abc': expected a number" + help);
