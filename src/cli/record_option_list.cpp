@@ -86,7 +86,6 @@ void add_results(CLI::App& app, RecordArguments& arguments) {
   app.add_option("-o,--output", options.output, "recording (default: fathom-profiles/TARGET/TIME.fathom)")
       ->type_name("FILE");
   app.add_flag("--flamegraph", arguments.flamegraph, "also draw the flame graph");
-  app.add_flag("--report", arguments.report, "also write the report, as text next to the recording");
   app.add_flag("--open", arguments.open, "afterwards open the page in the browser, as fathom view does");
   app.add_flag("--dry-run", arguments.dry_run, "print what would be done, and what it costs");
 }
@@ -94,6 +93,7 @@ void add_results(CLI::App& app, RecordArguments& arguments) {
 void add_rare(CLI::App& app, RecordArguments& arguments) {
   session::RecordOptions& options = arguments.options;
   begin_group(app, kRareGroup);
+  app.add_flag("--report", arguments.report, "also write the report, as text next to the recording");
   app.add_flag("-q,--quiet", arguments.quiet, "print errors only");
   app.add_flag("-f,--force", options.force,
                "-o may replace any regular file, even in a folder that belongs to another user");
