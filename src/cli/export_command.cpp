@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "analysis/core/call_tree.h"
+#include "analysis/core/empty_selection.h"
 #include "analysis/core/words.h"
 #include "analysis/summary/report.h"
 #include "cli/code_exports.h"
@@ -80,11 +81,8 @@ analysis::Report quality_of(const ExportInput& input) {
 // Piece by piece: the text may be ten times as large as the profile.
 Result<> stream_folded(const ExportInput& input, const std::function<void(std::string_view)>& take) {
   const analysis::CallTree tree = analysis::build_call_tree(input.profile, input.tree);
-  if (tree.samples == 0) {
-    return fail(ErrorKind::kNotFound,
-                fmt::format("no samples of metric {} in this selection", model::to_string(tree.metric)),
-                "fathom report FILE shows what the file holds");
-  }
+  if (tree.samples == 0)
+    return tl::unexpected(analysis::nothing_selected(input.profile, input.tree.selection));
   present::write_folded(tree, {.mark_inlined = input.arguments.mark_inlined}, take);
   return {};
 }

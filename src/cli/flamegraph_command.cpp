@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "analysis/core/empty_selection.h"
 #include "analysis/core/prose_name.h"
 #include "analysis/core/source_facts.h"
 #include "analysis/core/words.h"
@@ -163,9 +164,8 @@ std::string waker_in_words(const std::optional<analysis::NodeWaker>& waker) {
 
 struct Drawn {
   std::string svg;
-  bool empty = false;
-  std::string idle;  // what was left out; empty: nothing
-  model::Metric metric = model::Metric::kCpu;
+  std::optional<Error> nothing;  // why the picture is empty
+  std::string idle;              // what was left out; empty: nothing
 };
 
 // The line of a function is the one that most of its stacks have.
@@ -198,6 +198,12 @@ Drawn draw(model::Profile& profile, const analysis::TreeOptions& options,
   for (const auto& waker : analysis::wakers_of_nodes(profile, tree, options))
     picture.wakers.push_back(waker_in_words(waker));
   const analysis::SourceFacts sources = sources_of(profile);
+  std::optional<Error> nothing;
+  if (tree.total <= 0) {
+    analysis::Selection selection = options.selection;
+    selection.metric = tree.metric;
+    nothing = analysis::nothing_selected(profile, selection);
+  }
   // A million stacks and samples, which the picture does not need. Assigning {} to a vector would keep its memory.
   std::vector<model::Sample>().swap(profile.samples);
   profile.packed_samples.clear();
@@ -207,7 +213,7 @@ Drawn draw(model::Profile& profile, const analysis::TreeOptions& options,
   picture.place_of = [&sources](std::string_view module, std::string_view name) {
     return present::place_text(sources.place_of(module, name), name);
   };
-  return {present::flame_graph_svg(tree, picture), tree.total <= 0, idle_in_words(tree), tree.metric};
+  return {present::flame_graph_svg(tree, picture), std::move(nothing), idle_in_words(tree)};
 }
 
 Result<int> run_flamegraph(const FlamegraphArguments& arguments) {
@@ -254,15 +260,10 @@ Result<int> run_flamegraph(const FlamegraphArguments& arguments) {
   tree.fold_recursion = arguments.fold_recursion;
 
   const Drawn drawn = draw(*profile, tree, std::move(picture));
-  if (drawn.empty && !drawn.idle.empty())
+  if (drawn.nothing && !drawn.idle.empty())
     return fail(ErrorKind::kNotFound, fmt::format("{}: {}", arguments.file, drawn.idle),
                 "--show-idle draws it");
-  if (drawn.empty) {
-    return fail(ErrorKind::kNotFound,
-                fmt::format("{}: no samples of metric {} in this selection", arguments.file,
-                            model::to_string(drawn.metric)),
-                "fathom report FILE shows what the file holds");
-  }
+  if (drawn.nothing) return within(arguments.file, *drawn.nothing);
   const Result<> written = write_output(drawn.svg, output);
   if (!written) return tl::unexpected(written.error());
   if (!to_standard_output) fmt::print(stderr, "{}\n", output.path);

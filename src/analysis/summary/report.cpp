@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "analysis/core/empty_selection.h"
 #include "analysis/core/waits.h"
 #include "analysis/core/words.h"
 #include "model/facts.h"
@@ -12,29 +13,6 @@
 
 namespace fathom::analysis {
 namespace {
-
-// Why nothing is left, when something was there.
-Error nothing_selected(const model::Profile& profile, const Selection& selection) {
-  const std::vector<model::Metric> metrics = metrics_in(profile);
-  if (std::find(metrics.begin(), metrics.end(), selection.metric) == metrics.end()) {
-    std::string known;
-    for (const model::Metric metric : metrics) {
-      known += (known.empty() ? "--metric " : " or --metric ") + std::string(model::to_string(metric));
-    }
-    return {ErrorKind::kNotFound, fmt::format("no samples of metric {}", model::to_string(selection.metric)),
-            known};
-  }
-  if (selection.thread) {
-    return {ErrorKind::kNotFound,
-            fmt::format("no samples of thread '{}' in this selection", *selection.thread),
-            "--threads lists the threads"};
-  }
-  if (selection.stacks)
-    return {ErrorKind::kNotFound, "no sample has a stack that --focus and --ignore take",
-            "report without them; of waits and the heap: --metric off-cpu, --metric heap-live"};
-  return {ErrorKind::kNotFound, "the selection leaves no samples",
-          fmt::format("the recording has {}; times count from its start", seconds(profile.duration_s()))};
-}
 
 // Of CPU time, a part in which all threads wait has no samples: that is an answer too.
 bool holds_waits(const model::Profile& profile, const Selection& selection) {

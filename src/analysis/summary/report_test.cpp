@@ -101,7 +101,7 @@ TEST(Selection, ThatLeavesNothingIsAnErrorThatSaysWhy) {
   EXPECT_THAT(summary_of(profile, {.selection = {.metric = model::Metric::kOffCpu}}),
               HasSubstr("no samples of metric off-cpu"));
   EXPECT_THAT(summary_of(profile, {.selection = {.from_ns = 60'000'000'000}}),
-              HasSubstr("leaves no samples"));
+              HasSubstr("no samples in this part of the recording"));
 }
 
 TEST(Selection, OfATimeInWhichAllThreadsWaitIsAReportOfTheirWaits) {

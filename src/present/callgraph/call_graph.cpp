@@ -8,6 +8,7 @@
 #include <numeric>
 #include <utility>
 
+#include "analysis/core/empty_selection.h"
 #include "analysis/core/words.h"
 #include "present/exports/function_costs.h"
 
@@ -22,9 +23,7 @@ class CallGraphBuilder {
       : profile_(profile), options_(options), costs_(profile, options.selection, options.fold_generics) {}
 
   Result<CallGraph> build() {
-    if (costs_.empty())
-      return fail(ErrorKind::kNotFound, "the selection has nothing of this metric",
-                  "fathom report FILE shows what the file holds");
+    if (costs_.empty()) return tl::unexpected(analysis::nothing_selected(profile_, options_.selection));
     graph_.target = profile_.meta.target;
     graph_.metric = model::info_of(options_.selection.metric).title;
     graph_.unit = analysis::unit_of(profile_, options_.selection);

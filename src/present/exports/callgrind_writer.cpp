@@ -6,6 +6,7 @@
 #include <map>
 #include <unordered_map>
 
+#include "analysis/core/empty_selection.h"
 #include "analysis/core/words.h"
 #include "model/facts.h"
 #include "present/exports/function_costs.h"
@@ -51,9 +52,7 @@ class CallgrindWriter {
         unknown_(static_cast<std::uint32_t>(-1)) {}
 
   Result<std::string> write() {
-    if (costs_.empty())
-      return fail(ErrorKind::kNotFound, "the selection has nothing of this metric",
-                  "fathom report FILE shows what the file holds");
+    if (costs_.empty()) return tl::unexpected(analysis::nothing_selected(profile_, options_.selection));
     add_up();
     write_head();
     std::size_t call = 0;

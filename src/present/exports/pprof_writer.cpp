@@ -9,6 +9,7 @@
 #include <tuple>
 #include <unordered_map>
 
+#include "analysis/core/empty_selection.h"
 #include "analysis/core/fold_generics.h"
 #include "analysis/core/tracer_frames.h"
 #include "analysis/core/words.h"
@@ -69,10 +70,7 @@ class PprofWriter {
     else
       write_times();
     if (written_ == 0 && !options_.allow_empty)
-      return fail(
-          ErrorKind::kNotFound,
-          fmt::format("no samples of metric {} in this selection", model::to_string(selection_.metric)),
-          "fathom report FILE shows what the file holds");
+      return tl::unexpected(analysis::nothing_selected(profile_, selection_));
     parts_.push_back(finish());
     return std::move(parts_);
   }

@@ -6,6 +6,7 @@
 #include <map>
 
 #include "analysis/core/call_tree.h"
+#include "analysis/core/empty_selection.h"
 #include "base/stable_sort.h"
 #include "present/exports/cost_rows.h"
 #include "present/exports/frame_lines.h"
@@ -26,9 +27,7 @@ class SpeedscopeWriter {
 
   Result<std::string> write() {
     for (const Metric metric : metrics()) add_metric(metric);
-    if (profiles_.empty())
-      return fail(ErrorKind::kNotFound, "the selection has nothing of this metric",
-                  "fathom report FILE shows what the file holds");
+    if (profiles_.empty()) return tl::unexpected(analysis::nothing_selected(profile_, options_.selection));
     std::string out =
         R"({"$schema":"https://www.speedscope.app/file-format-schema.json","exporter":"fathom","name":)";
     append_json_text(out, profile_.meta.target);
