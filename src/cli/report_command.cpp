@@ -12,6 +12,7 @@
 #include "analysis/summary/report.h"
 #include "analysis/summary/system_call_table.h"
 #include "attach/allocators/statistics/statistics.h"
+#include "base/files.h"
 #include "base/output_file.h"
 #include "cli/annotate_options.h"
 #include "cli/command.h"
@@ -53,6 +54,7 @@ struct ReportArguments {
   std::optional<std::size_t> top;
   std::string sort;
   std::string by;
+  std::string subsystems;  // file of rules
   std::vector<std::string> annotate;
   std::string tree;  // callees or callers; empty: not asked for
   std::optional<double> percent_limit;
@@ -189,8 +191,9 @@ Result<int> report_annotation(const model::Profile& profile, const analysis::Sel
 present::Layout layout_of(const ReportArguments& arguments) {
   if (arguments.all) return present::Layout::kAll;
   const bool asked = !arguments.sections.sections.empty() || arguments.top || !arguments.sort.empty() ||
-                     !arguments.by.empty() || !arguments.selection.metric.empty() ||
-                     !arguments.report.callers.empty() || !arguments.report.callees.empty();
+                     !arguments.by.empty() || !arguments.subsystems.empty() ||
+                     !arguments.selection.metric.empty() || !arguments.report.callers.empty() ||
+                     !arguments.report.callees.empty();
   return asked ? present::Layout::kAsked : present::Layout::kFirstScreen;
 }
 
@@ -261,6 +264,14 @@ Result<int> run_report(const ReportArguments& given) {
       !fitting)
     return tl::unexpected(fitting.error());
   if (auto chosen = choose_sections(arguments.sections); !chosen) return tl::unexpected(chosen.error());
+  if (!arguments.subsystems.empty()) {
+    constexpr std::size_t kMostBytes = 1 << 20;
+    const Result<std::string> text = read_file(arguments.subsystems, kMostBytes);
+    if (!text) return tl::unexpected(text.error());
+    auto subsystems = analysis::Subsystems::parse(*text, arguments.subsystems);
+    if (!subsystems) return tl::unexpected(subsystems.error());
+    arguments.report.subsystems = std::move(*subsystems);
+  }
   arguments.sections.sections.add(Section::kTree, !arguments.tree.empty());
   if (arguments.has(Section::kTree) && arguments.tree.empty()) arguments.tree = "callees";
   take_recording(arguments.selection.spans, arguments.file);
@@ -321,8 +332,9 @@ Result<int> run_report(const ReportArguments& given) {
       (!arguments.selection.metric.empty() && options.selection.metric != model::Metric::kHeapLive) ||
       !arguments.selection.heap_unit.empty() || !arguments.sort.empty();
   const bool other_heap_table = named && model::is_heap(options.selection.metric);
-  if (other_heap_table && !arguments.all && asks_for_functions(arguments) && !options.group_by &&
-      !options.heap_by && !profile->heap.empty())
+  const bool grouped = options.group_by || options.subsystems;
+  if (other_heap_table && !arguments.all && asks_for_functions(arguments) && !grouped && !options.heap_by &&
+      !profile->heap.empty())
     options.heap_by = analysis::HeapGrouping::kFunction;
   const bool by_total = arguments.sort.empty() ? waiting : arguments.sort == "total";
   options.sort = by_total ? analysis::SortBy::kTotal : analysis::SortBy::kSelf;
@@ -351,7 +363,7 @@ Result<int> run_report(const ReportArguments& given) {
     // Imported off-CPU times have no waits to report, so their functions are the answer.
     if (waiting && profile->waits.empty() && style.layout == present::Layout::kFirstScreen)
       style.layout = present::Layout::kAsked;
-    style.sections.add(Section::kFunctions, asks_for_functions(arguments) && !options.group_by);
+    style.sections.add(Section::kFunctions, asks_for_functions(arguments) && !grouped);
     text = present::report_text(*report, style);
     if (arguments.has(Section::kMemory) || arguments.all) text += components_text(*profile, style);
   }
@@ -424,6 +436,10 @@ Run add_report(CLI::App& app) {
   begin_group(app, kRareGroup);
   add_time_option(app, "--to", arguments->selection.until, "")->group(kHidden);
   add_rare_section_options(app, arguments->sections);
+  app.add_option("--subsystems", arguments->subsystems,
+                 "one row per part of the program, by rules in this file (docs/reports.md)")
+      ->excludes("--by")
+      ->type_name("FILE");
   app.add_flag(
       "--syscalls", arguments->system_calls,
       "system calls by thread, with times, errors, callers and bytes by file (recorded with --syscalls)");

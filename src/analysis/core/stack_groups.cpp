@@ -21,7 +21,8 @@ namespace {
 
 using namespace model;
 
-constexpr std::array<std::string_view, 6> kNames = {"module", "crate", "thread", "process", "file", "line"};
+constexpr std::array<std::string_view, 7> kNames = {"module", "crate", "thread",   "process",
+                                                    "file",   "line",  "subsystem"};
 
 // "/src/evm/mod.rs" -> "evm/mod.rs": half of all files of Rust are called mod.rs.
 std::string_view short_path(std::string_view path) {
@@ -206,26 +207,56 @@ std::vector<GroupRow> group_processes(const Profile& profile, const Selection& s
   return rows;
 }
 
-}  // namespace
-
-std::string_view to_string(GroupBy by) {
-  return kNames[static_cast<std::size_t>(by)];
+std::vector<GroupRow> group_subsystems(const Profile& profile, const Selection& selection,
+                                       const Subsystems& subsystems) {
+  const std::size_t other = subsystems.size();
+  struct Path {
+    std::size_t innermost = 0;
+    std::uint64_t seen = 0;  // a bit for each subsystem on the way
+  };
+  const auto enter = [&](Path path, FrameId id, std::uint32_t first_line) {
+    const Frame& frame = profile.frames[id.value];
+    const std::string_view module = profile.strings[profile.modules[frame.module.value].name];
+    for (std::uint32_t line = std::max<std::uint32_t>(1, frame.line_count); line-- > first_line;)
+      if (const auto row = subsystems.find(frame_name(profile, id, line), module)) {
+        path.innermost = *row;
+        path.seen |= std::uint64_t{1} << *row;
+      }
+    return path;
+  };
+  std::vector<Path> paths(profile.stacks.size(), {other, 0});
+  std::vector<std::optional<Path>> alone(profile.frames.size());  // a frame is in many stacks
+  for (std::size_t i = 1; i < paths.size(); ++i) {
+    const Stack& stack = profile.stacks[i];
+    std::optional<Path>& own = alone[stack.frame.value];
+    if (!own) own = enter({other, 0}, stack.frame, 0);
+    paths[i] = paths[stack.parent.value];
+    paths[i].seen |= own->seen;
+    if (own->innermost != other) paths[i].innermost = own->innermost;
+  }
+  std::vector<GroupRow> rows(other + 1);
+  for (std::size_t i = 0; i < other; ++i) rows[i].name = subsystems.name(i);
+  rows[other].name = "(other)";
+  for (const StackValue& value : stack_values(profile, selection)) {
+    Path path = paths[value.stack.value];
+    if (value.skip != 0) {  // the leaf begins with calls that count for their callers
+      const Stack& stack = profile.stacks[value.stack.value];
+      path = enter(paths[stack.parent.value], stack.frame, value.skip);
+    }
+    rows[path.innermost].self += value.value;
+    if (path.seen == 0) rows[other].total += value.value;
+    for (std::size_t i = 0; i < other; ++i)
+      if ((path.seen >> i & 1) != 0) rows[i].total += value.value;
+  }
+  return rows;
 }
 
-std::optional<GroupBy> group_by_from(std::string_view name) {
-  const auto found = std::find(kNames.begin(), kNames.end() - 1, name);
-  if (found == kNames.end() - 1) return std::nullopt;
-  return static_cast<GroupBy>(found - kNames.begin());
-}
-
-StackGroups group_stacks(const Profile& profile, const Selection& selection, GroupBy by, SortBy sort) {
+// Sorted, without the empty ones.
+StackGroups groups_of(std::vector<GroupRow> rows, GroupBy by, SortBy sort) {
   StackGroups groups;
   groups.by = by;
   groups.sort = sort;
-  groups.rows = by == GroupBy::kThread ? group_threads(profile, selection)
-                : by == GroupBy::kProcess
-                    ? group_processes(profile, selection)
-                    : Grouper(profile, selection, by).group(stack_values(profile, selection));
+  groups.rows = std::move(rows);
   std::erase_if(groups.rows, [](const GroupRow& row) { return row.self == 0 && row.total == 0; });
   for (const GroupRow& row : groups.rows) groups.whole += row.self;
   const auto key = [sort](const GroupRow& row) {
@@ -235,6 +266,32 @@ StackGroups group_stacks(const Profile& profile, const Selection& selection, Gro
     return key(a) != key(b) ? key(a) < key(b) : a.name < b.name;
   });
   return groups;
+}
+
+}  // namespace
+
+std::string_view to_string(GroupBy by) {
+  return kNames[static_cast<std::size_t>(by)];
+}
+
+std::optional<GroupBy> group_by_from(std::string_view name) {
+  const auto end = kNames.begin() + static_cast<std::ptrdiff_t>(GroupBy::kLine);
+  const auto found = std::find(kNames.begin(), end, name);
+  if (found == end) return std::nullopt;
+  return static_cast<GroupBy>(found - kNames.begin());
+}
+
+StackGroups group_stacks(const Profile& profile, const Selection& selection, GroupBy by, SortBy sort) {
+  return groups_of(by == GroupBy::kThread ? group_threads(profile, selection)
+                   : by == GroupBy::kProcess
+                       ? group_processes(profile, selection)
+                       : Grouper(profile, selection, by).group(stack_values(profile, selection)),
+                   by, sort);
+}
+
+StackGroups group_by_subsystem(const Profile& profile, const Selection& selection,
+                               const Subsystems& subsystems, SortBy sort) {
+  return groups_of(group_subsystems(profile, selection, subsystems), GroupBy::kSubsystem, sort);
 }
 
 }  // namespace fathom::analysis

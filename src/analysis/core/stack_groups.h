@@ -10,6 +10,7 @@
 
 #include "analysis/core/functions.h"
 #include "analysis/core/selection.h"
+#include "analysis/core/subsystems.h"
 
 namespace fathom::analysis {
 
@@ -20,9 +21,11 @@ enum class GroupBy : std::uint8_t {
   kProcess,  // by name, with how many had it
   kFile,     // with the folder that it lies in
   kLine,
+  kSubsystem,  // by rules of the user (subsystems.h)
 };
 std::string_view to_string(GroupBy by);
-std::optional<GroupBy> group_by_from(std::string_view name);  // of what users type: not of lines
+std::optional<GroupBy> group_by_from(
+    std::string_view name);  // of what users type: not of lines and subsystems
 
 struct GroupRow {
   std::string name;
@@ -41,5 +44,10 @@ struct StackGroups {
 
 // Places without a source line are one row for each module. Time: a visit for each stack that has a value.
 StackGroups group_stacks(const model::Profile& profile, const Selection& selection, GroupBy by, SortBy sort);
+
+// A stack belongs to the subsystem of its innermost function that a rule knows, so memcpy counts for who called it. Stacks without
+// such a function are the row "(other)".
+StackGroups group_by_subsystem(const model::Profile& profile, const Selection& selection,
+                               const Subsystems& subsystems, SortBy sort);
 
 }  // namespace fathom::analysis

@@ -186,6 +186,8 @@ Result<Report> make_report(const model::Profile& profile, const ReportOptions& o
                                               .fold_generics = options.fold_generics});
   if (options.group_by)
     report.groups = group_stacks(profile, tree_options.selection, *options.group_by, options.sort);
+  if (options.subsystems)
+    report.groups = group_by_subsystem(profile, tree_options.selection, *options.subsystems, options.sort);
   report.hot_path = find_hot_path(profile, options.selection, report.tree);
   if (options.selection.metric == model::Metric::kCpu)
     report.allocator_cpu = allocator_cpu(profile, options.selection);

@@ -35,7 +35,8 @@ struct ReportOptions {
   std::vector<std::string> callees = {};  // patterns: what these functions called
   std::optional<HeapGrouping> heap_by = {};
   std::optional<GroupBy> group_by = {};
-  std::optional<TreeDirection> tree = {};  // the call tree, too
+  std::optional<Subsystems> subsystems = {};  // instead of group_by
+  std::optional<TreeDirection> tree = {};     // the call tree, too
   // Of the call tree and of the chains of callers and callees: calls of less are left out. 0: every call, nothing folded.
   double least_share = 0.01;
 };

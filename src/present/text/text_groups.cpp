@@ -29,8 +29,8 @@ std::string groups_text(const analysis::Report& report, const TextOptions& optio
   if (rows < groups.rows.size())
     cut =
         fmt::format(", {} of {}", rows, analysis::with_commas(static_cast<std::int64_t>(groups.rows.size())));
-  constexpr std::array<std::string_view, 6> kTitles = {
-      "Modules", "Crates and namespaces", "Threads", "Processes", "Files", "Lines"};
+  constexpr std::array<std::string_view, 7> kTitles = {
+      "Modules", "Crates and namespaces", "Threads", "Processes", "Files", "Lines", "Subsystems"};
   const std::string title = fmt::format(
       "{} by {}{} (% of {}, ± is the 95 % sampling error)", kTitles[static_cast<std::size_t>(groups.by)],
       by_self ? "self" : "total", cut, analysis::amount_of(tree, tree.total));
