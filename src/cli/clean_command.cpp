@@ -75,6 +75,8 @@ Run add_clean(CLI::App& app) {
       ->type_name("N")
       ->capture_default_str();
   app.add_option("--program", arguments->rule.program, "only recordings of this program")->type_name("NAME");
+  app.add_option("--tag", arguments->rule.tag, "only recordings with this tag (record --tag)")
+      ->type_name("WORD");
   app.add_flag("--dry-run", arguments->dry_run, "print what would be removed, and remove nothing");
   app.footer(
       "A recording goes with the pictures, pages and exports of the same name that fathom wrote; other files stay. One that is still being written, or that cannot be read, stays.");

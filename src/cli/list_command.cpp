@@ -13,7 +13,7 @@ namespace {
 
 struct ListArguments {
   std::string folder = "fathom-profiles";
-  std::string program;
+  std::string program, tag;
   bool json = false;
   OutputPath output;
 };
@@ -23,6 +23,8 @@ Result<int> run_list(const ListArguments& arguments) {
   if (!found) return tl::unexpected<Error>(found.error());
   if (!arguments.program.empty())
     std::erase_if(*found, [&](const shelf::Recording& row) { return row.program != arguments.program; });
+  if (!arguments.tag.empty())
+    std::erase_if(*found, [&](const shelf::Recording& row) { return !shelf::has_tag(row, arguments.tag); });
   const std::string text = arguments.json
                                ? shelf::list_json(*found)
                                : shelf::list_text(*found, arguments.output.path.empty() ? output_width() : 0);
@@ -38,6 +40,7 @@ Run add_list(CLI::App& app) {
       ->capture_default_str();
   begin_group(app, kSelectionGroup);
   app.add_option("--program", arguments->program, "only recordings of this program")->type_name("NAME");
+  app.add_option("--tag", arguments->tag, "only recordings with this tag (record --tag)")->type_name("WORD");
   begin_group(app, kOutputGroup);
   app.add_flag("--json", arguments->json, "print JSON, newest first");
   add_output_options(app, arguments->output, "file (default: standard output)");

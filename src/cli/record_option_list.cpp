@@ -193,6 +193,19 @@ void add_rare(CLI::App& app, RecordArguments& arguments) {
   app.add_option("--marks", arguments.marks,
                  "file to follow; each line that is written to it becomes a mark for fathom diff --base MARK")
       ->type_name("FILE");
+  app.add_option_function<std::vector<std::string>>(
+         "--tag",
+         [&options](const std::vector<std::string>& tags) {
+           for (const std::string& tag : tags) options.tags += (options.tags.empty() ? "" : ", ") + tag;
+         },
+         "word to find the recording by, such as a release or a ticket, for fathom list --tag; may be repeated")
+      ->expected(1)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
+      ->type_name("WORD")
+      ->check([](const std::string& word) {
+        return word.empty() || word.find_first_of(",\n") != word.npos ? "a tag is a word without a comma"
+                                                                      : std::string();
+      });
   app.add_flag(
       "--redact", options.redact,
       "store no arguments of the command; without it only arguments that look like secrets are hidden");

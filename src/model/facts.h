@@ -29,6 +29,7 @@ struct OriginFacts {
   std::string command = {};
   std::string format = {};  // of a file of another tool
   std::string probes = {};
+  std::string tags = {};  // words of who recorded it, separated by ", "
 };
 
 // What a file of another tool counts and does not know, and what reading and joining made of it. A recording has none of these.
@@ -108,6 +109,7 @@ constexpr void fields_of(Visitor&& field, Row&... row) {
   field({"format", "of an imported file: `perf script`, `pprof`, `jemalloc heap dump`, ..."}, row.format...);
   field({"probes", "names of the probed functions and static probes, separated by a comma and a space"},
         row.probes...);
+  field({"tags", "what `record --tag` was given, separated by a comma and a space"}, row.tags...);
 }
 template <class Visitor, RowOf<ImportFacts>... Row>
 constexpr void fields_of(Visitor&& field, Row&... row) {

@@ -75,6 +75,7 @@ struct RecordOptions {
   std::string symbol_directory;            // unstripped twins of stripped binaries
   std::string debuginfod_urls;             // servers of debug files, separated by spaces; "": no network
   std::uint32_t stack_copy_bytes = 32768;  // engine perf
+  std::string tags;                        // OriginFacts::tags
   bool redact = false;                     // keep command lines out of the file
   // The user wants the end now: skip optional work while completing the recording. May be empty.
   std::function<bool()> hurry;

@@ -9,6 +9,7 @@
 #include "attach/inject/stop/launch.h"
 #include "base/clock.h"
 #include "linux/process/command_line.h"
+#include "model/facts.h"
 #include "model/unsampled.h"
 #include "record/session/tracking/host_facts.h"
 
@@ -110,6 +111,7 @@ void Recording::describe() {
   profile_.meta.start_ns = profile_.meta.end_ns = now;
   next_save_ns_ = now + kSaveEvery;
   profile_.meta.facts = host_facts();
+  model::put_facts(model::OriginFacts{.tags = options_.tags}, profile_.meta);
   accounts_.starts();
   if (!options_.command.empty() && !options_.redact)
     profile_.meta.facts["command"] = process::command_line(options_.command);

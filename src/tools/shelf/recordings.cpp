@@ -10,6 +10,7 @@
 
 #include "base/files.h"
 #include "base/text.h"
+#include "model/facts.h"
 #include "model/still_recorded.h"
 #include "model/store/reader.h"
 
@@ -59,6 +60,12 @@ void take_facts(const model::Profile& profile, Recording& row) {
   for (const model::Thread& thread : profile.threads) row.cpu_ns += thread.cpu_ns;
   row.waits = profile.quality.waits != 0;
   row.heap = !profile.heap.heaps.empty();
+  const std::string all_tags = model::facts_of<model::OriginFacts>(profile.meta).tags;
+  for (std::string_view tags = all_tags; !tags.empty();) {
+    const std::size_t end = std::min(tags.find(", "), tags.size());
+    if (end != 0) row.tags.emplace_back(tags.substr(0, end));
+    tags.remove_prefix(std::min(end + 2, tags.size()));
+  }
   row.being_written = profile.meta.facts.contains(model::kStillRecordedFact);
   row.cut = profile.quality.truncated && !row.being_written;
   if (profile.processes.empty()) return;
@@ -109,6 +116,10 @@ std::error_code look_through(const fs::path& folder, const IsOurs& is_ours, std:
 }
 
 }  // namespace
+
+bool has_tag(const Recording& recording, std::string_view tag) {
+  return std::ranges::find(recording.tags, tag) != recording.tags.end();
+}
 
 Result<std::vector<Recording>> find_recordings(const fs::path& folder, const IsOurs& is_ours) {
   std::error_code problem;

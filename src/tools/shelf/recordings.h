@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <functional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/result.h"
@@ -25,11 +26,14 @@ struct Recording {
   std::uint64_t start_unix_ns =
       0;  // of a file that does not say it, such as a merged one: when it was written
   std::uint64_t duration_ns = 0;
-  std::uint64_t cpu_ns = 0;  // measured, of all threads
+  std::uint64_t cpu_ns = 0;       // measured, of all threads
+  std::vector<std::string> tags;  // of record --tag
   bool waits = false, heap = false;
   bool being_written = false;
   bool cut = false;  // ended by a kill or a full disk; what was written by then is readable
 };
+
+bool has_tag(const Recording& recording, std::string_view tag);
 
 // Those of `folder` and of the folders in it, oldest first. Links are not followed. `is_ours`: whether fathom wrote a file; a user's
 // own picture or notes of the same name are no companions. kNotFound: there is no such folder.

@@ -54,6 +54,7 @@ class Shelf : public testing::Test {
     process.name = profile.strings.intern(program);
     process.executable = path;
     profile.processes.push_back(process);
+    if (!tags_.empty()) profile.meta.facts["tags"] = tags_;
     model::Thread thread;
     thread.tid = 7;
     thread.cpu_ns = 1'500'000'000;
@@ -68,6 +69,7 @@ class Shelf : public testing::Test {
   void write(const std::string& name, const std::string& content) { std::ofstream(place(name)) << content; }
 
   std::string folder_;
+  std::string tags_;
 };
 
 TEST_F(Shelf, ListsTheFolderAndTheFoldersInItOldestFirst) {
@@ -112,6 +114,15 @@ TEST_F(Shelf, AProgramIsCalledAsInItsTargetAndNotAsTheFileThatALinkLeadsTo) {
   ASSERT_EQ(found->size(), 2u);
   EXPECT_EQ(found->at(0).program, "redis-server");
   EXPECT_EQ(found->at(1).program, "a-program-with-a-long-name");
+}
+
+TEST_F(Shelf, TagsAreThoseOfTheRecording) {
+  tags_ = "v1.2, before the change";
+  record("x.fathom", "reth", 30);
+  const Recording row = find_recordings(folder_, is_svg).value().at(0);
+  EXPECT_THAT(row.tags, ElementsAre("v1.2", "before the change"));
+  EXPECT_TRUE(has_tag(row, "v1.2"));
+  EXPECT_FALSE(has_tag(row, "v1"));
 }
 
 TEST_F(Shelf, OneThatWasKilledIsCutShort) {

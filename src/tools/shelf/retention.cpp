@@ -12,7 +12,8 @@ std::vector<Removal> choose(const std::vector<Recording>& recordings, const Rete
   for (std::size_t i = recordings.size(); i-- > 0;) {
     const Recording& row = recordings[i];
     may_go[i] = row.problem.empty() && !row.being_written &&
-                (rule.program.empty() || row.program == rule.program) && newer[row.program] >= rule.keep;
+                (rule.program.empty() || row.program == rule.program) &&
+                (rule.tag.empty() || has_tag(row, rule.tag)) && newer[row.program] >= rule.keep;
     ++newer[row.program];
   }
   std::vector<Removal> removals;

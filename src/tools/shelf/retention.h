@@ -15,6 +15,7 @@ struct Retention {
   std::optional<std::uint64_t> older_than_ns = {};  // removes what began longer ago
   std::optional<std::uint64_t> most_bytes = {};     // removes the oldest until the rest fits
   std::size_t keep = 0;                             // of each program, its newest so many always stay
+  std::string tag = {};                             // only recordings with this tag; empty: of all
   std::string program = {};                         // only recordings of this program; empty: of all
 };
 

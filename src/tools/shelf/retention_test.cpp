@@ -52,6 +52,13 @@ TEST(Retention, TheNewestOfEachProgramStay) {
   EXPECT_THAT(gone(rows, {.older_than_ns = 0, .program = "b"}), ElementsAre(1));
 }
 
+TEST(Retention, ATagChooses) {
+  std::vector<Recording> rows = {made("a", 1, 1), made("a", 2, 1)};
+  rows[1].tags = {"v1", "try"};
+  EXPECT_THAT(gone(rows, {.older_than_ns = 0, .tag = "try"}), ElementsAre(1));
+  EXPECT_THAT(gone(rows, {.older_than_ns = 0, .tag = "tr"}), IsEmpty());
+}
+
 TEST(Retention, WhatIsWrittenOrNotUnderstoodStays) {
   std::vector<Recording> rows = {made("a", 1, 1), made("a", 2, 1)};
   rows[0].being_written = true;

@@ -1,7 +1,9 @@
 #include "tools/shelf/text.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include <algorithm>
 #include <ctime>
 #include <nlohmann/json.hpp>
 
@@ -41,30 +43,38 @@ std::string utc_time(std::uint64_t unix_ns) {
 }
 
 std::string list_text(const std::vector<Recording>& recordings, std::size_t width) {
-  present::TextTable table({{"began (UTC)"},
-                            {"program"},
-                            {"build"},
-                            {"for", present::Align::kRight},
-                            {"CPU time", present::Align::kRight},
-                            {"size", present::Align::kRight},
-                            {"recorded"},
-                            {"file"}});
+  const bool tagged = std::ranges::any_of(recordings, [](const Recording& row) { return !row.tags.empty(); });
+  std::vector<present::TextTable::Column> columns{{"began (UTC)"},
+                                                  {"program"},
+                                                  {"build"},
+                                                  {"for", present::Align::kRight},
+                                                  {"CPU time", present::Align::kRight},
+                                                  {"size", present::Align::kRight},
+                                                  {"recorded"},
+                                                  {"file"}};
+  if (tagged) columns.insert(columns.end() - 1, {"tags"});
+  present::TextTable table(std::move(columns));
+  const auto add = [&](std::vector<std::string> cells, const std::string& tags) {
+    if (tagged) cells.insert(cells.end() - 1, tags);
+    table.add(std::move(cells));
+  };
   std::uint64_t bytes = 0;
   for (auto newest = recordings.rbegin(); newest != recordings.rend(); ++newest) {
     const Recording& row = *newest;
     bytes += row.bytes;
     const std::string file = printable(row.path.string());
     if (!row.problem.empty()) {
-      table.add(
-          {"-", "-", "-", "-", "-", analysis::bytes(static_cast<double>(row.bytes)), "not readable", file});
+      add({"-", "-", "-", "-", "-", analysis::bytes(static_cast<double>(row.bytes)), "not readable", file},
+          "");
       continue;
     }
     std::string what = recorded(row);
     if (const std::string how = state(row); !how.empty()) what += "; " + how;
-    table.add({utc_time(row.start_unix_ns), row.program.empty() ? "-" : printable(row.program),
-               short_id(row.build_id), analysis::seconds(static_cast<double>(row.duration_ns) / 1e9),
-               row.cpu_ns == 0 ? "-" : analysis::seconds(static_cast<double>(row.cpu_ns) / 1e9),
-               analysis::bytes(static_cast<double>(row.bytes)), what, file});
+    add({utc_time(row.start_unix_ns), row.program.empty() ? "-" : printable(row.program),
+         short_id(row.build_id), analysis::seconds(static_cast<double>(row.duration_ns) / 1e9),
+         row.cpu_ns == 0 ? "-" : analysis::seconds(static_cast<double>(row.cpu_ns) / 1e9),
+         analysis::bytes(static_cast<double>(row.bytes)), what, file},
+        printable(fmt::format("{}", fmt::join(row.tags, ", "))));
   }
   std::string text = recordings.empty() ? std::string() : table.text(width, false);
   for (const Recording& row : recordings)
@@ -91,6 +101,7 @@ std::string list_json(const std::vector<Recording>& recordings) {
       one["target"] = row.target;
       one["program"] = row.program;
       if (!row.build_id.empty()) one["build_id"] = row.build_id;
+      if (!row.tags.empty()) one["tags"] = row.tags;
       one["start_unix_ns"] = row.start_unix_ns;
       one["duration_ns"] = row.duration_ns;
       if (row.cpu_ns != 0) one["cpu_ns"] = row.cpu_ns;

@@ -33,6 +33,15 @@ TEST(ShelfText, ALineSaysWhatARecordingIs) {
       "1 recording, 3.0 MiB\n");
 }
 
+TEST(ShelfText, TagsHaveAColumnIfThereAreAny) {
+  Recording tagged = redis();
+  tagged.tags = {"v1.2", "before"};
+  EXPECT_THAT(list_text({redis(), tagged}, 0), HasSubstr("CPU, waits  v1.2, before  fathom-profiles"));
+  EXPECT_THAT(list_text({redis()}, 0), testing::Not(HasSubstr("tags")));
+  const auto json = nlohmann::json::parse(list_json({tagged}));
+  EXPECT_EQ(json["recordings"][0]["tags"], (std::vector<std::string>{"v1.2", "before"}));
+}
+
 TEST(ShelfText, AnEmptyFolderHasNoTable) {
   EXPECT_EQ(list_text({}, 0), "no recordings\n");
 }
