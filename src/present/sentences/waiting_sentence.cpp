@@ -171,21 +171,29 @@ std::string sentence_of_waiting(const Report& report) {
                        seconds(static_cast<double>(report.stacks_waited_ns) * 1e-9));
   if (!report.waits) return "";
   const Times times = times_of(*report.waits);
-  const double waited = std::max(0.0, times.waited - times.idle) + times.queued;
   if (times.wall() <= 0) return "";
+  // A file that is still written does not have them yet. They may be those of idle threads, so they are not time with work.
+  const double open = std::min(report.waits->open_ns, std::max(0.0, times.waited - times.idle));
+  const double waited = std::max(0.0, times.waited - times.idle) + times.queued - open;
+  const double busy = times.busy() - open;
+  const std::string unended =
+      open < 0.01 * times.wall()
+          ? ""
+          : fmt::format(" Waits that have not ended take another {}: what for is not known yet.",
+                        seconds(open * 1e-9));
   std::string idle;
   // The idle workers of a pool are not news if others work.
   if (classify(report).kind == ProblemKind::kIdle && times.idle > 0 && !report.waits->idle.empty()) {
     idle = fmt::format("Its threads were idle for {} of the time (idle: {}).{}",
                        rounded_percent(std::min(0.9999, times.idle / times.wall())),
                        idle_words(*report.waits), doubt_of_idleness(*report.waits));
-    if (waited < 0.01 * times.wall()) return idle;
+    if (waited < 0.01 * times.wall()) return idle + unended;
     idle += " ";
   }
-  if (waited < 0.01 * times.busy()) return idle + "Its threads hardly waited.";
+  if (waited < 0.01 * busy) return idle + "Its threads hardly waited." + unended;
   std::string text = fmt::format(
-      "{}Waited {} ({} of {})", idle, seconds(waited * 1e-9), rounded_percent(waited / times.busy()),
-      times.idle < 0.01 * times.wall() ? "its threads' time" : "the time that threads had work");
+      "{}Waited {} ({} of {})", idle, seconds(waited * 1e-9), rounded_percent(waited / busy),
+      times.idle + open < 0.01 * times.wall() ? "its threads' time" : "the time that threads had work");
   std::map<Reason, ReasonSum> by_reason;
   for (const BlockedRow& row : report.waits->blocked) {
     if (row.cause == Cause::kRunQueue) continue;
@@ -212,9 +220,7 @@ std::string sentence_of_waiting(const Report& report) {
   // Times are exact, and the objects of walked waits are known: a long one may be among the others.
   const double rest = waited - told;
   if (!report.selection.stacks && rest >= kMuch * waited && rest > 2 * 1.96 * std::sqrt(variance))
-    parts.push_back({rest, seconds(rest * 1e-9) + (report.waits->open_ns >= 0.5 * rest
-                                                       ? " in waits that had not ended yet"
-                                                       : " for an unknown cause")});
+    parts.push_back({rest, seconds(rest * 1e-9) + " for an unknown cause"});
   std::erase_if(parts, [&](const Part& part) { return part.ns < kLeastShare * waited; });
   stable_sort_rows(parts, [](const Part& a, const Part& b) {
     return std::tuple(!a.passed_on, a.ns) > std::tuple(!b.passed_on, b.ns);
@@ -222,7 +228,7 @@ std::string sentence_of_waiting(const Report& report) {
   constexpr std::size_t kMost = 3;
   for (std::size_t i = 0; i < std::min(kMost, parts.size()); ++i)
     text += (i == 0 ? ": " : ", ") + parts[i].words;
-  return text + ".";
+  return text + "." + unended;
 }
 
 }  // namespace fathom::present

@@ -164,9 +164,12 @@ constexpr double kTooFew = 10, kFew = 200, kEnough = 1000;  // samples
 std::string sentence_of_cpu(const analysis::Report& report, const std::string& little, bool too_few) {
   if (!little.empty()) return little + (too_few ? "" : " " + sentence_of_hot_spot(report));
   if (!too_few) return sentence_of_hot_spot(report);
+  // A line of folded stacks stands for several.
+  const std::uint64_t samples = report.tree.unit == "samples" && report.tree.total > 0
+                                    ? static_cast<std::uint64_t>(report.tree.total)
+                                    : report.tree.samples;
   return fmt::format("{} of CPU time {} too few to attribute: record longer or under load.",
-                     analysis::counted(report.tree.samples, "sample"),
-                     report.tree.samples == 1 ? "is" : "are");
+                     analysis::counted(samples, "sample"), samples == 1 ? "is" : "are");
 }
 
 std::string sentence_of_few(const analysis::CallTree& tree) {

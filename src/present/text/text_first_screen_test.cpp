@@ -152,8 +152,27 @@ TEST(FirstScreen, OfAHandfulOfSamplesDoesNotSayWhoseTheyAre) {
   EXPECT_THAT(screen_of(hand.profile),
               HasSubstr("5 samples of CPU time are too few to attribute: record longer or under load."));
   EXPECT_THAT(screen_of(hand.profile), testing::Not(HasSubstr("main")));
+  hand.profile.samples.resize(1);
+  hand.profile.samples.front().value = 5;
+  EXPECT_THAT(screen_of(hand.profile), HasSubstr("5 samples of CPU time are too few")) << "one row of them";
   hand.sample(thread, stack, 15);
   EXPECT_THAT(screen_of(hand.profile), HasSubstr("main accounts for 100 % ±8 of CPU time"));
+}
+
+// The report of a running recording called the waits of four idle threads all of the time with work.
+TEST(FirstScreen, WaitsThatHaveNotEndedAreNoTimeWithWork) {
+  analysis::HandMade hand;
+  const auto process = hand.process(1, "app");
+  const auto works = hand.thread(process, 1, "app"), blocked = hand.thread(process, 2, "reader");
+  const auto main = hand.stack({hand.frame(hand.module("app"), {"main"})});
+  hand.wait(works, main, "nanosleep", 0, 2'000, 0);
+  hand.profile.threads[works.value].waited_ns = 2'000'000'000;
+  hand.profile.threads[works.value].cpu_ns = 8'000'000'000;
+  hand.profile.threads[blocked.value].waited_ns = 9'500'000'000;
+  hand.profile.quality.truncated = true;
+  const std::string screen = screen_of(hand.profile, 200);
+  EXPECT_THAT(screen, HasSubstr("Waited 2.00 s ("));
+  EXPECT_THAT(screen, HasSubstr("Waits that have not ended take another 9.50 s: what for is not known yet."));
 }
 
 // How one own function came to call the next is the library's business.
