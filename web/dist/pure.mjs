@@ -1005,15 +1005,15 @@ function readDocument(bytes2) {
   if (new TextDecoder().decode(bytes2.subarray(0, mark.length)) !== mark) throw new Error("this is no document of fathom");
   const length = new DataView(bytes2.buffer, bytes2.byteOffset).getUint32(mark.length, true);
   const body = mark.length + 4;
-  const head = JSON.parse(new TextDecoder().decode(bytes2.subarray(body, body + length)));
-  if (head.version !== 1) throw new Error(`the document has version ${head.version}, and this page knows 1`);
+  const head2 = JSON.parse(new TextDecoder().decode(bytes2.subarray(body, body + length)));
+  if (head2.version !== 1) throw new Error(`the document has version ${head2.version}, and this page knows 1`);
   const read = (name2, as) => {
-    const [kind2, offset, size, count] = head.columns[name2];
+    const [kind2, offset, size, count] = head2.columns[name2];
     return as(bytes2.subarray(body + length + offset, body + length + offset + size), kind2, count);
   };
   const column = (name2) => read(name2, numbers), whole = (name2) => read(name2, wholeNumbers);
   const sumsOfReals = (name2) => runningSums(column(name2));
-  const texts = (name2) => Array.from(column(name2), (row) => head.texts[row]);
+  const texts = (name2) => Array.from(column(name2), (row) => head2.texts[row]);
   const kind = new Uint8Array(column("place.kind"));
   const back = whole("node.back"), placeOf = whole("node.place"), nodes = back.length;
   const isIdle = kind.map((one) => one === 7 /* idle */ ? 1 : 0), idlePlaces = [], idle = /* @__PURE__ */ new Map();
@@ -1045,9 +1045,9 @@ function readDocument(bytes2) {
     return { ...of, slice, sums: filled(new Uint32Array(count + 1)) ?? filled(new Float64Array(count + 1)) };
   };
   const costs = /* @__PURE__ */ new Map();
-  for (const metric of head.metrics) if (metric.table !== "heap") costs.set(metric.name, costsOf2(metric.name));
+  for (const metric of head2.metrics) if (metric.table !== "heap") costs.set(metric.name, costsOf2(metric.name));
   let heap = null;
-  if (head.columns["heap.thread"]) {
+  if (head2.columns["heap.thread"]) {
     heap = {
       ...cells("heap"),
       slice: read("heap.slice", (of, _, count) => sliceNumbers(of, count)),
@@ -1088,9 +1088,9 @@ function readDocument(bytes2) {
     };
   };
   const module = texts("place.module"), name = texts("place.name");
-  const short = head.columns["place.short"] ? texts("place.short").map((text, i) => text || name[i]) : name;
+  const short = head2.columns["place.short"] ? texts("place.short").map((text, i) => text || name[i]) : name;
   return {
-    compared: head.compared_with === void 0 ? null : new Map(head.metrics.flatMap((one) => one.compared ? [[one.name, comparisonOf(one.name, one.compared)]] : [])),
+    compared: head2.compared_with === void 0 ? null : new Map(head2.metrics.flatMap((one) => one.compared ? [[one.name, comparisonOf(one.name, one.compared)]] : [])),
     modules: [...new Set(module)].filter(Boolean),
     byObject: costsOf2("object"),
     waits: {
@@ -1106,11 +1106,11 @@ function readDocument(bytes2) {
       object: whole("wait.object"),
       weight: whole("wait.weight")
     },
-    courses: (head.courses?.lines ?? []).map((line) => ({ name: line.name, unit: line.unit, base: column(`${line.columns}.base`), fresh: column(`${line.columns}.new`) })),
-    spans: head.spans ? { kind: whole("span.kind"), start: column("span.start_ns"), length: column("span.length_ns"), thread: whole("span.thread") } : null,
+    courses: (head2.courses?.lines ?? []).map((line) => ({ name: line.name, unit: line.unit, base: column(`${line.columns}.base`), fresh: column(`${line.columns}.new`) })),
+    spans: head2.spans ? { kind: whole("span.kind"), start: column("span.start_ns"), length: column("span.length_ns"), thread: whole("span.thread") } : null,
     shapes: heap && { cell: whole("shape.cell"), kind: new Uint8Array(column("shape.kind")), bucket: new Uint8Array(column("shape.bucket")), blocks: column("shape.blocks") },
     blocks: heap && { cell: whole("block.cell"), address: column("block.address"), size: column("block.size"), allocated: column("block.allocated_ns"), blocks: column("block.blocks") },
-    head,
+    head: head2,
     nodes,
     parent,
     place,
@@ -1126,7 +1126,7 @@ function readDocument(bytes2) {
     kind,
     costs,
     heap,
-    lines: head.series.map((series) => ({
+    lines: head2.series.map((series) => ({
       name: series.name,
       unit: series.unit,
       pid: series.pid,
@@ -1235,6 +1235,29 @@ function boxAt(rows, row, x) {
     else high = middle;
   }
   return low < boxes.length && boxes[low].x <= x ? boxes[low] : null;
+}
+
+// src/flame_picture.ts
+var rowHeight = 19;
+var margin = 10;
+var head = 52;
+var letter = 7.2;
+var escaped = (text) => text.replace(/[&<>"]/g, (c) => ({ "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;" })[c]);
+function pictureOf(boxes, width, title, subtitle, paper, ink, fit) {
+  const lines = boxes.reduce((most, box) => Math.max(most, box.line + 1), 0), height = head + lines * rowHeight + margin;
+  const measure = (text) => text.length * letter, out = [];
+  out.push(`<svg xmlns="http://www.w3.org/2000/svg" width="${width + 2 * margin}" height="${height}" viewBox="0 0 ${width + 2 * margin} ${height}" font-family="ui-monospace, 'DejaVu Sans Mono', Menlo, Consolas, monospace" font-size="12">`);
+  out.push(`<rect width="100%" height="100%" fill="${paper}"/>`);
+  out.push(`<text x="${margin}" y="22" font-size="15" font-weight="bold" fill="${ink}">${escaped(title)}</text>`);
+  out.push(`<text x="${margin}" y="41" fill="${ink}">${escaped(fit(subtitle, width, measure))}</text>`);
+  for (const box of boxes) {
+    const x = Math.round((margin + box.x) * 10) / 10, w = Math.round(Math.max(0.5, box.width - 0.5) * 10) / 10, y = head + box.line * rowHeight;
+    const label2 = box.width > 24 ? fit(box.label, box.width - 8, measure) : "";
+    out.push(`<g><title>${escaped(box.hint)}</title><rect x="${x}" y="${y}" width="${w}" height="${rowHeight - 1}" fill="${box.fill}"/>${label2 ? `<text x="${x + 4}" y="${y + 13}" fill="${box.ink}">${escaped(label2)}</text>` : ""}</g>`);
+  }
+  return `${out.join("\n")}
+</svg>
+`;
 }
 
 // src/owners.ts
@@ -1448,16 +1471,16 @@ var numbered = (texts) => {
   }), count: numbers3.size };
 };
 function compare(doc, selection, base) {
-  const { head } = doc, { metric } = selection, cells = cellsOf(doc, metric), table = doc.costs.get(metric);
-  const info = head.metrics.find(({ name }) => name === metric), isTime = metric === "cpu" || metric === "off-cpu";
+  const { head: head2 } = doc, { metric } = selection, cells = cellsOf(doc, metric), table = doc.costs.get(metric);
+  const info = head2.metrics.find(({ name }) => name === metric), isTime = metric === "cpu" || metric === "off-cpu";
   const sides = [new Side(doc, base, isTime), new Side(doc, [selection.from, selection.to], isTime)];
   const nodes = takenNodes(doc, selection.focus, selection.ignore), sized = sizedCells(doc, cells, selection.sizes);
-  const self = new Rows(doc.places, sides), total = new Rows(doc.places, sides), threads = new Rows(head.threads.length, sides), whole = new Rows(1, sides);
+  const self = new Rows(doc.places, sides), total = new Rows(doc.places, sides), threads = new Rows(head2.threads.length, sides), whole = new Rows(1, sides);
   const seen = new Int32Array(doc.places).fill(-1), path = [];
   const values = table ? null : sides.map(({ range }) => cellValues(doc, metric, ...range));
   for (let i = 0; i < cells.node.length; i++) {
     if (!nodes[cells.node[i]] || sized && !sized[i]) continue;
-    if (selection.thread !== null && head.threads[cells.thread[i]].name !== selection.thread) continue;
+    if (selection.thread !== null && head2.threads[cells.thread[i]].name !== selection.thread) continue;
     path.length = 0;
     const add = (side, piece, value) => {
       if (value === 0) return;
@@ -1479,7 +1502,7 @@ function compare(doc, selection, base) {
     });
   }
   const sumOf = (row) => row.reduce((a, b) => a + b, 0), wholes = [whole.of(0, 0), whole.of(0, 1)];
-  const period = metric === "cpu" ? head.period_ns : 1;
+  const period = metric === "cpu" ? head2.period_ns : 1;
   const byShare = isTime && !(period > 0);
   const scales = sides.map((side, s) => {
     const ticks = metric === "cpu" && period > 0 ? side.seconds * 1e9 / period : 0;
@@ -1528,7 +1551,7 @@ function compare(doc, selection, base) {
     byModule.addAll(modules.of[place], self, place);
     if (doc.crate[place] && doc.kind[place] !== 6 /* cause */) byCrate.addAll(crates.of[place], self, place);
   }
-  for (let row = 0; row < head.threads.length; row++) {
+  for (let row = 0; row < head2.threads.length; row++) {
     const change = test(threads, row);
     if (any(change)) result.threads.set(row, change);
   }
@@ -2001,6 +2024,7 @@ export {
   partOf,
   patternText,
   percent,
+  pictureOf,
   placeMatcher,
   placesIn,
   plainShape,

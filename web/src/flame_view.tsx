@@ -6,7 +6,9 @@ import { isThread, labelOf } from "./aggregate";
 import { CanvasTable } from "./canvas_table";
 import { causeColorAt } from "./cause_colors";
 import { changeColor, colorBy, hashed, inkOn } from "./colors";
+import { viewCommand } from "./command";
 import { boxAt, layout } from "./flame_layout";
+import { pictureOf } from "./flame_picture";
 import { fitted } from "./names";
 import { find } from "./search";
 import { change, children, colorOfView, comparison, doc, functionOf, hovered, dark, inTime, metric, search, taken, tree, view, zoom } from "./state";
@@ -48,6 +50,23 @@ function colorAt(node: number): string {
   if (!c || !t.base || !t.fresh) return colorBy(doc, by, place, t.totalOf(node) > 0 ? t.selfOf(node) / t.totalOf(node) : 0);
   const judged = node === 0 ? c.whole : place >= doc.places ? c.threads.get(place - doc.places) : c.functions.get(place)?.total;
   return changeColor(t.base.total[node], t.fresh.total[node], judged?.beyondNoise ?? false);
+}
+
+// Saves the graph as it is: selection, zoom, direction and colours. The subtitle is the command that prints the same numbers.
+export function savePicture(): void {
+  const t = tree.value, top = zoom.value < t.count ? zoom.value : 0, width = 1400, { unit, title } = metric.value;
+  const rows = layout(t, children.value, top, width), style = getComputedStyle(document.documentElement), color = (name: string) => style.getPropertyValue(name).trim();
+  const boxes = rows.flat().map((b) => {
+    const fill = b.joined ? color("--narrow") : colorAt(b.node), name = labelOf(doc, t.place[b.node]), share = percent(b.value / t.totalOf(0));
+    return { x: b.x, width: b.width, line: view.value.up ? rows.length - 1 - b.row : b.row, fill, ink: inkOn(fill), label: b.joined ? "" : name,
+      hint: b.joined ? `${b.joined} calls too narrow to draw, ${share}` : `${name}: ${share}${comparison.value ? "" : `, ${amount(b.value, unit)}`}` };
+  });
+  const svg = pictureOf(boxes, width, `${title} of ${doc.head.target || doc.head.file}: ${amount(taken.value.total, unit)}`, viewCommand(view.value), color("--page"), color("--ink"), fitted);
+  const link = document.createElement("a"), address = URL.createObjectURL(new Blob([svg], { type: "image/svg+xml" }));
+  link.href = address;
+  link.download = `${doc.head.file.replace(/^.*\//, "").replace(/\.fathom$/, "") || "fathom"}.svg`;
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(address), 10_000);
 }
 
 function Numbers({ node }: { node: number }) {

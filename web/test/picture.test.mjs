@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
-import { svg, svgNumbers, svgTree } from "../dist/pure.mjs";
+import { pictureOf, svg, svgNumbers, svgTree } from "../dist/pure.mjs";
 import { randomOf } from "./documents.mjs";
 
 test("a label is the program's, column by column", () => {
@@ -48,4 +48,16 @@ test("the tree is read as it was written", () => {
   assert.deepEqual(tree.total, [1043, 1040, 40, 1000]);
   assert.equal(tree.total[0], tree.self.reduce((a, b) => a + b, 0));
   assert.deepEqual(tree.end[0], tree.parent.length);
+});
+
+test("a saved picture has every box, and names cannot leave their place", () => {
+  const boxes = [
+    { x: 0, width: 200, line: 0, fill: "#fff", ink: "#000", label: "main", hint: "main: 100 %" },
+    { x: 0, width: 10, line: 1, fill: "#fff", ink: "#000", label: "narrow", hint: "narrow: 5 %" },
+    { x: 10, width: 150, line: 1, fill: "#fff", ink: "#000", label: "</text><script>\"&", hint: "x" },
+  ];
+  const svg = pictureOf(boxes, 200, "CPU of a&b", "fathom report", "#fff", "#000", (label, room, measure) => measure(label) <= room ? label : "");
+  assert.equal(svg.match(/<g><title>/g).length, 3);
+  assert.ok(svg.includes(">main</text>") && svg.includes("<title>narrow: 5 %</title>") && !svg.includes(">narrow</text>"));
+  assert.ok(svg.includes("CPU of a&amp;b") && svg.includes("&lt;/text&gt;&lt;script&gt;&quot;&amp;") && !svg.includes("<script"));
 });
