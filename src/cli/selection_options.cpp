@@ -15,6 +15,7 @@
 #include "cli/open_fleet.h"
 #include "cli/open_store.h"
 #include "cli/option_groups.h"
+#include "cli/reading_notice.h"
 #include "formats/open/open_profile.h"
 #include "model/event_samples.h"
 #include "model/facts.h"
@@ -222,7 +223,10 @@ Result<model::Profile> open_with_names(const std::string& path, const store::Rea
   names.long_names = long_names;
   names.statistics = statistics;
   names.tell = [](const std::string& text) { say("fathom: --symbols: {}\n", text); };
-  Result<model::Profile> profile = open::open_profiles(inputs, read, names, merging);
+  Result<model::Profile> profile = [&] {
+    const ReadingNotice notice(path, inputs.size() - 1);
+    return open::open_profiles(inputs, read, names, merging);
+  }();
   // What several dumps mean together is never left to guess.
   if (profile && (inputs.size() > 1 || name_of_input(path) != path))
     if (const auto facts = model::facts_of<model::ImportFacts>(profile->meta); !facts.meaning.empty())
