@@ -34,6 +34,7 @@
 #include "present/exports/folded_writer.h"
 #include "present/exports/heaptrack_writer.h"
 #include "present/exports/massif_writer.h"
+#include "present/exports/perf_script_writer.h"
 #include "present/exports/perfetto_writer.h"
 #include "present/exports/pprof_writer.h"
 #include "present/exports/recording_json.h"
@@ -78,6 +79,16 @@ analysis::Report quality_of(const ExportInput& input) {
   return report;
 }
 
+// What is known about the truth of the numbers goes along with them: the sentence of the report first.
+std::vector<std::string> quality_comments(const ExportInput& input) {
+  const analysis::Report report = quality_of(input);
+  std::vector<std::string> comments{present::quality_sentence(report)};
+  for (const present::Complaint& complaint : present::complaints_of(report))
+    comments.push_back(complaint.text);
+  for (const std::string& note : input.profile.quality.notes) comments.push_back(note);
+  return comments;
+}
+
 // Piece by piece: the text may be ten times as large as the profile.
 Result<> stream_folded(const ExportInput& input, const std::function<void(std::string_view)>& take) {
   const analysis::CallTree tree = analysis::build_call_tree(input.profile, input.tree);
@@ -92,6 +103,14 @@ present::MassifOptions massif_options(const ExportArguments& arguments) {
   if (arguments.time_unit == "B") options.unit = present::MassifUnit::kBytes;
   options.detailed_every = arguments.detailed_every;
   return options;
+}
+
+Result<> stream_perf_script(const ExportInput& input, const std::function<void(std::string_view)>& take) {
+  return present::write_perf_script(input.profile,
+                                    {.selection = input.tree.selection,
+                                     .fold_generics = input.tree.fold_generics,
+                                     .comments = quality_comments(input)},
+                                    take);
 }
 
 Result<std::string> export_massif(const ExportInput& input) {
@@ -120,16 +139,6 @@ Result<std::string> export_heaptrack(const ExportInput& input) {
 std::string first_line_of_version() {
   const std::string version = version_text();
   return version.substr(0, version.find('\n'));
-}
-
-// What is known about the truth of the numbers goes along with them: the sentence of the report first.
-std::vector<std::string> quality_comments(const ExportInput& input) {
-  const analysis::Report report = quality_of(input);
-  std::vector<std::string> comments{present::quality_sentence(report)};
-  for (const present::Complaint& complaint : present::complaints_of(report))
-    comments.push_back(complaint.text);
-  for (const std::string& note : input.profile.quality.notes) comments.push_back(note);
-  return comments;
 }
 
 // For a format without a place for the version and the target.
@@ -345,6 +354,7 @@ constexpr ExportFormat kFormats[] = {
     {"otlp", ".otlp", export_otlp},
 #endif
     {"perfetto", ".pftrace", export_perfetto},
+    {"perf-script", ".perf", nullptr, stream_perf_script},
     {"pprof", ".pb", export_pprof},
     {"sample-profile", ".afdo", export_sample_profile},
     {"speedscope", ".speedscope.json", export_speedscope},
@@ -401,7 +411,8 @@ Result<int> run_export(const ExportArguments& arguments) {
     if (!streamed) return within(arguments.file, streamed.error());
     if (const Result<> written = output.finish(); !written) return tl::unexpected(written.error());
     // Tools that read folded stacks take a comment for a damaged line.
-    say("fathom: quality: {}\n", present::quality_sentence(quality_of(input)));
+    if ((*format)->stream == stream_folded)
+      say("fathom: quality: {}\n", present::quality_sentence(quality_of(input)));
     return kDone;
   }
   const Result<std::string> content = (*format)->write({*profile, tree, arguments});
@@ -430,7 +441,7 @@ Run add_export(CLI::App& app) {
   begin_group(app, kOutputGroup);
   app.add_option(
          "--to,--format", arguments->format,
-         "bolt, callgraph, callgrind, dot, firefox, folded, heaptrack, html, json, massif, ms_print, otlp, perfetto, pprof, sample-profile, speedscope, sql (default: by the ending of -o)")
+         "bolt, callgraph, callgrind, dot, firefox, folded, heaptrack, html, json, massif, ms_print, otlp, perfetto, perf-script, pprof, sample-profile, speedscope, sql (default: by the ending of -o)")
       ->type_name("FORMAT");
   add_output_options(app, arguments->output, "file (default: standard output); .gz and .zst pack it");
   add_selection_options(app, arguments->selection);
