@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <iterator>
 #include <map>
 #include <memory>
 #include <optional>
@@ -21,6 +22,7 @@
 #include "analysis/diff/power.h"
 #include "analysis/diff/totals.h"
 #include "analysis/diff/work_series.h"
+#include "analysis/spans/span_totals.h"
 #include "analysis/summary/side_quality.h"
 #include "base/stable_sort.h"
 #include "cli/command.h"
@@ -427,7 +429,8 @@ Result<int> run_diff(const DiffArguments& arguments) {
   const Result<std::vector<analysis::DiffReport>> reports = compare(arguments, inputs, conditions);
   if (!reports) return tl::unexpected(reports.error());
 
-  const std::vector<analysis::Total> totals = analysis::make_totals(inputs.base, inputs.fresh, *reports);
+  std::vector<analysis::Total> totals = analysis::make_totals(inputs.base, inputs.fresh, *reports);
+  std::ranges::move(analysis::span_totals(inputs.base, inputs.fresh), std::back_inserter(totals));
   if (const Result<> checked = check_conditions(*reports, totals, conditions); !checked)
     return tl::unexpected(checked.error());
   const std::vector<present::FailedCondition> failed = failed_of(*reports, totals, conditions);

@@ -34,7 +34,7 @@ Result<FailCondition> parse_fail_condition(const std::string& text) {
   const auto refuse = [&](const std::string& what) {
     return fail(
         ErrorKind::kUsage, fmt::format("--fail-if '{}': {}", printable(text), what),
-        "--fail-if 'total > +5%' or 'total > +5% : NAME', with total, self, module, crate, thread, cause, calls, waits, elapsed, rss or a metric");
+        "--fail-if 'total > +5%' or 'total > +5% : NAME', with total, self, module, crate, thread, cause, calls, waits, elapsed, rss, median, p95 or a metric");
   };
   FailCondition condition;
   condition.text = text;
@@ -54,10 +54,13 @@ Result<FailCondition> parse_fail_condition(const std::string& text) {
                                                                            {"cause", About::kCause}}};
   const auto figure =
       std::find_if(kFigures.begin(), kFigures.end(), [&](const auto& row) { return row.first == word; });
-  constexpr std::array<std::pair<std::string_view, TotalKind>, 4> kTotals = {{{"elapsed", TotalKind::kWall},
-                                                                              {"calls", TotalKind::kCalls},
-                                                                              {"waits", TotalKind::kWaits},
-                                                                              {"rss", TotalKind::kPeakRss}}};
+  constexpr std::array<std::pair<std::string_view, TotalKind>, 6> kTotals = {
+      {{"elapsed", TotalKind::kWall},
+       {"calls", TotalKind::kCalls},
+       {"waits", TotalKind::kWaits},
+       {"rss", TotalKind::kPeakRss},
+       {"median", TotalKind::kSpanMedian},
+       {"p95", TotalKind::kSpanP95}}};
   const auto total =
       std::find_if(kTotals.begin(), kTotals.end(), [&](const auto& row) { return row.first == word; });
   if (total != kTotals.end()) {

@@ -21,6 +21,8 @@ enum class TotalKind : std::uint8_t {
   kAllocated,    // bytes
   kHeapPeak,     // bytes
   kPeakRss,      // bytes, the highest reading
+  kSpanMedian,   // ns, of one kind of span (analysis/spans/span_totals.h)
+  kSpanP95,      // ns, likewise
 };
 
 // The factor from base to new, with a 95 % interval. None if a side has nothing.
@@ -30,7 +32,7 @@ struct Ratio {
 
 struct Total {
   TotalKind kind = TotalKind::kCpu;
-  std::string name;  // for kCalls and kWaits
+  std::string name;  // for kCalls, kWaits and spans
   Change change;
   std::optional<Ratio> ratio;
   Normalization per = Normalization::kAbsolute;

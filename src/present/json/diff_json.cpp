@@ -62,6 +62,10 @@ std::string_view kind_word(analysis::TotalKind kind) {
       return "heap-peak";
     case analysis::TotalKind::kPeakRss:
       return "peak-rss";
+    case analysis::TotalKind::kSpanMedian:
+      return "span-median";
+    case analysis::TotalKind::kSpanP95:
+      return "span-p95";
   }
   return "";
 }

@@ -116,6 +116,10 @@ std::string total_name(const analysis::Total& total) {
       return total.sampled ? "peak of the heap, estimated from samples," : "peak of the heap";
     case analysis::TotalKind::kPeakRss:
       return "peak of resident memory";
+    case analysis::TotalKind::kSpanMedian:
+      return fmt::format("spans of {}: median", analysis::printable(total.name));
+    case analysis::TotalKind::kSpanP95:
+      return fmt::format("spans of {}: p95", analysis::printable(total.name));
   }
   return "";
 }
