@@ -9,6 +9,7 @@
 
 #include "analysis/core/call_tree.h"
 #include "analysis/core/empty_selection.h"
+#include "analysis/core/thin_samples.h"
 #include "analysis/core/words.h"
 #include "analysis/summary/report.h"
 #include "cli/code_exports.h"
@@ -52,6 +53,7 @@ struct ExportArguments {
   OutputPath output;
   SelectionOptions selection;
   bool fold_generics = false, fold_idle = false, mark_inlined = false, parts = false, experimental = false;
+  std::optional<std::size_t> most_samples;
   std::optional<std::uint32_t> functions;  // of a call graph
   std::optional<double> percent_limit;
   std::string binary;                                                    // of profiles for compilers
@@ -395,8 +397,11 @@ Result<int> run_export(const ExportArguments& arguments) {
                 "--to bolt, --to sample-profile");
   SelectionOptions reading = arguments.selection;
   reading.all_events = (*format)->write == export_json || (*format)->write == export_sql;
-  const Result<model::Profile> profile = open_selected(arguments.file, reading);
+  Result<model::Profile> profile = open_selected(arguments.file, reading);
   if (!profile) return tl::unexpected(profile.error());
+  if (arguments.most_samples)
+    if (const std::size_t each = analysis::thin_samples(*profile, *arguments.most_samples); each > 1)
+      say("fathom: one of {} samples is kept, and stands for them\n", each);
   const Result<analysis::Selection> selection = selection_from(arguments.selection, *profile);
   if (!selection) return tl::unexpected(selection.error());
   analysis::TreeOptions tree;
@@ -417,6 +422,11 @@ Result<int> run_export(const ExportArguments& arguments) {
   }
   const Result<std::string> content = (*format)->write({*profile, tree, arguments});
   if (!content) return within(arguments.file, content.error());
+  constexpr std::size_t kMuchForABrowser = std::size_t{256} << 20;
+  if (((*format)->write == export_firefox || (*format)->write == export_speedscope) &&
+      content->size() > kMuchForABrowser)
+    say("fathom: {} may be too much for the page that shows it; try: --max-samples 500000, or --from and --until\n",
+        analysis::bytes(static_cast<double>(content->size())));
   return end_with_output(*content, arguments.output);
 }
 
@@ -460,6 +470,10 @@ Run add_export(CLI::App& app) {
   app.add_option("--detailed-freq", arguments->detailed_every,
                  "massif, ms_print: one snapshot in N has a call tree (default: 10)")
       ->check(CLI::Range(1, 100))
+      ->type_name("N");
+  app.add_option("--max-samples", arguments->most_samples,
+                 "keep at most N CPU samples; each stands for its neighbours in time")
+      ->check(CLI::Range(std::size_t{100}, std::size_t{1} << 40))
       ->type_name("N");
   app.add_option("--functions", arguments->functions,
                  "callgraph, dot: at most N functions, by total (default: 80; 0: all)")
