@@ -232,7 +232,7 @@ TEST_F(Exports, JsonHasTheRecordingWholeOrIsRefused) {
   EXPECT_THAT(read_file(exported("x.json.gz")).value(), StartsWith("\x1f\x8b"));
 }
 
-// Whoever gets the file alone has to see how much its numbers are worth.
+// A reader of the file alone has to see how much its numbers are worth.
 TEST_F(Exports, EachFormatHasTheQualityOfTheRecording) {
   const std::string quality = "900 samples, 3 lost";
   for (const char* name : {"q.pb", "q.firefox.json", "q.speedscope.json", "q.callgrind", "q.callgraph.svg",
