@@ -243,6 +243,26 @@ TEST_F(Exports, EachFormatHasTheQualityOfTheRecording) {
   EXPECT_THAT(folded.out, Not(HasSubstr("quality"))) << "flamegraph.pl takes a comment for a damaged line";
 }
 
+TEST_F(Exports, AnEmptySelectionNamesWhatFitsNothing) {
+  for (const char* format : {"folded", "dot", "callgrind", "speedscope", "perf-script"})
+    EXPECT_THAT(run({"export", recording_, "--to", format, "--thread", "nosuch"}).error,
+                HasSubstr("no samples of thread 'nosuch'"))
+        << format;
+  EXPECT_THAT(run({"flamegraph", recording_, "--thread", "nosuch", "-o", folder_ + "/x.svg"}).error,
+              HasSubstr("no samples of thread 'nosuch'"));
+  EXPECT_THAT(run({"report", recording_, "--pid", "4711"}).error,
+              HasSubstr("process 4711 is not in the recording"));
+}
+
+TEST_F(Exports, AtMostSoManySamplesAreKept) {
+  const std::string folded = run({"export", recording_, "--to", "folded", "--max-samples", "100"}).out;
+  std::int64_t sum = 0;
+  for (std::size_t at = 0; at < folded.size(); at = folded.find('\n', at) + 1)
+    sum += std::stoll(folded.substr(folded.rfind(' ', folded.find('\n', at)) + 1));
+  EXPECT_EQ(sum, 900);
+  EXPECT_EQ(run({"export", recording_, "--to", "folded", "--max-samples", "1"}).status, 2);
+}
+
 TEST_F(Exports, PartsAreFilesWithNumbers) {
   const Outcome outcome = run({"export", recording_, "--parts", "-o", folder_ + "/x.pb.gz"});
   EXPECT_EQ(outcome.status, 0) << outcome.error;
