@@ -17,7 +17,7 @@ constexpr std::string_view kJit = "_[j]";
 }  // namespace
 
 LineStacks::LineStacks(model::Profile& profile, model::Builder& builder, std::size_t most_functions)
-    : profile_(profile), builder_(builder), most_functions_(most_functions), stacks_(profile.stacks) {
+    : builder_(builder), most_functions_(most_functions), stacks_(profile.stacks) {
   model::Module names;
   names.kind = model::ModuleKind::kNames;
   plain_ = builder_.module(names);

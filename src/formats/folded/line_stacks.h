@@ -75,7 +75,6 @@ class LineStacks {
   model::ModuleId module_of(std::string_view name);
   model::ModuleId module_named(std::string_view name, model::ModuleKind kind);
 
-  model::Profile& profile_;
   model::Builder& builder_;
   std::size_t most_functions_;
   model::ModuleId plain_;
