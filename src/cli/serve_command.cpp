@@ -301,9 +301,8 @@ Run add_serve(CLI::App& app) {
       ->capture_default_str()
       ->check(CLI::Range(1, 10000))
       ->type_name("HZ");
-  app.add_flag(
-      "--heap", arguments->heap,
-      "sample the heap, for windows and /debug/pprof/heap; puts hooks into the target");
+  app.add_flag("--heap", arguments->heap,
+               "sample the heap, for windows and /debug/pprof/heap; puts hooks into the target");
   app.add_option("--window", arguments->window_s, "length of a window: 60, 10s, 5m")
       ->transform(seconds_word())
       ->check(CLI::Range(1.0, 86400.0))

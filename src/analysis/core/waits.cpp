@@ -156,7 +156,8 @@ Waits::Waits(const model::Profile& profile, const Selection& selection)
     per_unwalked_ns_ = kExactSums;
   else
     scale_to_known_sums(whole);
-  if (!whole && !are_sums && std::ranges::any_of(rows_, [](const SelectedWait& row) { return row.weight > 1; }))
+  if (!whole && !are_sums &&
+      std::ranges::any_of(rows_, [](const SelectedWait& row) { return row.weight > 1; }))
     fit_to_window(profile_, selection, rows_);
   keep_crowds();
   find_rest();

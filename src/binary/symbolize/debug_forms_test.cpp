@@ -139,7 +139,8 @@ TEST_P(MiniDebugInfo, NamesTheFunctionsOfAStrippedProgram) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Matrix, MiniDebugInfo, ::testing::ValuesIn(forms({"mini", "mini-and-symtab"})), test_name);
+INSTANTIATE_TEST_SUITE_P(Matrix, MiniDebugInfo, ::testing::ValuesIn(forms({"mini", "mini-and-symtab"})),
+                         test_name);
 
 // A copy of a form that a test may damage.
 class Copy {
