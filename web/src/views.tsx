@@ -51,7 +51,7 @@ function Options() {
         <label><span>order</span> <select id="order" aria-label="order" title="order of frames (key o)" value={hasOrder(v) ? v.order : "size"} onChange={(event) => { zoom.value = 0; change({ order: event.currentTarget.value as typeof v.order }); }}>{orders.map((one) => <option value={one} disabled={one === "time" && !hasOrder(v)}>{one === "size" ? "largest left" : "in time"}</option>)}</select></label>
         {!v.base && <label><span>colour</span> <select id="color" aria-label="colour" title="what a colour means" value={colorOfView(v)} onChange={(event) => change({ color: event.currentTarget.value as typeof v.color })}>{colorings.filter((one) => one !== "cause" || v.metric === "off-cpu").map((one) => <option value={one} disabled={one === "thread" && (!v.byThread || v.inverted)}>{colorNames[one]}</option>)}</select></label>}
         {v.base && <label><span>widths</span> <select id="widths" value={v.widths} onChange={(event) => change({ widths: event.currentTarget.value as Widths })}>{widths.map((one) => <option value={one}>{one}</option>)}</select></label>}
-        <button id="save-picture" title="saves this graph as one SVG" onClick={savePicture}>save picture</button>
+        <button id="save-picture" title="saves this graph as one SVG" aria-label="save picture" onClick={savePicture}>save</button>
         <label><span class="visually-hidden">fold</span><select id="fold" value="" onChange={(event) => { if (event.currentTarget.value) toggleEdit(event.currentTarget.value); event.currentTarget.value = ""; }}><option value="">fold</option>{wholeEdits.map((edit) => <option value={edit}>{v.edits.includes(edit) ? "✓ " : ""}{editNames[edit]}</option>)}</select></label>
       </span></span>);
 }
