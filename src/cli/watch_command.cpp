@@ -578,6 +578,7 @@ Run add_watch(CLI::App& app) {
                "with --flight: also sample the heap; puts hooks into the process")
       ->needs(flight);
   auto* maps = app.add_flag("--maps", arguments->maps, "print every mapping, largest first, and exit");
+  begin_group(app, kRareGroup);
   app.add_option("--sort", arguments->maps_order, "order of --maps, largest first (default: resident)")
       ->check(CLI::IsMember(watch::names_of_mapping_orders()))
       ->type_name("COLUMN")
