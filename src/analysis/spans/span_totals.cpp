@@ -52,10 +52,10 @@ std::vector<Total> span_totals(const std::vector<DiffRun>& base, const std::vect
     double total_ns = 0;
   };
   std::vector<Kind> kinds;
-  for (const auto& [name, first] : lengths.front()) {
-    Kind kind{name, 0};
+  for (const auto& first : lengths.front()) {
+    Kind kind{first.first, 0};
     const bool everywhere = std::ranges::all_of(lengths, [&](const Lengths& run) {
-      const auto found = run.find(name);
+      const auto found = run.find(kind.name);
       if (found == run.end() || found->second.size() < kFewestSpans) return false;
       for (const std::uint64_t length : found->second) kind.total_ns += static_cast<double>(length);
       return true;
