@@ -101,7 +101,7 @@ std::string date_in_json(std::string_view text) {
   constexpr std::int64_t kYear2100 = 4'102'444'800'000'000;
   if (const auto us = process::parse_number<std::int64_t>(text_in_json(text, kMicroseconds));
       us && *us >= 0 && *us < kYear2100) {
-    const auto time = std::chrono::sys_time(std::chrono::microseconds(*us));
+    const std::chrono::sys_time<std::chrono::microseconds> time{std::chrono::microseconds(*us)};
     const auto day = std::chrono::floor<std::chrono::days>(time);
     const std::chrono::year_month_day date(day);
     const std::chrono::hh_mm_ss<std::chrono::microseconds> clock(time - day);
