@@ -27,9 +27,8 @@ constexpr const char* kLogOfNode =
 
 // What engines of containers say of a kill, without its record: events of docker and podman, kubectl describe, an eviction.
 bool names_dead_container(std::string_view log) {
-  constexpr std::array kWords = {
-      "OOMKilled",    "OOMKilling", "container oom", "exceeds memory limit", "low on resource: memory",
-      "OOMController"};
+  constexpr std::array kWords = {"OOMKilled", "OOMKilling", "container oom", "exceeds memory limit",
+                                 "low on resource: memory"};
   return std::ranges::any_of(kWords,
                              [&](const char* words) { return log.find(words) != std::string_view::npos; });
 }

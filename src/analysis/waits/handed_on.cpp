@@ -7,8 +7,8 @@
 
 namespace fathom::analysis {
 
-// "acquire_connection", "Pool::checkout", "takePermit": somebody has what is waited for here. Workers that wait for jobs at a condition
-// variable may end each other's waits, too, and the name of the place is what tells the two apart.
+// "acquire_connection", "Pool::checkout", "takePermit": another thread has what is waited for here. Workers that wait for jobs at a condition
+// variable may end each other's waits, too, and the name of the place is what distinguishes the two.
 static bool takes_something(const model::Wait& wait, const WaitSites& sites) {
   constexpr std::size_t kNear = 10;  // most of them are the C library's and those of the condition variable
   const std::string path = sites.path(wait.stack, kNear);
@@ -74,10 +74,13 @@ HandedOnFutexes::HandedOnFutexes(const Waits& waits, const WaitSites& sites)
   // By process and address. glibc's condition variable has two words to wait at, which take turns, 4 bytes apart.
   std::map<std::pair<std::int32_t, std::uint64_t>, Futex> futexes;
   TakersAndGivers both(waits.profile());
+  std::map<std::uint32_t, bool> may;  // by stack: a path is made of names
   for (const SelectedWait& row : waits.rows()) {
     const model::Wait& wait = waits.wait(row);
-    if (row.cause != Cause::kFutex || row.idle || wait.object.value == 0 || !may_be_handed_on(wait, sites))
-      continue;
+    if (row.cause != Cause::kFutex || row.idle || wait.object.value == 0) continue;
+    const auto [known, is_new] = may.try_emplace(wait.stack.value, false);
+    if (is_new) known->second = may_be_handed_on(wait, sites);
+    if (!known->second) continue;
     const model::WaitObject& object = waits.profile().objects[wait.object.value];
     Futex& futex = futexes[{object.pid, object.address & ~std::uint64_t{7}}];
     futex.objects.insert(wait.object.value);

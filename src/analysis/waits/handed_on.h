@@ -1,4 +1,4 @@
-// Futexes that threads hand on to each other: most waits for one are ended by threads that wait for it as well. Whoever has one is
+// Futexes that threads hand on to each other: most waits for one are ended by threads that wait for it as well. The thread that has one is
 // its holder, so a semaphore that admits a few threads at a time and a lock that a program makes of the system call are locks,
 // whatever their names. A semaphore that counts jobs is not: who adds a job does not wait for one. A condition variable counts if its
 // place is named after something that one can have.

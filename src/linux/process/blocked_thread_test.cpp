@@ -141,7 +141,7 @@ TEST(BlockedThread, AStopInTheMiddleOfACallHidesNothing) {
   int attempts = 1000;
   while (waits_in().find("poll") == std::string::npos && --attempts > 0)
     std::this_thread::sleep_for(std::chrono::milliseconds(5));
-  if (attempts == 0) GTEST_SKIP() << "the kernel does not show where it waits";
+  if (attempts == 0) GTEST_SKIP() << "no /proc/PID/syscall here";
   const auto thread = read_blocked_thread(sleeper.pid(), sleeper.pid(), 0);
   ASSERT_TRUE(thread && *thread);
   const std::int32_t call = (*thread)->system_call;

@@ -4,17 +4,10 @@
 #include <utility>
 #include <vector>
 
+#include "model/heap_sums.h"
+
 namespace fathom::serve {
 namespace {
-
-void add_sum(model::HeapSum& sum, const model::HeapSum& more) {
-  sum.blocks += more.blocks;
-  sum.bytes += more.bytes;
-}
-void add_variance(model::HeapVariance& sum, const model::HeapVariance& more) {
-  sum.blocks += more.blocks;
-  sum.bytes += more.bytes;
-}
 
 // Estimates of what came and went may leave a tiny difference, positive or negative.
 double left_of(double came, double went) {
@@ -63,23 +56,9 @@ model::HeapRow& add_row(HeapRows& into, const model::HeapRow& row) {
   const auto [known, added] = into.emplace(row.site, row);
   model::HeapRow& sum = known->second;
   if (added) return sum;
-  add_sum(sum.allocated, row.allocated);
-  add_sum(sum.freed, row.freed);
-  add_sum(sum.temporary, row.temporary);
-  add_sum(sum.short_lived, row.short_lived);
-  add_variance(sum.allocated_variance, row.allocated_variance);
-  add_variance(sum.freed_variance, row.freed_variance);
+  model::add_sums(sum, row);
   sum.churn_variance += row.churn_variance;
   return sum;
-}
-
-void join_slice(model::HeapSlice& into, const model::HeapSlice& next) {
-  into.end_ns = next.end_ns;
-  into.live_bytes = next.live_bytes;
-  into.live_blocks = next.live_blocks;
-  if (next.peak_bytes <= into.peak_bytes) return;
-  into.peak_bytes = next.peak_bytes;
-  into.peak_ns = next.peak_ns;
 }
 
 model::HeapSlice as_opening(model::HeapSlice slice, std::uint64_t start_ns) {
@@ -111,7 +90,7 @@ void fold_slices(model::Profile& profile, std::uint64_t slice_ns) {
     const auto known = last.find(slice.heap);
     const bool joins = known != last.end() && slice.end_ns <= slices[known->second].start_ns + slice_ns;
     const std::uint32_t into = joins ? known->second : slices.begin(slice);
-    if (joins) join_slice(slices[into], slice);
+    if (joins) model::join_slice(slices[into], slice);
     slices.put(i, into);
     if (!is_opening(slice, profile.meta.start_ns)) last[slice.heap] = into;
   }
@@ -131,7 +110,7 @@ void cut_heap(model::Profile& profile, std::uint64_t from_ns, std::uint64_t unti
     }
     const auto known = openings.find(slice.heap);
     const std::uint32_t into = known == openings.end() ? slices.begin(slice) : known->second;
-    if (known != openings.end()) join_slice(slices[into], slice);
+    if (known != openings.end()) model::join_slice(slices[into], slice);
     slices.put(i, openings.emplace(slice.heap, into).first->second);
   }
   std::vector<char> opens;

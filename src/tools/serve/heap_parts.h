@@ -19,8 +19,6 @@ inline std::uint64_t middle_of(const model::HeapSlice& slice) {
 // Adds to the row of its site, which is returned. How many blocks came in one row and went in the other is unknown, so the variance of
 // churn is a lower bound.
 model::HeapRow& add_row(HeapRows& into, const model::HeapRow& row);
-// `next` follows `into`.
-void join_slice(model::HeapSlice& into, const model::HeapSlice& next);
 // The slices before a recording that begins at `start_ns` as its opening slice (model::is_opening).
 model::HeapSlice as_opening(model::HeapSlice slice, std::uint64_t start_ns);
 // What is left of sums since the start of the heap: a row that only allocates. False: nothing is live.

@@ -4,6 +4,8 @@
 #include <utility>
 #include <vector>
 
+#include "model/heap_sums.h"
+
 namespace fathom::serve {
 
 void KeptHeap::take(model::HeapTables& heap) {
@@ -26,7 +28,7 @@ void KeptHeap::take(model::HeapTables& heap) {
       slices_.push_back(std::move(next));
       continue;
     }
-    join_slice(last->slice, next.slice);
+    model::join_slice(last->slice, next.slice);
     for (const auto& [site, row] : next.rows) add_row(last->rows, row);
   }
 }
@@ -37,7 +39,7 @@ void KeptHeap::end_slices() {
 
 void KeptHeap::fold_into_sums(const Slice& slice) {
   const auto [folded, first] = folded_.emplace(slice.slice.heap, slice.slice);
-  if (!first) join_slice(folded->second, slice.slice);
+  if (!first) model::join_slice(folded->second, slice.slice);
   for (const auto& [site, row] : slice.rows) {
     model::HeapRow& sum = add_row(sums_, row);
     // The sums begin with the heap, so what was freed in them was allocated in them.
@@ -66,7 +68,7 @@ void KeptHeap::add_to(Excerpt& excerpt, std::uint64_t from_ns, std::uint64_t unt
       continue;
     }
     const auto [known, first] = openings.emplace(slice.slice.heap, slice.slice);
-    if (!first) join_slice(known->second, slice.slice);
+    if (!first) model::join_slice(known->second, slice.slice);
     for (const auto& [site, row] : slice.rows) add_row(before, row);
   }
   // A process that ended holds nothing any more.

@@ -7,6 +7,7 @@
 
 #include "base/abi/walk.h"
 #include "base/stable_sort.h"
+#include "model/heap_sums.h"
 
 namespace fathom::flight {
 namespace {
@@ -48,31 +49,8 @@ void less(std::uint64_t& count, std::uint64_t by) {
   count -= std::min(count, by);
 }
 
-void add(model::HeapSum& sum, const model::HeapSum& more) {
-  sum.blocks += more.blocks;
-  sum.bytes += more.bytes;
-}
-void add(model::HeapVariance& sum, const model::HeapVariance& more) {
-  sum.blocks += more.blocks;
-  sum.bytes += more.bytes;
-}
-
-void fold(model::HeapSlice& into, const model::HeapSlice& next) {
-  into.end_ns = next.end_ns;
-  into.live_bytes = next.live_bytes;
-  into.live_blocks = next.live_blocks;
-  if (next.peak_bytes <= into.peak_bytes) return;
-  into.peak_bytes = next.peak_bytes;
-  into.peak_ns = next.peak_ns;
-}
-
 void fold(model::HeapRow& into, const model::HeapRow& next) {
-  add(into.allocated, next.allocated);
-  add(into.freed, next.freed);
-  add(into.temporary, next.temporary);
-  add(into.short_lived, next.short_lived);
-  add(into.allocated_variance, next.allocated_variance);
-  add(into.freed_variance, next.freed_variance);
+  model::add_sums(into, next);
   // The folded slice begins with the heap, so whatever was freed in it was allocated in it.
   into.churn_variance = into.freed_variance.bytes;
 }
@@ -151,7 +129,7 @@ void KeptRows::take_heap(model::HeapTables& heap) {
     if (is_first)
       slices.push_back(slice);
     else
-      fold(slices[into->second.value], slice);
+      model::join_slice(slices[into->second.value], slice);
   }
   std::map<std::pair<model::HeapSliceId, model::HeapSiteId>, model::HeapRow> sums;
   std::vector<model::HeapRow> rows;
