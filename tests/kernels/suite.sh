@@ -95,7 +95,7 @@ complete_stacks() {
     rm "$file" # a second try is of another recording
     between "$whole" 95 100 "complete stacks, in percent"
   fi
-  say "$whole %"
+  printf '%.1f %%\n' "$whole"
 }
 
 # ---- waits
@@ -106,7 +106,7 @@ waits_are_known() {
   between "$waited" "$(jq -n "$expected * 0.93")" "$(jq -n "$expected * 1.02")" "seconds below known_wait"
   engine=$(engine_of "$file")
   [ $has_bpf = no ] || same "$engine" bpf engine
-  say "$waited s of $expected s, engine $engine"
+  printf '%.2f s of %.2f s, engine %s\n' "$waited" "$expected" "$engine"
 }
 waker_is_known() {
   local file=$work/wakes.fathom
@@ -323,7 +323,7 @@ cpu_off_and_on() {
   local samples cpu
   samples=$(fathom report --json "$file" | jq -r '.samples / .frequency_hz') cpu=$(fathom report --json "$file" | jq -r .cpu_s)
   between "$samples" "$(jq -n "$cpu * 0.7")" "$(jq -n "$cpu * 1.3")" "seconds in samples, of $cpu s of CPU time"
-  say "$samples s sampled of $cpu s"
+  printf '%.2f s sampled of %.2f s\n' "$samples" "$cpu"
 }
 
 default=$(cat /proc/sys/kernel/perf_event_paranoid)
