@@ -104,11 +104,66 @@ bool may_be_password(std::string_view value) {
          value.find_first_not_of("0123456789") != std::string_view::npos;
 }
 
+// "-pa55word" of a program that is not known: letters and digits, and too long for a number with a unit.
+bool looks_like_attached(std::string_view word) {
+  constexpr std::size_t kShortest = 6;
+  if (!word.starts_with("-p") || word.size() < 2 + kShortest) return false;
+  const auto any = [value = word.substr(2)](auto is_one) {
+    return std::ranges::any_of(value, [&](char c) { return is_one(static_cast<unsigned char>(c)) != 0; });
+  };
+  return may_be_password(word.substr(2)) && any([](int c) { return std::isalpha(c); }) &&
+         any([](int c) { return std::isdigit(c); });
+}
+
+bool takes_attached(std::string_view program) {
+  return std::ranges::any_of(kAttached, [&](const Letter& l) { return is_program(program, l.program); });
+}
+
 void hide_attached(std::string_view program, std::string& word) {
   for (const Letter& letter : kAttached)
     if (is_program(program, letter.program) && word.starts_with(letter.option) &&
         word.size() > letter.option.size())
       word.replace(letter.option.size(), std::string::npos, kHidden);
+  if (looks_like_attached(word)) word.replace(2, std::string::npos, kHidden);
+}
+
+// "--password": its value is the next word, unless that is an option, too.
+bool takes_secret(std::string_view word) {
+  return word.starts_with('-') && word.find('=') == std::string_view::npos && is_secret_name(word);
+}
+
+bool is_value(std::string_view word) {
+  return !word.empty() && word.front() != '-';
+}
+
+bool is_by_letter(std::string_view program, std::string_view before) {
+  return std::ranges::any_of(kApart, [&](const Letter& letter) {
+    return before == letter.option && is_program(program, letter.program);
+  });
+}
+
+// A line of a shell as one word, as "sh -c" takes it: "mysql -uroot -pa55 db".
+void hide_in_line(std::string& line) {
+  if (line.find(' ') == std::string::npos) return;
+  std::string shown;
+  std::string_view program, before;
+  bool value_is_secret = false;
+  for (std::string_view rest = line; !rest.empty();) {
+    const std::size_t end = std::min(rest.find(' '), rest.size());
+    const std::string_view original = rest.substr(0, end);
+    const bool has_blank = end < rest.size();
+    rest.remove_prefix(std::min(end + 1, rest.size()));
+    std::string word(original);
+    if ((is_by_letter(program, before) && may_be_password(word)) || (value_is_secret && is_value(word)))
+      word = kHidden;
+    hide_attached(program, word);
+    value_is_secret = takes_secret(word);
+    if (takes_attached(original)) program = original;
+    before = original;
+    shown += word;
+    if (has_blank) shown += ' ';
+  }
+  line = std::move(shown);
 }
 
 // "user:password" behind -u and --user.
@@ -127,26 +182,26 @@ std::string command_line(std::span<const std::string> words) {
   std::string line;
   std::string_view before;
   bool value_is_secret = false;  // of the option before
-  const std::string_view program = words.empty() ? std::string_view() : std::string_view(words.front());
+  // The last one that takes a password by a letter: "sudo mysql -pa55".
+  std::string_view program = words.empty() ? std::string_view() : std::string_view(words.front());
   for (const std::string& original : words) {
     std::string word = original;
-    const bool by_letter = std::ranges::any_of(kApart, [&](const Letter& letter) {
-      return before == letter.option && is_program(program, letter.program);
-    });
-    if (value_is_secret && !word.empty() && word.front() != '-') {
+    if (value_is_secret && is_value(word)) {
       word = kHidden;
       value_is_secret = false;
-    } else if (by_letter && may_be_password(word)) {
+    } else if (is_by_letter(program, before) && may_be_password(word)) {
       word = kHidden;
     } else {
-      value_is_secret = word.starts_with('-') && word.find('=') == std::string::npos && is_secret_name(word);
       if (before == "-u" || before == "--user") hide_after_colon(word);
       hide_attached(program, word);
+      value_is_secret = takes_secret(word);  // not "-psecret", which is "-p***" by now
+      hide_in_line(word);
       hide_values(word);
       hide_address_password(word);
       hide_authorization(word);
       hide_keys(word);
     }
+    if (takes_attached(original)) program = original;
     before = original;
     if (!line.empty()) line += ' ';
     line += word;

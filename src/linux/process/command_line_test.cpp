@@ -62,6 +62,17 @@ TEST(KeptCommandLine, PasswordsThatALetterTakesAreHidden) {
                                "1000:1000"}),
             "server -p 8080 -p 80:80 -p /run/x -a word -u 1000:1000");
   EXPECT_EQ(command_line(Words{"worker", "-parallel", "-p"}), "worker -parallel -p");
+  EXPECT_EQ(command_line(Words{"worker", "-pa55word", "-p2048k", "-pthread"}),
+            "worker -p*** -p2048k -pthread");
+}
+
+TEST(KeptCommandLine, PasswordsOfAProgramThatAnotherStartsAreHidden) {
+  EXPECT_EQ(command_line(Words{"sudo", "-u", "me", "/usr/bin/mysql", "-psecret", "db"}),
+            "sudo -u me /usr/bin/mysql -p*** db");
+  EXPECT_EQ(command_line(Words{"sh", "-c", "exec mysql -uroot -psecret db; redis-cli -a hunter2 ping "}),
+            "sh -c exec mysql -uroot -p*** db; redis-cli -a *** ping ");
+  EXPECT_EQ(command_line(Words{"sh", "-c", "worker  -p pa55 -p 8080 --db-pass x"}),
+            "sh -c worker  -p *** -p 8080 --db-pass ***");
 }
 
 }  // namespace
