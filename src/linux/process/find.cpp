@@ -17,6 +17,7 @@
 #include "linux/process/fields.h"
 #include "linux/process/maps.h"
 #include "linux/process/status.h"
+#include "linux/process/tracing_rights.h"
 
 namespace fathom::process {
 namespace {
@@ -147,8 +148,8 @@ Error unreadable_process(int pid) {
   if (!stat) return {ErrorKind::kNotFound, fmt::format("process {}: there is none", pid), ""};
   if (stat->state == 'Z' || stat->state == 'X')
     return {ErrorKind::kNotFound, fmt::format("process {}: it has ended, and waits for its parent", pid), ""};
-  return {ErrorKind::kPermission, fmt::format("process {}: not yours to read", pid),
-          "as its user, or as root: ptrace access is needed"};
+  return {ErrorKind::kPermission, fmt::format("process {}: the kernel does not let us read it", pid),
+          remedy_for_tracing()};
 }
 
 std::string describe(const ProcessInfo& process, std::size_t width) {

@@ -13,6 +13,7 @@
 
 #include "base/files.h"
 #include "linux/process/threads.h"
+#include "linux/process/tracing_rights.h"
 
 namespace fathom::inject {
 namespace {
@@ -41,9 +42,7 @@ Result<RemoteMemory> RemoteMemory::open(int pid) {
   Fd fd(::open(path.c_str(), O_RDWR | O_CLOEXEC));
   if (!fd) {
     Error error = system_error(path, errno).value();
-    if (error.kind == ErrorKind::kPermission)
-      error.remedy =
-          "run as root or with CAP_SYS_PTRACE (as root only, where the program has capabilities that you lack); for own processes, kernel.yama.ptrace_scope = 0 will do";
+    if (error.kind == ErrorKind::kPermission) error.remedy = process::remedy_for_tracing();
     return tl::unexpected<Error>(std::move(error));
   }
   return RemoteMemory(pid, std::move(fd));

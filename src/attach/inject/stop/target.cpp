@@ -65,7 +65,8 @@ Result<> check_traceable(int pid) {
     if (!own || (own->effective_capabilities & kMaySuspendSeccomp) == 0 || own->seccomp != 0)
       return refuse(ErrorKind::kPermission,
                     "its seccomp filter has to be suspended while memory is mapped, and we may not do that",
-                    "run as root (CAP_SYS_ADMIN), outside of a sandbox");
+                    own && own->seccomp != 0 ? "outside of the sandbox or container that fathom runs in"
+                                             : "with CAP_SYS_ADMIN, as root has it outside of containers");
   }
   return check_machine(pid);
 }

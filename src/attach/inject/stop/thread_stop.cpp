@@ -18,6 +18,7 @@
 #include "base/files.h"
 #include "linux/process/status.h"
 #include "linux/process/threads.h"
+#include "linux/process/tracing_rights.h"
 
 namespace fathom::inject {
 namespace {
@@ -131,7 +132,7 @@ Result<bool> StoppedThreads::seize(int tid, unsigned options) {
                 "end that debugger or tracer first");
   if (error_number == EPERM)
     return fail(ErrorKind::kPermission, fmt::format("process {}: the kernel does not let us trace it", pid_),
-                "run as root or with CAP_SYS_PTRACE, or set kernel.yama.ptrace_scope to 0");
+                process::remedy_for_tracing());
   return system_error(fmt::format("process {}: PTRACE_SEIZE", pid_), error_number);
 }
 
