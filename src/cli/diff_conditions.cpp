@@ -24,7 +24,7 @@ const analysis::DiffReport* report_for(const std::vector<analysis::DiffReport>& 
   return found != reports.end() ? &*found : nullptr;
 }
 
-// "CPU time 1.00 s → 2.00 s, 2.0 times more (1.9 to 2.1 times)", "parse: 10.0 % → 30.0 % (+200 %)"
+// "CPU time 1.00 s → 2.00 s, up by a factor of 2.0 (1.9 to 2.1)", "parse: 10.0 % → 30.0 % (+200 %)"
 std::string figure_sentence(const std::vector<analysis::DiffReport>& reports,
                             const std::vector<analysis::Total>& totals,
                             const analysis::FailCondition& condition, const std::string& name,

@@ -132,7 +132,8 @@ std::string times_number(double times) {
 
 constexpr double kInTimes = 2;  // from twice on, factors read better than per cent
 
-// "52 times less (47 to 58 times)", "48 % more (29 % to 69 %)": the interval in the direction of the change.
+// "down by a factor of 52 (47 to 58)", "48 % more (29 % to 69 %)": the interval in the direction of the change. Not "2.5 times
+// more", which some read as 3.5 times as much.
 std::string ratio_text(const analysis::Ratio& ratio) {
   const bool more = ratio.value >= 1;
   const char* word = more ? "more" : "less";
@@ -140,8 +141,8 @@ std::string ratio_text(const analysis::Ratio& ratio) {
   const double low = more ? ratio.low : 1 / ratio.high, high = more ? ratio.high : 1 / ratio.low;
   const bool has_interval = high > low;
   if (times >= kInTimes) {
-    std::string text = fmt::format("{} times {}", times_number(times), word);
-    if (has_interval) text += fmt::format(" ({} to {} times)", times_number(low), times_number(high));
+    std::string text = fmt::format("{} by a factor of {}", more ? "up" : "down", times_number(times));
+    if (has_interval) text += fmt::format(" ({} to {})", times_number(low), times_number(high));
     return text;
   }
   const auto part = [&](double value) { return more ? value - 1 : 1 - 1 / value; };
@@ -151,18 +152,17 @@ std::string ratio_text(const analysis::Ratio& ratio) {
   return text;
 }
 
-// "new takes 6.1 % ± 1.4 more CPU time per second than base: 102 → 108 %."; from twice on, "new has 60 times
-// more heap bytes at the peak than base (58 to 61 times): 2.4 MiB → 145.6 MiB."
+// "new takes 6.1 % ± 1.4 more CPU time per second than base: 102 → 108 %."; from twice on, "new has more heap
+// bytes at the peak than base, by a factor of 60 (58 to 61): 2.4 MiB → 145.6 MiB."
 std::string whole_text(const DiffReport& report) {
   const Change& whole = report.whole;
   const char* verb = model::is_heap(report.metric) ? "has" : "takes";
   const std::string what = metric_text(report) + per_text(report);
   const std::optional<analysis::Ratio> ratio = analysis::ratio_of(whole);
   if (ratio && std::max(ratio->value, 1 / ratio->value) >= kInTimes) {
-    const std::string times = ratio_text(*ratio);
-    const std::size_t interval = std::min(times.find(" ("), times.size());
-    return fmt::format("new {} {} {} than base{}: {}.", verb, times.substr(0, interval), what,
-                       times.substr(interval), from_to(report, whole));
+    const std::string factor = ratio_text(*ratio);
+    return fmt::format("new {} {} {} than base, {}: {}.", verb, ratio->value >= 1 ? "more" : "less", what,
+                       factor.substr(factor.find("by ")), from_to(report, whole));
   }
   const double size = whole.base != 0 ? whole.base : whole.fresh;
   std::string much =

@@ -22,7 +22,7 @@ std::string relative_change(const analysis::Change& change);
 std::string diff_headline(const analysis::DiffReport& report);
 // The same where the totals stand above it: of the functions alone.
 std::string diff_parts_sentence(const analysis::DiffReport& report);
-// "CPU time 3.70 s → 70 ms, 52 times less (47 to 58 times)". `work`: what a unit of work is called.
+// "CPU time 3.70 s → 70 ms, down by a factor of 52 (47 to 58)". `work`: what a unit of work is called.
 std::string total_sentence(const analysis::Total& total, const std::string& work);
 // What the figures are, how they were made comparable, and what ± says.
 std::string diff_legend(const analysis::DiffReport& report);

@@ -45,17 +45,17 @@ TEST(TotalSentence, SaysFromWhatToWhatAndHowMuchMoreOrLess) {
     return total;
   };
   const std::vector<std::pair<Total, const char*>> table = {
-      {cpu(3.7, 0.07), "CPU time 3.70 s → 70 ms, 53 times less (49 to 57 times)"},
-      {cpu(1, 2.3), "CPU time 1.00 s → 2.30 s, 2.3 times more (2.1 to 2.5 times)"},
+      {cpu(3.7, 0.07), "CPU time 3.70 s → 70 ms, down by a factor of 53 (49 to 57)"},
+      {cpu(1, 2.3), "CPU time 1.00 s → 2.30 s, up by a factor of 2.3 (2.1 to 2.5)"},
       {cpu(1, 1.5), "CPU time 1.00 s → 1.50 s, 50.0 % more (40.0 % to 60.8 %)"},
       {cpu(1.5, 1), "CPU time 1.50 s → 1.00 s, 33.3 % less (28.5 % to 37.8 %)"},
       {quiet(cpu(1, 1.01)), "CPU time 1.00 s → 1.01 s: no more than noise (±7.0 %)"},
       {cpu(1, 1), "CPU time 1.00 s → 1.00 s: the same"},
       {cpu(0, 1), "CPU time 0 s → 1.00 s, new"},
       {cpu(1, 0), "CPU time 1.00 s → 0 s, gone"},
-      {per_second(cpu(0.1, 0.3)), "CPU time per second 10.0 % → 30.0 %, 3.0 times more (2.8 to 3.2 times)"},
+      {per_second(cpu(0.1, 0.3)), "CPU time per second 10.0 % → 30.0 %, up by a factor of 3.0 (2.8 to 3.2)"},
       {sampled(cpu(1, 2)),
-       "CPU time, estimated from samples, 1.00 s → 2.00 s, 2.0 times more (1.9 to 2.1 times)"},
+       "CPU time, estimated from samples, 1.00 s → 2.00 s, up by a factor of 2.0 (1.9 to 2.1)"},
   };
   for (const auto& [total, sentence] : table) EXPECT_EQ(total_sentence(total, ""), sentence);
 }
@@ -81,8 +81,9 @@ TEST(DiffHeadline, SpeaksOfTimesFromTwiceOn) {
   report.normalization = Normalization::kAbsolute;
   report.unit = DiffUnit::kBytes;
   report.whole = cpu(2.5e-3, 150e-3).change;
-  EXPECT_EQ(diff_headline(report),
-            "new has 60 times more heap bytes at the peak than base (56 to 64 times): 2.4 MiB → 143.1 MiB.");
+  EXPECT_EQ(
+      diff_headline(report),
+      "new has more heap bytes at the peak than base, by a factor of 60 (56 to 64): 2.4 MiB → 143.1 MiB.");
   report.whole = cpu(100e-3, 130e-3).change;
   EXPECT_EQ(diff_headline(report).find("new has 30.0 % ± "), 0u);
 }
