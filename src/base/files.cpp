@@ -13,7 +13,7 @@ namespace fathom {
 
 namespace {
 
-// What a user can do about a limit that is reached. Empty: nothing that is known here.
+// What a user can do about a limit that is reached, or a path that leads nowhere. Empty: nothing that is known here.
 std::string_view remedy_of(int error_number) {
   switch (error_number) {
     case ENOSPC:
@@ -26,6 +26,18 @@ std::string_view remedy_of(int error_number) {
       return "a file in a folder that is not mounted read-only";
     case EMFILE:
       return "a higher limit of open files: ulimit -n 4096";
+    case ELOOP:
+      return "the file itself: this link leads back to itself";
+    case ENXIO:
+      return "another file: this is a socket, or a device that is not there";
+    case ENAMETOOLONG:
+      return "a shorter name";
+    case ENOTDIR:
+      return "another path: a part of this one is a file and no folder";
+    case EISDIR:
+      return "a file in this folder";
+    case EBADF:
+      return "an open descriptor: the shell closed it (<&- or >&-)";
     default:
       return "";
   }

@@ -3,6 +3,9 @@
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
+#include <cerrno>
+#include <cstring>
+
 #include "base/mapping.h"
 
 namespace fathom {
@@ -27,6 +30,12 @@ TEST(Files, ErrorsNameThePathAndTheKind) {
   EXPECT_EQ(missing.error().message, "/nonexistent/file: No such file or directory");
   EXPECT_FALSE(Mapping::of_file("/proc/self"));
   EXPECT_FALSE(read_file("/proc/self/maps", 10));
+}
+
+TEST(SystemError, HasARemedyForLimitsAndForPathsThatLeadNowhere) {
+  for (const int number :
+       {ENOSPC, EDQUOT, EFBIG, EROFS, EMFILE, ELOOP, ENXIO, ENAMETOOLONG, ENOTDIR, EISDIR, EBADF})
+    EXPECT_NE(system_error("x", number).value().remedy, "") << std::strerror(number);
 }
 
 }  // namespace

@@ -37,7 +37,9 @@ Result<std::string> find_command(const std::string& command) {
     if (is_program(command)) return command;
     if (::access(command.c_str(), F_OK) != 0)
       return fail(ErrorKind::kNotFound, command + ": no such program");
-    if (is_folder(command)) return fail(ErrorKind::kPermission, command + ": this is a folder, no program");
+    if (is_folder(command))
+      return fail(ErrorKind::kPermission, command + ": this is a folder, no program",
+                  "the path of a program in it");
     return fail(ErrorKind::kPermission, command + ": not an executable program",
                 "chmod +x, or name another file");
   }
