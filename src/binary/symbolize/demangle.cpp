@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "base/text.h"
+#include "binary/symbolize/haskell_name.h"
 
 namespace fathom::symbolize {
 namespace {
@@ -156,6 +157,8 @@ std::string demangle(std::string_view mangled) {
     if (name.empty()) name = readable_beginning(base);
     if (!name.empty()) return clones.empty() ? name : fmt::format("{} [clone {}]", name, clones);
   }
+  if (clones.empty())
+    if (std::string name = haskell_name(base); !name.empty()) return name;
   if (base.size() > kLongestOutput) return fmt::format("{}.. [{}]", base.substr(0, 200), identity_of(base));
   return std::string(base) + clones;
 }

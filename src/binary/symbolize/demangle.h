@@ -1,5 +1,5 @@
 // Linker names -> names as people write them. Itanium C++, Rust legacy (its hash is dropped) and Rust v0,
-// through libiberty. Generic arguments and parameter types stay: they distinguish functions. Pure; any
+// through libiberty; Haskell (haskell_name.h). Generic arguments and parameter types stay: they distinguish functions. Pure; any
 // thread; never fails.
 //
 // Symbol names come from files that may be hostile: input and output are bounded, and so are time and
