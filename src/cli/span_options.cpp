@@ -75,7 +75,7 @@ void add_span_options(CLI::App& app, SpanOptions& options) {
            for (const std::string& file : files)
              if (!file.empty()) options.files.push_back(file);
          },
-         "spans: how long, and where their time goes; FILE: marker files, a folder of them, Chrome traces, OTLP JSON")
+         "spans: how long, and where their time goes; FILE: marker files, a folder of them, Chrome traces, OTLP or Jaeger JSON")
       ->type_name("FILE")
       ->expected(0, static_cast<int>(kMostSpanFiles));
   app.add_option("--span", options.name, "only the time of this kind of span, in every view")

@@ -1,38 +1,21 @@
 // OpenTelemetry's traces in JSON (OTLP): resourceSpans, scopeSpans, spans, with times in nanoseconds since 1970. A span belongs
 // to a request and not to a thread, unless it names one in the attribute thread.id.
 #include <algorithm>
-#include <charconv>
 
 #include "formats/json/json.h"
 #include "formats/spans/name_rows.h"
 #include "formats/spans/span_file.h"
+#include "formats/spans/trace_numbers.h"
 
 namespace fathom::formats {
 namespace {
-
-// 64-bit numbers stand as text in this JSON, and as numbers in that of some exporters.
-std::uint64_t otlp_number(const Json& value) {
-  if (value.is_number_unsigned()) return value.get<std::uint64_t>();
-  const std::string text = text_of(value);
-  std::uint64_t number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  return error == std::errc{} && end == text.data() + text.size() ? number : 0;
-}
-
-// 16 hexadecimal digits.
-std::uint64_t otlp_id(const Json& value) {
-  const std::string text = text_of(value);
-  std::uint64_t number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number, 16);
-  return error == std::errc{} && end == text.data() + text.size() ? number : 0;
-}
 
 std::int32_t otlp_attribute(const Json& holder, std::string_view key) {
   const Json& attributes = member(holder, "attributes");
   if (!attributes.is_array()) return 0;
   for (const Json& attribute : attributes) {
     if (text_of(member(attribute, "key")) != key) continue;
-    const std::uint64_t value = otlp_number(member(member(attribute, "value"), "intValue"));
+    const std::uint64_t value = whole_number(member(member(attribute, "value"), "intValue"));
     return value < 2'000'000'000 ? static_cast<std::int32_t>(value) : 0;
   }
   return 0;
@@ -61,12 +44,12 @@ Result<SpanFile> read_otlp_traces(std::string_view text, const std::string& path
       each(resource, "scopeSpans", [&](const Json& scope) {
         each(scope, "spans", [&](const Json& span) {
           FileSpan row;
-          row.start_ns = otlp_number(member(span, "startTimeUnixNano"));
-          row.end_ns = otlp_number(member(span, "endTimeUnixNano"));
+          row.start_ns = whole_number(member(span, "startTimeUnixNano"));
+          row.end_ns = whole_number(member(span, "endTimeUnixNano"));
           row.pid = pid;
           row.tid = otlp_attribute(span, "thread.id");
-          row.id = otlp_id(member(span, "spanId"));
-          row.parent = otlp_id(member(span, "parentSpanId"));
+          row.id = hexadecimal_id(member(span, "spanId"));
+          row.parent = hexadecimal_id(member(span, "parentSpanId"));
           row.async = row.tid == 0;
           if (row.start_ns == 0 || row.end_ns < row.start_ns || file.spans.size() == kMostSpans) {
             ++file.left_out;

@@ -1,5 +1,5 @@
-// Files that name pieces of work: lines of samply's marker files, and trace events in JSON as Chrome, Perfetto and tracing
-// libraries write them. Recognized by content. They hold lengths and names; what a thread did in that time is in a recording
+// Files that name pieces of work: lines of samply's marker files, trace events in JSON as Chrome, Perfetto and tracing libraries
+// write them, and traces of OpenTelemetry and Jaeger. Recognized by content. They hold lengths and names; what a thread did in that time is in a recording
 // (add_spans.h).
 #pragma once
 
@@ -54,5 +54,7 @@ bool is_trace_json(std::string_view text);
 Result<SpanFile> read_trace_events(std::string_view text, const std::string& path);
 bool is_otlp_json(std::string_view text);
 Result<SpanFile> read_otlp_traces(std::string_view text, const std::string& path);
+bool is_jaeger_json(std::string_view text);
+Result<SpanFile> read_jaeger_traces(std::string_view text, const std::string& path);
 
 }  // namespace fathom::formats

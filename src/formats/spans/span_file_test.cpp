@@ -158,6 +158,44 @@ TEST(Otlp, AFileMayHaveARequestInEachLine) {
   EXPECT_FALSE(read_spans("{\"resourceSpans\":\n[\n{}\n", "f")) << "one object that is cut";
 }
 
+// As Jaeger's page saves a trace.
+constexpr std::string_view kJaeger = R"({"data":[{"traceID":"c1","spans":[
+    {"traceID":"c1","spanID":"00000000000000ff","operationName":"get","startTime":1700000000000001,"duration":250,
+     "references":[{"refType":"FOLLOWS_FROM","spanID":"2"},{"refType":"CHILD_OF","traceID":"c1","spanID":"0000000000000001"}],
+     "tags":[{"key":"thread.id","type":"int64","value":78}],"processID":"p1"},
+    {"traceID":"c1","spanID":"fe","operationName":"store","startTime":1700000000000002,"duration":0,"processID":"p2"},
+    {"traceID":"c1","spanID":"fd","operationName":"no start","duration":5}],
+    "processes":{"p1":{"serviceName":"node","tags":[{"key":"pid","type":"int64","value":77}]}}}]})";
+
+TEST(Jaeger, TimesAreMicrosecondsOfTheDayAndSpansNameTheirThread) {
+  const SpanFile file = spans_of(kJaeger);
+  EXPECT_THAT(shown(file), ElementsAre("get 1700000000000001000-1700000000000251000 78",
+                                       "store 1700000000000002000-1700000000000002000 0"));
+  EXPECT_EQ(file.clock, SpanClock::kUnix);
+  EXPECT_EQ(file.source, model::SpanSource::kJaeger);
+  EXPECT_EQ(file.spans[0].pid, 77);
+  EXPECT_EQ(file.spans[0].id, 255u);
+  EXPECT_EQ(file.spans[0].parent, 1u);
+  EXPECT_FALSE(file.spans[0].async);
+  EXPECT_TRUE(file.spans[1].async);
+  EXPECT_EQ(file.left_out, 1u);
+}
+
+TEST(Jaeger, EveryPrefixIsRefusedAndOddValuesAreLeftOut) {
+  for (std::size_t size = 0; size < kJaeger.size(); ++size) {
+    if (size != 0) {
+      EXPECT_FALSE(read_spans(kJaeger.substr(0, size), "f")) << size;
+    }
+  }
+  for (const char* span :
+       {R"({"startTime":18446744073709551615,"duration":1})",
+        R"({"startTime":1,"duration":18446744073709551615})", R"({"startTime":-5})", "[]", "7"}) {
+    const SpanFile file = spans_of(R"({"data":[{"traceID":"1","spans":[)" + std::string(span) + "]}]}");
+    EXPECT_EQ(file.left_out, 1u) << span;
+    EXPECT_TRUE(file.spans.empty()) << span;
+  }
+}
+
 TEST(Spans, OtherFilesAreRefusedWithTheFormatsThatAreRead) {
   for (const char* text : {"hello", "1 2", "{\"a\":1}", "[1,2]",
                            "\x7f"
