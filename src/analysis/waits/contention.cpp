@@ -6,7 +6,6 @@
 #include <tuple>
 
 #include "analysis/core/call_tree.h"
-#include "analysis/waits/handed_on.h"
 #include "base/stable_sort.h"
 #include "model/parked_lock.h"
 
@@ -83,7 +82,7 @@ std::vector<ContentionRow> finish(Drafts& drafts) {
 
 }  // namespace
 
-Contention find_contention(const Waits& waits, WaitSites& sites) {
+Contention find_contention(const Waits& waits, WaitSites& sites, const HandedOnFutexes& handed_on) {
   const model::Profile& profile = waits.profile();
   struct Lock {  // one of the three
     std::uint32_t object = 0;
@@ -91,7 +90,6 @@ Contention find_contention(const Waits& waits, WaitSites& sites) {
     std::string place;
     auto operator<=>(const Lock&) const = default;
   };
-  const HandedOnFutexes handed_on(waits, sites);
   std::map<Lock, Draft> by_object;
   std::map<std::pair<std::string, bool>, Draft> by_site;
   for (const SelectedWait& selected : waits.rows()) {

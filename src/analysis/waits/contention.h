@@ -11,6 +11,7 @@
 
 #include "analysis/core/waits.h"
 #include "analysis/waits/distribution.h"
+#include "analysis/waits/handed_on.h"
 #include "analysis/waits/wait_site.h"
 
 namespace fathom::analysis {
@@ -45,6 +46,6 @@ struct Contention {
   std::vector<ContentionRow> by_site;
 };
 
-Contention find_contention(const Waits& waits, WaitSites& sites);
+Contention find_contention(const Waits& waits, WaitSites& sites, const HandedOnFutexes& handed_on);
 
 }  // namespace fathom::analysis

@@ -7,22 +7,10 @@
 
 namespace fathom::analysis {
 
-// "acquire_connection", "Pool::checkout", "takePermit": another thread has what is waited for here. Workers that wait for jobs at a condition
-// variable may end each other's waits, too, and the name of the place is what distinguishes the two.
-static bool takes_something(const model::Wait& wait, const WaitSites& sites) {
-  constexpr std::size_t kNear = 10;  // most of them are the C library's and those of the condition variable
-  const std::string path = sites.path(wait.stack, kNear);
-  for (const std::string_view word : {"acquire", "Acquire", "checkout", "Checkout", "check_out", "borrow",
-                                      "Borrow", "onnection", "permit", "Permit", "emaphore"})
-    if (path.find(word) != path.npos) return true;
-  return false;
-}
-
 // Names decide about mutexes, joins and channels. A parker of a thread is woken by whatever has work for it.
-static bool may_be_handed_on(const model::Wait& wait, const WaitSites& sites) {
-  const FutexKind kind = sites.futex_kind(wait.stack);
-  return kind == FutexKind::kSemaphore || (kind == FutexKind::kCondition && takes_something(wait, sites)) ||
-         (kind == FutexKind::kPark && !sites.is_parker(wait.stack));
+static bool may_be_handed_on(FutexKind kind, model::StackId stack, const WaitSites& sites) {
+  return kind == FutexKind::kSemaphore || kind == FutexKind::kCondition ||
+         (kind == FutexKind::kPark && !sites.is_parker(stack));
 }
 
 namespace {
@@ -42,22 +30,32 @@ class TakersAndGivers {
  private:
   bool have_one_caller(model::StackId waits, model::StackId ends) {
     const std::string taker = sites_.of(waits), giver = sites_.of(ends);
-    if (taker == giver) return true;
+    // Who arrives last at a barrier wakes all others in the function that they wait in.
+    if (taker == giver) return sites_.path(ends, kNear).find("broadcast") == std::string::npos;
     const std::string caller = caller_of(waits, taker);
     return !caller.empty() && caller == caller_of(ends, giver);
   }
-  // Empty: of none, or of the function that each thread begins in.
+  // Empty: of none, or of the function that each thread begins in. A destructor is called by the function whose variable it ends.
   std::string caller_of(model::StackId stack, const std::string& site) const {
-    constexpr std::size_t kNear = 20;
     constexpr std::string_view kCalledBy = " < ";
     const std::string path = sites_.path(stack, kNear);
     std::size_t at = path.find(site + std::string(kCalledBy));
-    if (at == path.npos) return "";
-    at += site.size() + kCalledBy.size();
-    const std::string caller = path.substr(at, path.find(kCalledBy, at) - at);
-    return caller == "start_thread" || caller == "..." || caller.starts_with("std::thread::") ? "" : caller;
+    while (at != path.npos) {
+      at = path.find(kCalledBy, at);
+      if (at == path.npos) break;
+      at += kCalledBy.size();
+      const std::string caller = path.substr(at, path.find(kCalledBy, at) - at);
+      if (is_destructor(caller)) continue;
+      return caller == "start_thread" || caller == "..." || caller.starts_with("std::thread::") ? "" : caller;
+    }
+    return "";
+  }
+  static bool is_destructor(std::string_view name) {
+    return name.find("::~") != name.npos || name.find("drop_in_place") != name.npos ||
+           name.find("as core::ops::drop::Drop>::drop") != name.npos;
   }
 
+  static constexpr std::size_t kNear = 20;
   WaitSites sites_;
   std::map<std::pair<std::uint32_t, std::uint32_t>, bool> known_;  // by both stacks
 };
@@ -67,35 +65,51 @@ class TakersAndGivers {
 HandedOnFutexes::HandedOnFutexes(const Waits& waits, const WaitSites& sites)
     : of_object_(waits.profile().objects.size(), 0) {
   struct Futex {
+    bool is_condition = false;
     std::set<std::uint32_t> objects, waiters;
     std::map<std::uint32_t, std::uint64_t> ended_by;  // waits, by thread
-    std::uint64_t given = 0;                          // waits that a thread ended which takes what it gives
+    std::map<std::uint32_t, std::uint64_t> given_by;  // of these, ended by a thread that takes what it gives
   };
   // By process and address. glibc's condition variable has two words to wait at, which take turns, 4 bytes apart.
   std::map<std::pair<std::int32_t, std::uint64_t>, Futex> futexes;
   TakersAndGivers both(waits.profile());
-  std::map<std::uint32_t, bool> may;  // by stack: a path is made of names
+  std::set<std::uint32_t> at_conditions;  // threads that wait at any condition variable
+  struct Stack {
+    bool may_be_handed_on = false, is_condition = false;
+  };
+  std::map<std::uint32_t, Stack> stacks;
   for (const SelectedWait& row : waits.rows()) {
     const model::Wait& wait = waits.wait(row);
     if (row.cause != Cause::kFutex || row.idle || wait.object.value == 0) continue;
-    const auto [known, is_new] = may.try_emplace(wait.stack.value, false);
-    if (is_new) known->second = may_be_handed_on(wait, sites);
-    if (!known->second) continue;
+    const auto [known, is_new] = stacks.try_emplace(wait.stack.value);
+    if (is_new) {
+      const FutexKind kind = sites.futex_kind(wait.stack);
+      known->second = {may_be_handed_on(kind, wait.stack, sites), kind == FutexKind::kCondition};
+    }
+    if (!known->second.may_be_handed_on) continue;
     const model::WaitObject& object = waits.profile().objects[wait.object.value];
     Futex& futex = futexes[{object.pid, object.address & ~std::uint64_t{7}}];
+    futex.is_condition = known->second.is_condition;
     futex.objects.insert(wait.object.value);
     futex.waiters.insert(wait.thread.value);
+    if (futex.is_condition) at_conditions.insert(wait.thread.value);
     if (wait.waker == model::kNoThread) continue;
-    if (both.agree(wait))
-      futex.given += row.weight;
-    else
-      futex.ended_by[wait.waker.value] += row.weight;
+    // At a condition variable only a stack shows what its waiters do for each other.
+    if (futex.is_condition && wait.waker_stack.value == 0) continue;
+    futex.ended_by[wait.waker.value] += row.weight;
+    if (both.agree(wait)) futex.given_by[wait.waker.value] += row.weight;
   }
   for (const auto& [address, futex] : futexes) {
-    std::uint64_t all = futex.given, by_waiters = futex.given;
+    std::uint64_t all = 0, by_waiters = 0;
     for (const auto& [thread, waits_ended] : futex.ended_by) {
       all += waits_ended;
-      if (futex.waiters.contains(thread)) by_waiters += waits_ended;
+      const auto given = futex.given_by.find(thread);
+      const std::uint64_t given_back = given == futex.given_by.end() ? 0 : given->second;
+      const bool waits_here = futex.waiters.contains(thread);
+      if (!futex.is_condition)
+        by_waiters += waits_here ? waits_ended : given_back;
+      else if (waits_here || !at_conditions.contains(thread))
+        by_waiters += given_back;
     }
     constexpr std::uint64_t kLeastTurns = 3;
     if (futex.waiters.size() > 1 && by_waiters >= kLeastTurns && by_waiters * 2 > all)

@@ -1,7 +1,9 @@
 // Futexes that threads hand on to each other: most waits for one are ended by threads that wait for it as well. The thread that has one is
 // its holder, so a semaphore that admits a few threads at a time and a lock that a program makes of the system call are locks,
-// whatever their names. A semaphore that counts jobs is not: who adds a job does not wait for one. A condition variable counts if its
-// place is named after something that one can have.
+// whatever their names. A semaphore that counts jobs is not: who adds a job does not wait for one.
+//
+// Workers that wait for jobs at a condition variable end each other's waits, too. One counts only if the stacks show that its waiters take and
+// give back: one function does both, or calls both. A stage of a pipeline, which waits at a condition variable of its own, gives nothing back.
 #pragma once
 
 #include <vector>

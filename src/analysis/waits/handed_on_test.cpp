@@ -24,7 +24,8 @@ struct FourThreads {
   model::StackId stack_of(const std::vector<std::string>& names) {
     std::vector<model::FrameId> frames;
     for (const std::string& name : names)
-      frames.push_back(hand.frame(name.starts_with("sem_") ? libc : app, {name}));
+      frames.push_back(
+          hand.frame(name.starts_with("sem_") || name.starts_with("pthread_") ? libc : app, {name}));
     return hand.stack(frames);
   }
   // Each of the three waits four times, and `waker(i)` ends the i-th wait.
@@ -48,7 +49,7 @@ TEST(HandedOnFutexes, AreThoseWhoseWaitersEndEachOthersWaits) {
        {std::pair{std::vector<std::string>{"main", "handle", "__new_sem_wait_slow64"}, true},
         {{"main", "table_enter", "syscall"}, true},
         {{"main", "take_job", "pthread_cond_wait"}, false},
-        {{"main", "acquire_connection", "pthread_cond_wait"}, true},
+        {{"main", "acquire_connection", "pthread_cond_wait"}, false},
         {{"main", "std::thread::park"}, false},
         {{"main", "pthread_join"}, false}}) {
     FourThreads handed, counted;
@@ -78,6 +79,49 @@ TEST(HandedOnFutexes, AreThoseThatOneFunctionTakesAndGivesBack) {
     for (model::Wait& wait : program.hand.profile.waits) wait.waker_stack = giver;
     EXPECT_EQ(program.is_handed_on(), is_handed_on) << takes.back() << ", " << gives[gives.size() - 2];
   }
+}
+
+// A pool of connections and a queue of jobs are one condition variable each. What tells them apart is who gives, and where.
+TEST(HandedOnFutexes, AConditionVariableCountsIfItsWaitersGiveBackWhatTheyTook) {
+  using Names = std::vector<std::string>;
+  const Names takes{"start_thread", "handle", "Pool::get", "pthread_cond_wait"};
+  const auto waiters = [](std::size_t i) { return (i + 1) % 3; };
+  const auto another = [](std::size_t) { return std::size_t{3}; };
+  const auto is_handed_on = [&](const Names& taken, const Names& given, auto waker) {
+    FourThreads program;
+    program.take_turns(program.stack_of(taken), waker);
+    const model::StackId giver = program.stack_of(given);
+    for (model::Wait& wait : program.hand.profile.waits) wait.waker_stack = giver;
+    return program.is_handed_on();
+  };
+  EXPECT_TRUE(is_handed_on(takes, {"start_thread", "handle", "Pool::put", "pthread_cond_signal"}, waiters));
+  EXPECT_TRUE(is_handed_on(takes, {"start_thread", "handle", "Pool::put", "pthread_cond_signal"}, another))
+      << "a holder that never has to wait";
+  EXPECT_TRUE(is_handed_on(
+      takes, {"start_thread", "handle", "Lease::~Lease", "Pool::put", "pthread_cond_signal"}, waiters));
+  EXPECT_FALSE(is_handed_on({"start_thread", "work", "take_job", "pthread_cond_wait"},
+                            {"start_thread", "work", "run", "add_job", "pthread_cond_signal"}, waiters))
+      << "a job that adds further ones";
+  const Names arrives{"start_thread", "work", "arrive", "pthread_cond_wait"};
+  EXPECT_FALSE(is_handed_on(arrives, {"start_thread", "work", "arrive", "pthread_cond_broadcast"}, waiters))
+      << "a barrier";
+  EXPECT_TRUE(is_handed_on({"start_thread", "handle", "pthread_cond_wait"},
+                           {"start_thread", "handle", "pthread_cond_signal"}, waiters));
+}
+
+TEST(HandedOnFutexes, AStageOfAPipelineGivesNothingBack) {
+  FourThreads program;
+  const model::StackId waits =
+      program.stack_of({"start_thread", "stage", "Queue::take", "pthread_cond_wait"});
+  program.take_turns(waits, [](std::size_t) { return std::size_t{3}; });
+  const model::StackId gives =
+      program.stack_of({"start_thread", "stage", "Queue::add", "pthread_cond_signal"});
+  for (model::Wait& wait : program.hand.profile.waits) wait.waker_stack = gives;
+  EXPECT_TRUE(program.is_handed_on());
+  // The stage before it waits at a queue of its own.
+  program.hand.wait(program.threads[3], waits, "futex", 0, 5, 0,
+                    program.hand.object(model::ObjectKind::kFutex, "", 0x9000));
+  EXPECT_FALSE(program.is_handed_on());
 }
 
 // The holder sleeps, and the others wait for it: that is what limits the program, and not the sleep.

@@ -40,7 +40,8 @@ class Collector {
     report.threads = sorted_threads();
     report.blocked = sorted_blocked(report.threads);
     report.reasons = sorted_reasons();
-    report.locks = find_contention(waits_, sites_);
+    const HandedOnFutexes handed_on(waits_, sites_);
+    report.locks = find_contention(waits_, sites_, handed_on);
     report.files = find_files(waits_, selection_, sites_);
     report.throttled_ns = std::min(report.throttled_ns, queued_of(report.threads));
     // What follows needs the moment of each wait, which sums do not have.
@@ -48,7 +49,7 @@ class Collector {
     report.chains = find_chains(waits_, sites_);
     report.unended = find_unended_waits(waits_, sites_);
     report.tasks = find_async_tasks(waits_, selection_, sites_);
-    report.wall = find_wall_time(waits_, selection_, reasons_, sites_);
+    report.wall = find_wall_time(waits_, selection_, reasons_, sites_, handed_on);
     report.open_ns = find_open_waits(waits_, selection_);
     return report;
   }

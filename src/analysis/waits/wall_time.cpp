@@ -12,7 +12,6 @@
 #include "analysis/core/ending.h"
 #include "analysis/core/known_waker.h"
 #include "analysis/waits/async_tasks.h"
-#include "analysis/waits/handed_on.h"
 #include "analysis/waits/other_locks.h"
 #include "model/block_reads.h"
 #include "model/listening_socket.h"
@@ -45,11 +44,12 @@ bool is_semaphore(const model::Wait& wait) {
 
 class PauseOfWaits {
  public:
-  PauseOfWaits(const Waits& waits, const RuledWaits& reasons, const WaitSites& sites)
+  PauseOfWaits(const Waits& waits, const RuledWaits& reasons, const WaitSites& sites,
+               const HandedOnFutexes& handed_on)
       : waits_(waits),
         reasons_(reasons),
         sites_(sites),
-        handed_on_(waits, sites),
+        handed_on_(handed_on),
         wakers_(waits.profile(), waits.causes()),
         tasks_(waits.profile()),
         reads_blocks_(readers_of_blocks(waits)),
@@ -192,7 +192,7 @@ class PauseOfWaits {
   const Waits& waits_;
   const RuledWaits& reasons_;
   const WaitSites& sites_;
-  HandedOnFutexes handed_on_;
+  const HandedOnFutexes& handed_on_;
   KnownWakers wakers_;
   PolledTasks tasks_;
   std::vector<char> reads_blocks_, killed_, has_child_;
@@ -403,7 +403,7 @@ struct Life {
 }  // namespace
 
 WallTime find_wall_time(const Waits& waits, const Selection& selection, const RuledWaits& reasons,
-                        const WaitSites& sites) {
+                        const WaitSites& sites, const HandedOnFutexes& handed_on) {
   const model::Profile& profile = waits.profile();
   if (selection.stacks || profile.duration_s() <= 0) return {};
   const std::uint64_t start = profile.meta.start_ns;
@@ -452,7 +452,7 @@ WallTime find_wall_time(const Waits& waits, const Selection& selection, const Ru
   // In pieces of the time, so that millions of waits take no memory of their own.
   constexpr std::size_t kRowsOfPiece = std::size_t{1} << 19;
   const std::size_t pieces = 1 + waits.rows().size() / kRowsOfPiece;
-  const PauseOfWaits pause_of(waits, reasons, sites);
+  const PauseOfWaits pause_of(waits, reasons, sites, handed_on);
   Sweep sweep(from, std::move(off_record));
   std::vector<Change> piece;
   for (std::size_t at = 0; at < pieces; ++at) {

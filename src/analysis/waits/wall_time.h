@@ -5,6 +5,7 @@
 
 #include "analysis/core/idle.h"
 #include "analysis/core/waits.h"
+#include "analysis/waits/handed_on.h"
 #include "analysis/waits/wait_site.h"
 
 namespace fathom::analysis {
@@ -30,6 +31,6 @@ struct WallTime {
 
 // `reasons` are those of wait_reasons.txt.
 WallTime find_wall_time(const Waits& waits, const Selection& selection, const RuledWaits& reasons,
-                        const WaitSites& sites);
+                        const WaitSites& sites, const HandedOnFutexes& handed_on);
 
 }  // namespace fathom::analysis

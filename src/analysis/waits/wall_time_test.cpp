@@ -309,11 +309,10 @@ TEST(WallTime, OfPartsOfStacksIsNotKnown) {
   program.waits(program.thread("app", 1), "save", "fsync", 0, 9);
   Selection selection;
   selection.stacks = std::make_shared<StackChoice>();
-  EXPECT_EQ(find_wall_time(Waits(program.hand.profile, {}), selection,
-                           RuledWaits(program.hand.profile, built_in_wait_reasons()),
-                           WaitSites(program.hand.profile))
-                .length_ns,
-            0);
+  const Waits waits(program.hand.profile, {});
+  const WaitSites sites(program.hand.profile);
+  const RuledWaits reasons(program.hand.profile, built_in_wait_reasons());
+  EXPECT_EQ(find_wall_time(waits, selection, reasons, sites, HandedOnFutexes(waits, sites)).length_ns, 0);
 }
 
 // Any program: the classes of each millisecond add up, and match what the threads do at it.
