@@ -6,6 +6,7 @@
 #include "analysis/core/call_tree.h"
 #include "analysis/core/idle.h"
 #include "analysis/core/shown_calls.h"
+#include "analysis/stacks/parked_locks.h"
 
 namespace fathom::stacks {
 namespace {
@@ -115,6 +116,7 @@ void describe(const model::Profile& profile, const ProcessMemory& memory, Look& 
     const auto rule = rules.rule_of(wait, thread.awaited.cause);
     if (rule && rules.crowd(*rule) == 0) thread.idle = rules.name(*rule);
   }
+  find_parked_locks(memory, look);
 }
 
 }  // namespace fathom::stacks

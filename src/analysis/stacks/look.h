@@ -69,7 +69,8 @@ struct Awaited {
   analysis::Cause cause = analysis::Cause::kUnknown;
   analysis::FutexKind futex = analysis::FutexKind::kLock;  // of cause kFutex
   LockFamily family = LockFamily::kUnknown;
-  std::uint64_t address = 0;  // of the lock or the futex word, in the process; 0: there is none
+  std::uint64_t address =
+      0;  // of the lock or the futex word, in the process; 0: there is none, or it is unknown
   bool process_private = true;
   bool has_timeout = false;  // the wait ends without anyone's help
   std::string

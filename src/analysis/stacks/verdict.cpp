@@ -129,8 +129,7 @@ class Judge {
   using Locks = std::map<std::tuple<std::int32_t, std::uint64_t, std::size_t>, std::vector<std::size_t>>;
   // A wait without an address, as for a file's lock, has the place that waits.
   static Locks::key_type lock_of(const ThreadLook& thread) {
-    const std::uint64_t address =
-        thread.awaited.family == LockFamily::kParkingLot ? 0 : thread.awaited.address;
+    const std::uint64_t address = thread.awaited.address;
     return {thread.pid, address, address != 0 ? 0 : thread.stack.value + std::size_t{1}};
   }
   template <class Takes>

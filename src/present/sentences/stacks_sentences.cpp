@@ -88,12 +88,11 @@ std::string places(const Look& look, const std::vector<std::size_t>& rows) {
   return fmt::format("in {} and {}", most->first, counted(counts.size() - 1, "other place", "other places"));
 }
 
-// parking_lot's threads sleep at words of their own, which do not show the lock.
+// A lock of parking_lot may be unknown.
 bool wait_for_one_lock(const Look& look, const std::vector<std::size_t>& rows) {
   const ThreadLook& first = look.threads[rows.front()];
   return rows.size() == 1 ||
-         (first.awaited.family != stacks::LockFamily::kParkingLot &&
-          std::ranges::all_of(rows, [&](std::size_t row) {
+         (first.awaited.address != 0 && std::ranges::all_of(rows, [&](std::size_t row) {
             const ThreadLook& thread = look.threads[row];
             return thread.pid == first.pid && thread.awaited.address == first.awaited.address;
           }));
@@ -330,10 +329,8 @@ std::string awaited_words(const Look& look, const ThreadLook& thread) {
   switch (awaited.futex) {
     case FutexKind::kLock:
     case FutexKind::kReaderWriter:
-      // Where threads wait at words of their own, the address says nothing about the lock.
-      return awaited.family == LockFamily::kParkingLot
-                 ? "a " + std::string(lock_noun(thread))
-                 : fmt::format("{} {:#x}", lock_noun(thread), awaited.address);
+      return awaited.address == 0 ? "a " + std::string(lock_noun(thread))
+                                  : fmt::format("{} {:#x}", lock_noun(thread), awaited.address);
     case FutexKind::kCondition:
       return "a condition variable";
     case FutexKind::kSemaphore:
