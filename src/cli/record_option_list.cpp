@@ -186,7 +186,7 @@ void add_rare(CLI::App& app, RecordArguments& arguments) {
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
   app.add_option(
          "--spans", arguments.spans,
-         "store the spans that the program wrote: marker files of samply, a folder of them, Chrome traces, OTLP JSON; for fathom report --spans")
+         "store the spans that the program wrote: marker files of samply, a folder of them, Chrome traces, OTLP or Jaeger JSON; for fathom report --spans")
       ->type_name("FILE")
       ->expected(1)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
