@@ -15,7 +15,7 @@ await build({ bundle: true, target: "es2022", charset: "utf8", format: "esm", en
 const notice = "/* Contains preact and @preact/signals: Copyright (c) 2015-present Jason Miller, 2022-present Preact Team; MIT licence */\n";
 const script = notice + readFileSync("dist/page.js", "utf8");
 writeFileSync("dist/page.js", script);
-const most = { script: 190_000, compressed: 66_000 };
+const most = { script: 190_000, compressed: 68_000 };
 const compressed = gzipSync(script).length;
 console.log(`page.js: ${script.length} bytes, ${compressed} compressed`);
 if (script.length > most.script || compressed > most.compressed) throw new Error("the script is larger than it may be");

@@ -265,7 +265,11 @@ TEST_F(PageInBrowser, LanesFoldMoveGrowAndShowThreads) {
   press("h");
   wait_for("document.querySelectorAll('.label.track').length === 2");
   EXPECT_THAT(text(".labels"), HasSubstr("it's a worker"));
-  EXPECT_THAT(text(".lane-legend"), AllOf(HasSubstr("running"), HasSubstr("unknown")));
+  EXPECT_THAT(text(".lane-legend"), AllOf(HasSubstr("running"), HasSubstr("other waits")));
+  // A cause has one entry, in lanes and tracks.
+  EXPECT_EQ(ask("(() => { const names = [...document.querySelectorAll('.lane-legend span')].map((one) => "
+                "one.textContent); return new Set(names).size === names.length; })()"),
+            true);
   press("h");
   wait_for("!document.querySelector('.label.track')");
   ask("document.querySelector('.lane-title').click()");
@@ -308,7 +312,7 @@ TEST_F(PageInBrowser, HelpListsEveryKeyAndTheMetricsAreWords) {
 TEST_F(PageInBrowser, WaitingIsColouredByItsCauseAndListsTheCodeThatWaits) {
   show("#m=off-cpu&threads=0");
   wait_for("document.querySelector('#color')?.value === 'cause'");
-  EXPECT_THAT(text(".legend.colors"), HasSubstr("unknown"));
+  EXPECT_THAT(text(".legend.colors"), HasSubstr("other waits"));
   EXPECT_THAT(text("aside"), AllOf(HasSubstr("Where it waits"), HasSubstr("Server::serve")));
   // A lane and the graph have one colour for a cause.
   EXPECT_EQ(

@@ -701,7 +701,19 @@ var groupHues = [
   ["#c7b18c", "#655336"]
 ];
 var shareHues = [["#e9edf2", "#3b414b"], ["#fbe3c0", "#5c4a2c"], ["#f8c98a", "#6f4d1c"], ["#f0a35a", "#7d460f"], ["#dd7a3c", "#8a3a06"]];
-var causeHues = [["#d77e86", "#a8454f"], ["#ae84cf", "#7d55a0"], ["#67b5af", "#2f8580"], ["#e19bd3", "#a05c94"], ["#c7b18c", "#8b754c"], ["#bfcc6b", "#7d8726"], ["#95e2f7", "#3d8ca3"]];
+var waitKinds = [
+  ["run queue", ownerHues.allocator, "run queue,CPU quota"],
+  ["locks and other threads", groupHues[0], "futex,file lock,ipc"],
+  ["files", groupHues[2], "file read,file write,file sync,other file work,io_uring,asynchronous I/O,writeback"],
+  ["sockets, pipes and polls", groupHues[3], "socket,pipe,poll"],
+  ["sleep", groupHues[6], "sleep,signal"],
+  ["memory", groupHues[5], "page fault,memory reclaim,memory map"],
+  ["other waits", groupHues[7], ""]
+];
+var causeHues = waitKinds.map(([, hue]) => hue);
+var causeKinds = waitKinds.map(([name]) => name);
+var kindsOfCauses = new Map(waitKinds.flatMap(([, , causes], kind) => causes.split(",").map((cause) => [cause, kind])));
+var causeKindOf = (cause) => kindsOfCauses.get(cause) ?? waitKinds.length - 1;
 var bandHues = [["#b8862f", "#c9983f"], ["#4f93c9", "#5b9fd4"], ["#3f9a78", "#4cab88"], ["#b06aa0", "#c07cb0"], ["#8a8f2f", "#a2a740"], ["#6f7fc4", "#8392d6"], ["#9b6b52", "#b58368"], ["#8d95a3", "#8d95a3"]];
 var memoryHues = [["#3d7edb", "#4a8ae6"], ["#9bbcea", "#345a94"], ["#cfd9e6", "#5f6b7d"]];
 var faultHues = [["#7f97a0", "#7f97a0"], ["#3d5660", "#b9c8ce"]];
@@ -1967,6 +1979,8 @@ export {
   buildTree,
   bytes,
   causeHues,
+  causeKindOf,
+  causeKinds,
   cellValues,
   cellValuesOf,
   cellsOf,

@@ -14,8 +14,17 @@ export const groupHues: readonly Hue[] = [
 ];
 // Self cost as a share of the total.
 export const shareHues: readonly Hue[] = [["#e9edf2", "#3b414b"], ["#fbe3c0", "#5c4a2c"], ["#f8c98a", "#6f4d1c"], ["#f0a35a", "#7d460f"], ["#dd7a3c", "#8a3a06"]];
-// Causes of waits in lanes, tracks and in the flame graph of waiting: the run queue first, because it has one meaning everywhere.
-export const causeHues: readonly Hue[] = [["#d77e86", "#a8454f"], ["#ae84cf", "#7d55a0"], ["#67b5af", "#2f8580"], ["#e19bd3", "#a05c94"], ["#c7b18c", "#8b754c"], ["#bfcc6b", "#7d8726"], ["#95e2f7", "#3d8ca3"]];
+// Kinds of waits, in lanes, tracks and flame graphs of waiting: one colour each in every recording, and in SVG (time_colors.cpp).
+const waitKinds: readonly (readonly [name: string, hue: Hue, causes: string])[] = [
+  ["run queue", ownerHues.allocator, "run queue,CPU quota"], ["locks and other threads", groupHues[0], "futex,file lock,ipc"],
+  ["files", groupHues[2], "file read,file write,file sync,other file work,io_uring,asynchronous I/O,writeback"],
+  ["sockets, pipes and polls", groupHues[3], "socket,pipe,poll"], ["sleep", groupHues[6], "sleep,signal"], ["memory", groupHues[5], "page fault,memory reclaim,memory map"], ["other waits", groupHues[7], ""],
+];
+export const causeHues: readonly Hue[] = waitKinds.map(([, hue]) => hue);
+export const causeKinds: readonly string[] = waitKinds.map(([name]) => name);
+const kindsOfCauses = new Map(waitKinds.flatMap(([, , causes], kind) => causes.split(",").map((cause) => [cause, kind] as const)));
+// By the text of a cause; a row of the two tables above.
+export const causeKindOf = (cause: string) => kindsOfCauses.get(cause) ?? waitKinds.length - 1;
 // Threads in the lane of the CPU.
 export const bandHues: readonly Hue[] = [["#b8862f", "#c9983f"], ["#4f93c9", "#5b9fd4"], ["#3f9a78", "#4cab88"], ["#b06aa0", "#c07cb0"], ["#8a8f2f", "#a2a740"], ["#6f7fc4", "#8392d6"], ["#9b6b52", "#b58368"], ["#8d95a3", "#8d95a3"]];
 export const memoryHues: readonly Hue[] = [["#3d7edb", "#4a8ae6"], ["#9bbcea", "#345a94"], ["#cfd9e6", "#5f6b7d"]];

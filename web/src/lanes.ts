@@ -1,7 +1,7 @@
 // What the lanes show over time: memory, CPU, waiting, faults, stalls, a chosen series, and a track for each thread.
 import { cellsOf, overTime } from "./aggregate";
-import { causeColor, causeRank, causeText } from "./cause_colors";
-import { bandHues, causeHues, faultHues, memoryHues, runningHue, stallHue, toned } from "./colors";
+import { causeText } from "./cause_colors";
+import { bandHues, causeHues, causeKindOf, causeKinds, faultHues, memoryHues, runningHue, stallHue, toned } from "./colors";
 import { kindText } from "./spans";
 import { doc, lineName } from "./state";
 import { Kind, type Cells, type Line } from "./types";
@@ -120,11 +120,11 @@ export function lanesOf(per: number, series: string | null, heat: string | null,
     if (bands.length) out.push({ title: "CPU", note: `${mean(bands).toFixed(2)}${head.cpus ? ` of ${head.cpus}` : ""} cores`, top: most.toFixed(most < 10 ? 1 : 0), most, bands, lines: [], kind: "cpu", heat: heat === "cpu" ? heatOfCells("cpu", (cell) => ofThread(cells, cell)) : undefined });
   }
   if (doc.costs.has("off-cpu")) {
-    const cells = cellsOf(doc, "off-cpu"), causes = new Map<number, number>(), labels: string[] = [];
+    const cells = cellsOf(doc, "off-cpu"), causes = new Map<number, number>();
     for (let place = 1; place < doc.places; place++)
-      if (doc.kind[place] === Kind.cause) { causes.set(place, labels.length); labels.push(causeText(doc.name[place])); }
+      if (doc.kind[place] === Kind.cause) causes.set(place, causeKindOf(causeText(doc.name[place])));
     const cause = (cell: number) => ofThread(cells, cell) < 0 ? -1 : causes.get(doc.place[cells.node[cell]]) ?? -1;
-    const bands = groups("off-cpu", per, cause, labels, (_, name) => causeColor(name), causeHues.length);
+    const bands = groups("off-cpu", per, cause, [...causeKinds], (_, name) => toned(causeHues[causeKinds.indexOf(name)]), causeKinds.length);
     const most = stacked(bands);
     if (bands.length) out.push({ title: "Waiting", note: thread === null ? "threads, without idle ones" : `of ${thread}`, top: most.toFixed(most < 10 ? 1 : 0), most, bands, lines: [], kind: "wait", heat: heat === "wait" ? heatOfCells("off-cpu", cause) : undefined });
   }
@@ -161,19 +161,17 @@ export function tracksOf(per: number): Lane[] {
   if (!cpu && !waits) return [];
   const buckets = Math.ceil(doc.head.slices / per), ns = (b: number) => Math.max(1, Math.min(per * slice_ms * 1e6, duration_ns - b * per * slice_ms * 1e6));
   const runs = cpu && period_ns > 0 ? overTime(doc, "cpu", per, threads.length, (cell) => cpu.thread[cell]) : [];
-  const kinds = causeHues.length, names = new Map<number, string>([[0, "in the run queue"]]);
+  const kinds = causeKinds.length;
   const waited = waits ? overTime(doc, "off-cpu", per, threads.length * kinds, (cell) => {
     const place = doc.place[waits.node[cell]];
     if (doc.kind[place] !== Kind.cause) return -1;
-    const cause = causeText(doc.name[place]), rank = causeRank(cause);
-    if (rank > 0) names.set(rank, rank === kinds - 1 ? "other waits" : cause);
-    return waits.thread[cell] * kinds + rank;
+    return waits.thread[cell] * kinds + causeKindOf(causeText(doc.name[place]));
   }) : [];
   const rows = threads.map(({ name, threads: count }, i) => {
     const bands: Band[] = [];
     const add = (label: string, color: string, values: Float64Array | undefined, scale: number) => { if (values?.some((value) => value > 0)) bands.push({ name: label, color, values: values.map((value, b) => value * scale / ns(b)) }); };
     add("running", toned(runningHue), runs[i], period_ns);
-    for (let rank = 0; rank < kinds; rank++) add(names.get(rank) ?? "", toned(causeHues[rank]), waited[i * kinds + rank], 1);
+    causeKinds.forEach((kind, row) => add(kind, toned(causeHues[row]), waited[i * kinds + row], 1));
     const busy = bands.reduce((sum, { values }) => sum + values.reduce((a, b) => a + b, 0), 0);
     let most = 0;
     for (let b = 0; b < buckets; b++) most = Math.max(most, bands.reduce((sum, { values }) => sum + values[b], 0));

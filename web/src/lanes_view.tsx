@@ -7,7 +7,7 @@ import { canCompare } from "./compare";
 import { heatHeight, heatNote, lanesOf, spanHeight, spanLanes, trackHeight, tracksOf, type Heat, type Lane } from "./lanes";
 import { lengthAt, lengthScale, partOf } from "./spans";
 import { chooseBox, chooseSpan, Slowest } from "./spans_view";
-import { change, dark, doc, heatLanes, hovered, lineName, view } from "./state";
+import { change, dark, doc, heatLanes, hovered, lineName, view, writeAddress } from "./state";
 import { bytes, quantity, seconds, secondsText } from "./words";
 
 const usualHeight = 30, leastFitted = 16, leastHeight = 14, gap = 4, axisHeight = 16, stripHeight = 10, markHeight = 14, closedHeight = 14;
@@ -356,7 +356,7 @@ export function Lanes() {
   };
   if (doc.head.duration_ns === 0 || !made.value.length) return <div ref={box} class="untimed">{doc.head.duration_ns === 0 ? "This file has no times, so the page shows it as a whole." : "This recording has no values over time."}</div>;
   const range = view.value.range, { lanes: open, tracks: asTracks } = view.value, hasTracks = doc.costs.has("cpu") || doc.costs.has("off-cpu");
-  const bands = new Map(all.value.flatMap((lane) => [...lane.bands, ...lane.lines].map((band) => [`${lane.kind === "track" ? "" : lane.kind} ${band.name}`, { lane, band }] as const)));
+  const bands = new Map(all.value.flatMap((lane) => [...lane.bands, ...lane.lines].map((band) => [lane.kind === "track" || lane.kind === "wait" ? band.name : `${lane.kind} ${band.name}`, { lane, band }] as const)));
   return (
     <section class={open ? "lanes" : "lanes closed"} aria-label="Over time" ref={panel} style={panelHeight.value !== null && open ? { flex: "none", height: `${panelHeight.value}px` } : {}}>
       <div class="over" style={!open ? { display: "none" } : inSight.value !== null ? { maxHeight: `${inSight.value + 2}px` } : {}}>
@@ -368,7 +368,7 @@ export function Lanes() {
         <div class="chart" ref={box}>
           <canvas ref={canvas} tabIndex={0} role="slider" aria-label="Range of time. Arrow keys move it, with Shift its end; B makes it the base of a comparison; Escape takes all." aria-valuemin={0} aria-valuemax={doc.head.slices} aria-valuenow={range?.[0] ?? 0} aria-valuetext={range ? `${secondsText(range[0] * doc.head.slice_ms)} to ${secondsText(range[1] * doc.head.slice_ms)} s` : "all"}
             style={{ width: "100%", height: `${height.value}px` }}
-            onPointerDown={(event) => { const mark = phaseAt(event); if (mark >= 0) return phase(mark); boxed.value = boxFrom(event); canvas.current!.setPointerCapture(event.pointerId); if (boxed.value) return; history.pushState(null, "", location.hash || "#"); drag.value = { start: sliceAt(event, Math.round), end: sliceAt(event, Math.round), base: event.shiftKey }; }}
+            onPointerDown={(event) => { const mark = phaseAt(event); if (mark >= 0) return phase(mark); boxed.value = boxFrom(event); canvas.current!.setPointerCapture(event.pointerId); if (boxed.value) return; writeAddress(); history.pushState(null, "", location.hash || "#"); drag.value = { start: sliceAt(event, Math.round), end: sliceAt(event, Math.round), base: event.shiftKey }; }}
             onPointerMove={move} onPointerLeave={() => { at.value = null; }}
             onPointerUp={(event) => { const box = boxed.value; if (box) { boxed.value = null; return endBox(box); } if (!drag.value) return; const { start, base } = drag.value; drag.value = null; const end = sliceAt(event, Math.round); if (end !== start) select(start, end, true, base); }}
             onDblClick={() => change({ range: null, base: null })} onKeyDown={keys} />

@@ -16,9 +16,11 @@ function path(values: Float64Array, step: number, end: number, top: number): str
 function Row({ line, steps, end }: { line: CourseLine; steps: [number, number]; end: number }) {
   const top = Math.max(most(line.base), most(line.fresh)) || 1, metric = metrics[line.name], known = doc.head.metrics.some(({ name }) => name === metric);
   // Memory is compared at its most, what is spent by its mean.
-  const figure = line.unit === "bytes" ? most : mean, text = `${ofUnit(figure(line.base), line.unit)} → ${ofUnit(figure(line.fresh), line.unit)}${line.unit === "bytes" ? " at most" : ""}`;
+  const figure = line.unit === "bytes" ? most : mean, [base, fresh] = [ofUnit(figure(line.base), line.unit), ofUnit(figure(line.fresh), line.unit)];
+  // A unit that both have stands once.
+  const ending = / \S+$/.exec(fresh)?.[0] ?? "", figures = `${ending && base.endsWith(ending) ? base.slice(0, -ending.length) : base} → ${fresh}`, kind = line.unit === "bytes" ? " at most" : "", text = figures + kind;
   return (
-    <><div class="label"><b>{known ? <button class="link lane-title" title={`show ${line.name} below`} onClick={() => change({ metric })}>{line.name}</button> : line.name}</b><span>{text}</span></div>
+    <><div class="label"><b>{known ? <button class="link lane-title" title={`show ${line.name} below`} onClick={() => change({ metric })}>{line.name}</button> : line.name}</b><span class="figures" title={text}>{figures}<span class="wide">{kind}</span></span></div>
       <svg class="pair-lane" viewBox={`0 0 1000 ${height}`} preserveAspectRatio="none" role="img" aria-label={`${line.name}, ${text}`}>
         <path d={path(line.fresh, steps[1], end, top)} class="fresh" vector-effect="non-scaling-stroke" /><path d={path(line.base, steps[0], end, top)} class="base" vector-effect="non-scaling-stroke" /></svg></>);
 }

@@ -3,18 +3,18 @@ import { useComputed } from "@preact/signals";
 import { say } from "./actions";
 import { copy } from "./clipboard";
 import { choiceOf, choiceQuery, choiceText, choiceWords, chosenBy, cutKind, kindText, slowestOf, spansIn, type SpanBox, type SpanChoice } from "./spans";
-import { change, doc, view } from "./state";
+import { change, doc, view, writeAddress } from "./state";
 import { quoted, seconds, withCommas } from "./words";
 
 // The server cuts the recording to these spans, so that each view has their time alone. A page in a file names the command.
 export function choose(choice: SpanChoice): void {
   const { head } = doc;
-  if (head.spans!.can_ask) { location.href = `?${choiceQuery(choice)}${location.hash}`; return; }
+  if (head.spans!.can_ask) { writeAddress(); location.href = `?${choiceQuery(choice)}${location.hash}`; return; }
   const given = head.arguments.indexOf("--span"), files = given < 0 ? head.arguments : head.arguments.slice(0, given);
   const text = ["fathom view", quoted(head.file), ...files.map(quoted), choiceWords(choice)].join(" ");
   void copy(text, text);
 }
-export const dropChoice = () => { location.href = `./${location.hash}`; };
+export const dropChoice = () => { writeAddress(); location.href = `./${location.hash}`; };
 export const cutChoice = (): SpanChoice | null => { const cut = doc.head.spans?.cut; return cut ? { name: cut.name, slower: cut.slower_s, faster: cut.faster_s } : null; };
 export function cutText(choice: SpanChoice): string {
   const kind = cutKind(doc), all = doc.head.spans!.kinds[kind];

@@ -50,7 +50,7 @@ export const dark = signal(false);
 export function start(document: Doc): void {
   doc = document;
   view.value = fromHash();
-  addEventListener("hashchange", () => { if (location.hash.slice(1) !== toHash(view.value)) view.value = fromHash(); });
+  addEventListener("hashchange", () => { drop(); if (location.hash.slice(1) !== toHash(view.value)) view.value = fromHash(); });
 }
 
 export const heatLanes = ["memory", "cpu", "wait", "faults", "io", "series"] as const;
@@ -132,6 +132,15 @@ function fromHash(): View {
   };
 }
 
+// Browsers take some milliseconds for each new address, so while a brush is being dragged only its last one is written.
+let unwritten: ReturnType<typeof setTimeout> | null = null;
+const drop = () => { if (unwritten !== null) clearTimeout(unwritten); unwritten = null; };
+export function writeAddress(): void {
+  if (unwritten === null) return;
+  drop();
+  history.replaceState(null, "", `#${toHash(view.value)}`);
+}
+
 // `replace`: not a separate step for Back, as while a brush is being dragged.
 export function change(part: Partial<View>, replace = false): void {
   const next = { ...view.value, ...part, ...(doc.compared ? sides : {}) };
@@ -139,8 +148,9 @@ export function change(part: Partial<View>, replace = false): void {
   if (!hasSizes(next.metric)) next.sizes = null;
   const before = toHash(view.value), after = toHash(next);
   if (before === after && !replace) return;
+  if (!replace) writeAddress();
   view.value = next;
-  if (replace) history.replaceState(null, "", `#${after}`); else history.pushState(null, "", `#${after}`);
+  if (replace) unwritten ??= setTimeout(writeAddress, 100); else history.pushState(null, "", `#${after}`);
 }
 
 export const metric = computed(() => doc.head.metrics.find(({ name }) => name === view.value.metric) ?? { name: "cpu", title: "CPU time", unit: "samples", table: "", weight: 1 });

@@ -45,7 +45,7 @@ export function Summary() {
   const when = start_unix_ms > 0 ? ` · ${new Date(start_unix_ms).toISOString().slice(0, 16).replace("T", " ")} UTC` : "", details = `${facts.join(" · ")}${when}`;
   return (
     <header>
-      <div class="title"><h1>{name}</h1><span class="facts" title={details}>{details}</span>{about.value && <span class="chip about" id="about">{about.value}</span>}
+      <div class="title"><h1 title={name}>{name}</h1><span class="facts" title={details}>{details}</span>{about.value && <span class="chip about" id="about">{about.value}</span>}
         <button id="more" aria-expanded={all.value} aria-controls="story" onClick={() => { all.value = !all.value; }}>{all.value ? "less" : "more"}</button><button id="help" aria-label="help" title="keys and filters (?)" onClick={() => { help.value = true; }}>?</button></div>
       <ul class={all.value ? "story all" : "story"} id="story" aria-label="Summary">{lines.value.map((line) => <Line line={line} />)}
         <li class="quality"><button class="link subject" title="show the quality of the recording" onClick={() => change({ tab: "quality" })}>Quality</button><span class="says"><i class={words.complaints.length ? "dot warn" : "dot"} />

@@ -1,4 +1,5 @@
 // The tabs, the options of the graph, and the view below them.
+import { useLayoutEffect, useRef } from "preact/hooks";
 import { useSignal } from "@preact/signals";
 import { toggleEdit } from "./actions";
 import { labelOf, placesIn } from "./aggregate";
@@ -39,12 +40,26 @@ function Total() {
   return <span><b id="total" data-total={taken.value.total}>{amount(taken.value.total, metric.value.unit)}</b>{taken.value.whole !== taken.value.total && <> of {amount(taken.value.whole, metric.value.unit)}</>}</span>;
 }
 
+// Where the tabs and the options do not fit next to each other, a button opens the options.
 function Options() {
-  const v = view.value, open = useSignal(false);
+  const v = view.value, open = useSignal(false), cramped = useSignal(false), at = useRef<HTMLSpanElement>(null), wide = useRef(0);
+  useLayoutEffect(() => {
+    const bar = at.current!.parentElement!, tabs = bar.querySelector<HTMLElement>(".tabs")!;
+    const fit = () => {
+      const own = at.current!.offsetWidth, first = tabs.firstElementChild as HTMLElement, last = tabs.lastElementChild as HTMLElement;
+      if (!cramped.peek()) wide.current = own;
+      const needed = last.offsetLeft + last.offsetWidth - first.offsetLeft;
+      cramped.value = innerWidth <= 1080 || needed > tabs.clientWidth + own - wide.current;
+    };
+    const watch = new ResizeObserver(fit);
+    for (const one of [bar, tabs, ...bar.querySelectorAll<HTMLElement>("#total")]) watch.observe(one);
+    fit();
+    return () => watch.disconnect();
+  }, []);
   return (
-    <span class="options">
+    <span ref={at} class={cramped.value ? "options cramped" : "options"}>
       <button class="fold-options" aria-expanded={open.value} onClick={() => { open.value = !open.value; }}>options {open.value ? "▴" : "▾"}</button>
-      <span class={open.value ? "choices open" : "choices"}>
+      <span class={cramped.value && open.value ? "choices open" : "choices"}>
         <label title="from costly functions to their callers (key i)"><input type="checkbox" checked={v.inverted} onChange={() => { zoom.value = 0; change({ inverted: !v.inverted }); }} /> inverted</label>
         <label title="key t"><input type="checkbox" checked={v.byThread} onChange={() => { zoom.value = 0; change({ byThread: !v.byThread }); }} /> by thread</label>
         <label title="callers at the bottom (key u)"><input type="checkbox" checked={v.up} onChange={() => change({ up: !v.up })} /> upwards</label>

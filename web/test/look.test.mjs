@@ -37,6 +37,17 @@ test("the page and the pictures of the program have one palette", () => {
   for (const [name, owner] of Object.entries({ thread: "Thread", kernel: "Kernel", runtime: "Runtime", allocator: "Allocator", generated: "Generated", cause: "Cause", unknown: "Unnamed", other: "Other" }))
     assert.deepEqual(pairsIn(new RegExp(`k${owner}Hue = .*`).exec(source)[0])[0], [...page.ownerHues[name]], name);
   assert.deepEqual(pairsIn(/kGroupHues = [^;]*;/.exec(source)[0]), page.groupHues.map((hue) => [...hue]));
+  // Kinds of waits: their names, colours and causes.
+  const times = read("../../src/present/svg/time_colors.cpp"), causes = read("../../src/analysis/core/wait_cause.cpp");
+  const hueOf = { kAllocatorHue: page.ownerHues.allocator, kOtherHue: page.ownerHues.other };
+  const kinds = [...times.matchAll(/\{"([^"]+)", (k\w+)(?:\[(\d)\])?\}/g)].map(([, name, hue, row]) => [name, [...(row ? page.groupHues[row] : hueOf[hue] ?? [])]]);
+  assert.deepEqual(page.causeKinds.map((name, kind) => [name, [...page.causeHues[kind]]]), kinds.filter(([name]) => name !== "on a CPU" && name !== "idle"));
+  const enumerators = ["kInQueue", "kAtLocks", "kAtFiles", "kAtPeers", "kAsleep", "kForMemory", "kOtherwise"], known = new Map();
+  for (const [, cases, kind] of times.slice(times.indexOf("kind_of_cause")).matchAll(/((?:\s*case Cause::k\w+:)+)\s*return (k\w+);/g))
+    for (const [, cause] of cases.matchAll(/Cause::(k\w+)/g)) known.set(cause, enumerators.indexOf(kind));
+  const frames = [...causes.matchAll(/\{Cause::(k\w+), "[^"]*", "[^"]*", "\[(?:wait: )?([^\]"]+)\]"\}/g)];
+  assert.ok(frames.length > 20 && known.size > 15);
+  for (const [, cause, text] of frames) assert.equal(page.causeKindOf(text), known.get(cause) ?? enumerators.length - 1, text);
   const listed = (name) => [...new RegExp(`${name} = ([^;]*);`).exec(diff)[1].matchAll(/\{(\d+), (\d+), (\d+)\}/g)].map(([, ...parts]) => hex(parts, 10));
   const column = (hues, theme) => hues.map((hue) => hue[theme]);
   assert.deepEqual(listed("kLessLight"), column(page.lessHues, 0));
