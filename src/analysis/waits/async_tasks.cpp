@@ -32,22 +32,65 @@ Part part_of(std::string_view name) {
 // What a thread did at one time.
 struct Moment {
   std::uint64_t from_ns = 0, to_ns = 0;
-  std::uint32_t task = 0;
+  std::uint32_t task = 0, thread = 0;
 };
 
-// For each task, the longest time in which a thread was seen with it and nothing else. `gap_ns`: between two looks at it.
-void find_longest(std::vector<Moment>& moments, std::uint64_t gap_ns,
-                  std::map<std::uint32_t, std::uint64_t>& longest) {
-  std::ranges::sort(moments, {}, &Moment::from_ns);
-  std::optional<Moment> held;
-  for (const Moment& moment : moments) {
-    const bool goes_on = held && held->task == moment.task && moment.from_ns <= held->to_ns + gap_ns;
+// For each task, the longest time in which a thread was seen with it and nothing else.
+class LongestHolds {
+ public:
+  // `gap_ns`: between two looks at a thread.
+  LongestHolds(std::size_t threads, std::uint64_t gap_ns) : held_(threads), gap_ns_(gap_ns) {}
+  // By from_ns.
+  void take(const Moment& moment) {
+    std::optional<Moment>& held = held_[moment.thread];
+    const bool goes_on = held && held->task == moment.task && moment.from_ns <= held->to_ns + gap_ns_;
     if (!goes_on) held = moment;
     held->to_ns = std::max(held->to_ns, moment.to_ns);
-    if (held->task == 0) continue;
-    std::uint64_t& most = longest[held->task];
+    if (held->task == 0) return;
+    std::uint64_t& most = longest_[held->task];
     most = std::max(most, held->to_ns - held->from_ns);
   }
+  std::uint64_t of(std::uint32_t task) const {
+    const auto found = longest_.find(task);
+    return found == longest_.end() ? 0 : found->second;
+  }
+
+ private:
+  std::vector<std::optional<Moment>> held_;  // by thread
+  std::map<std::uint32_t, std::uint64_t> longest_;
+  std::uint64_t gap_ns_;
+};
+
+// In pieces of the time, so that millions of samples and waits take no memory of their own.
+LongestHolds find_longest(const Waits& waits, const Filter& filter, const PolledTasks& tasks,
+                          std::uint64_t gap_ns) {
+  constexpr std::size_t kRowsOfPiece = std::size_t{1} << 21;
+  const model::Profile& profile = waits.profile();
+  LongestHolds holds(profile.threads.size(), gap_ns);
+  const std::size_t pieces = 1 + (profile.all_samples().size() + waits.rows().size()) / kRowsOfPiece;
+  const std::uint64_t start = profile.meta.start_ns,
+                      length = profile.meta.end_ns > start ? profile.meta.end_ns - start : 0;
+  std::vector<Moment> piece;
+  for (std::size_t at = 0; at < pieces; ++at) {
+    // What lies before the start or after the end is in the first piece or in the last.
+    const std::uint64_t first = at == 0 ? 0 : start + length / pieces * at;
+    const std::uint64_t end = at + 1 == pieces ? UINT64_MAX : start + length / pieces * (at + 1);
+    const auto is_here = [&](std::uint64_t time_ns) { return time_ns >= first && time_ns < end; };
+    piece.clear();
+    for (const model::Sample& sample : profile.all_samples())
+      if (is_here(sample.time_ns) && sample.metric == model::Metric::kCpu &&
+          filter.takes_thread(sample.thread) && filter.takes_time(sample.time_ns))
+        piece.push_back({sample.time_ns, sample.time_ns, tasks.task(sample.stack), sample.thread.value});
+    for (const SelectedWait& row : waits.rows()) {
+      const model::Wait& wait = waits.wait(row);
+      if (is_here(wait.start_ns))
+        piece.push_back({wait.start_ns, wait.start_ns + wait.waited_ns + wait.queued_ns,
+                         row.idle ? 0 : tasks.task(wait.stack), wait.thread.value});
+    }
+    std::ranges::sort(piece, {}, &Moment::from_ns);
+    for (const Moment& moment : piece) holds.take(moment);
+  }
+  return holds;
 }
 
 }  // namespace
@@ -110,7 +153,6 @@ std::vector<AsyncTaskRow> find_async_tasks(const Waits& waits, const Selection& 
     model::StackId longest_stack;
   };
   std::map<std::uint32_t, Draft> drafts;
-  std::map<std::uint32_t, std::vector<Moment>> moments;  // by thread
   const Filter filter(profile, selection);
   const double period_ns = sample_period_ns(profile);
   for (const model::Sample& sample : profile.all_samples()) {
@@ -118,14 +160,11 @@ std::vector<AsyncTaskRow> find_async_tasks(const Waits& waits, const Selection& 
         !filter.takes_time(sample.time_ns))
       continue;
     const std::uint32_t task = tasks.task(sample.stack);
-    moments[sample.thread.value].push_back({sample.time_ns, sample.time_ns, task});
     if (task != 0) drafts[task].row.ran_ns += static_cast<double>(sample.value) * period_ns;
   }
   for (const SelectedWait& row : waits.rows()) {
     const model::Wait& wait = waits.wait(row);
     const std::uint32_t task = row.idle ? 0 : tasks.task(wait.stack);
-    moments[wait.thread.value].push_back(
-        {wait.start_ns, wait.start_ns + wait.waited_ns + wait.queued_ns, task});
     if (task == 0 || row.waited_ns == 0) continue;
     Draft& draft = drafts[task];
     if (row.waited_ns > draft.row.blocked.max_ns() || draft.longest_stack.value == 0) {
@@ -135,14 +174,13 @@ std::vector<AsyncTaskRow> find_async_tasks(const Waits& waits, const Selection& 
     draft.row.blocked.add(row.waited_ns, waits.weight(row));
   }
   if (drafts.empty()) return {};
-  std::map<std::uint32_t, std::uint64_t> longest;
   constexpr double kPeriods = 3;  // so many samples may be missing
-  for (auto& [thread, list] : moments)
-    find_longest(list, static_cast<std::uint64_t>(kPeriods * period_ns), longest);
+  const LongestHolds longest =
+      find_longest(waits, filter, tasks, static_cast<std::uint64_t>(kPeriods * period_ns));
   std::vector<AsyncTaskRow> rows;
   for (auto& [task, draft] : drafts) {
     draft.row.task = profile.strings[profile.functions[task].name];
-    draft.row.longest_ns = longest[task];
+    draft.row.longest_ns = longest.of(task);
     if (draft.longest_stack.value != 0) draft.row.site = sites.of(draft.longest_stack);
     rows.push_back(std::move(draft.row));
   }

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstddef>
 #include <map>
 #include <set>
 
@@ -29,14 +30,28 @@ constexpr double kLeastShare = 0.3;
 class Finder {
  public:
   Finder(const Waits& waits, WaitSites& sites) : waits_(waits), sites_(sites) {
-    by_thread_.resize(waits.profile().threads.size());
+    const std::size_t threads = waits.profile().threads.size();
+    std::vector<std::uint32_t> counts(threads);
     for (const SelectedWait& row : waits.rows()) {
       const model::Wait& wait = waits.wait(row);
-      if (wait.waited_ns >= kLeastNs) by_thread_[wait.thread.value].push_back({wait.start_ns, &row});
+      if (wait.waited_ns >= kLeastNs) ++counts[wait.thread.value];
     }
-    for (auto& rows : by_thread_)
-      std::sort(rows.begin(), rows.end(),
-                [](const Begun& a, const Begun& b) { return a.start_ns < b.start_ns; });
+    by_thread_.resize(threads);
+    for (std::size_t i = 0; i < threads; ++i) by_thread_[i].reserve(counts[i]);
+    std::vector<std::uint64_t> last(threads);
+    std::vector<char> mixed(threads);
+    std::uint32_t at = 0;
+    for (const SelectedWait& row : waits.rows()) {
+      const model::Wait& wait = waits.wait(row);
+      const std::uint32_t number = at++, thread = wait.thread.value;
+      if (wait.waited_ns < kLeastNs) continue;
+      by_thread_[thread].push_back(number);
+      mixed[thread] = static_cast<char>(mixed[thread] != 0 || wait.start_ns < last[thread]);
+      last[thread] = wait.start_ns;
+    }
+    for (std::size_t i = 0; i < threads; ++i)
+      if (mixed[i] != 0)
+        std::ranges::sort(by_thread_[i], {}, [&](std::uint32_t number) { return start_of(number); });
   }
 
   ChainRow follow(const SelectedWait& first) {
@@ -63,28 +78,26 @@ class Finder {
   }
 
  private:
-  // A packed wait is not looked up for its start alone.
-  struct Begun {
-    std::uint64_t start_ns = 0;
-    const SelectedWait* row = nullptr;
-  };
+  std::uint64_t start_of(std::uint32_t number) const { return waits_.wait(waits_.rows()[number]).start_ns; }
 
   // The wait of `thread` that fills most of [from, to); narrows both to the overlap. It must end before `to`,
   // or it could not have woken anybody then.
   const SelectedWait* longest_within(model::ThreadId thread, std::uint64_t& from, std::uint64_t& to) const {
     const SelectedWait* best = nullptr;
     std::uint64_t best_from = 0, best_to = 0;
-    const auto& rows = by_thread_[thread.value];
-    auto at = std::lower_bound(rows.begin(), rows.end(), from,
-                               [](const Begun& row, std::uint64_t time) { return row.start_ns < time; });
+    const std::vector<std::uint32_t>& rows = by_thread_[thread.value];
+    auto at =
+        std::ranges::lower_bound(rows, from, {}, [&](std::uint32_t number) { return start_of(number); });
     if (at != rows.begin()) --at;  // waits of one thread do not overlap: one more may reach into the window
-    for (; at != rows.end() && at->start_ns < to; ++at) {
-      const model::Wait& wait = waits_.wait(*at->row);
+    for (; at != rows.end(); ++at) {
+      const SelectedWait& row = waits_.rows()[*at];
+      const model::Wait& wait = waits_.wait(row);
+      if (wait.start_ns >= to) break;
       const std::uint64_t end = wait.start_ns + wait.waited_ns;
-      if (end > to || end <= from || at->row->idle) continue;
+      if (end > to || end <= from || row.idle) continue;
       const std::uint64_t begin = std::max(from, wait.start_ns);
       if (best != nullptr && end - begin <= best_to - best_from) continue;
-      best = at->row;
+      best = &row;
       best_from = begin;
       best_to = end;
     }
@@ -99,32 +112,49 @@ class Finder {
 
   const Waits& waits_;
   WaitSites& sites_;
-  std::vector<std::vector<Begun>> by_thread_;  // by start
+  std::vector<std::vector<std::uint32_t>> by_thread_;  // numbers of rows, by the start of their waits
 };
 
 }  // namespace
 
 std::vector<ChainRow> find_chains(const Waits& waits, WaitSites& sites) {
-  std::vector<const SelectedWait*> longest;
+  struct Candidate {
+    std::uint64_t waited_ns = 0;
+    std::uint32_t number = 0;
+    // The longest first, and of equals the first.
+    bool operator<(const Candidate& other) const {
+      return waited_ns != other.waited_ns ? waited_ns > other.waited_ns : number < other.number;
+    }
+  };
+  std::vector<Candidate> longest;  // at most twice as many as are kept
+  const auto keep = [&] {
+    if (longest.size() <= kMostWaits) return;
+    const auto end = longest.begin() + static_cast<std::ptrdiff_t>(kMostWaits);
+    std::nth_element(longest.begin(), end, longest.end());
+    longest.erase(end, longest.end());
+  };
+  std::uint32_t at = 0;
   for (const SelectedWait& row : waits.rows()) {
-    const model::Wait& wait = waits.wait(row);
-    if (!row.idle && row.waited_ns >= kLeastNs && wait.waker != model::kNoThread &&
-        is_ended_by_a_thread(row.cause))
-      longest.push_back(&row);
+    const std::uint32_t number = at++;
+    if (row.idle || row.waited_ns < kLeastNs || !is_ended_by_a_thread(row.cause) ||
+        waits.wait(row).waker == model::kNoThread)
+      continue;
+    longest.push_back({row.waited_ns, number});
+    if (longest.size() == 2 * kMostWaits) keep();
   }
-  stable_sort_rows(longest.begin(), longest.end(),
-                   [](const SelectedWait* a, const SelectedWait* b) { return a->waited_ns > b->waited_ns; });
-  if (longest.size() > kMostWaits) longest.resize(kMostWaits);
+  keep();
+  std::sort(longest.begin(), longest.end());
   Finder finder(waits, sites);
   std::map<std::string, ChainRow> by_shape;
-  for (const SelectedWait* row : longest) {
-    ChainRow chain = finder.follow(*row);
+  for (const Candidate& candidate : longest) {
+    const SelectedWait& row = waits.rows()[candidate.number];
+    ChainRow chain = finder.follow(row);
     if (chain.hops.size() < 2) continue;
     std::string shape;
     for (const ChainHop& hop : chain.hops) shape += hop.thread + '\n' + hop.label + '\n' + hop.site + '\n';
     const auto [known, added] =
         by_shape.try_emplace(std::move(shape), std::move(chain));  // the longest comes first
-    known->second.sum.add(row->waited_ns, waits.weight(*row));
+    known->second.sum.add(row.waited_ns, waits.weight(row));
   }
   std::vector<ChainRow> chains;
   for (auto& [shape, chain] : by_shape) chains.push_back(std::move(chain));

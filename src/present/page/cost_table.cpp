@@ -70,21 +70,35 @@ void for_each_slice(const TimeSlices& slices, std::uint64_t start_ns, std::uint6
   }
 }
 
-// The longest first kMostWaitRows of them stay, in order of time.
-void keep_longest(Costs& costs) {
-  std::vector<WaitRow>& rows = costs.waits;
-  if (rows.size() > kMostWaitRows) {
-    const auto length = [](const WaitRow& row) { return row.waited_ns + row.queued_ns; };
-    std::nth_element(rows.begin(), rows.begin() + kMostWaitRows, rows.end(),
-                     [&](const WaitRow& a, const WaitRow& b) {
-                       return length(a) != length(b) ? length(a) > length(b) : a.start_ns < b.start_ns;
-                     });
-    costs.shorter_waits = rows.size() - kMostWaitRows;
-    rows.resize(kMostWaitRows);
+// Of millions of waits, the longest kMostWaitRows.
+class LongestWaits {
+ public:
+  explicit LongestWaits(Costs& costs) : rows_(costs.waits), shorter_(costs.shorter_waits) {}
+  void add(WaitRow row) {
+    rows_.push_back(row);
+    if (rows_.size() == 2 * kMostWaitRows) keep();
   }
-  std::stable_sort(rows.begin(), rows.end(),
-                   [](const WaitRow& a, const WaitRow& b) { return a.start_ns < b.start_ns; });
-}
+  // Puts them in order of time.
+  void finish() {
+    keep();
+    std::stable_sort(rows_.begin(), rows_.end(),
+                     [](const WaitRow& a, const WaitRow& b) { return a.start_ns < b.start_ns; });
+  }
+
+ private:
+  void keep() {
+    if (rows_.size() <= kMostWaitRows) return;
+    const auto length = [](const WaitRow& row) { return row.waited_ns + row.queued_ns; };
+    const auto end = rows_.begin() + static_cast<std::ptrdiff_t>(kMostWaitRows);
+    std::nth_element(rows_.begin(), end, rows_.end(), [&](const WaitRow& a, const WaitRow& b) {
+      return length(a) != length(b) ? length(a) > length(b) : a.start_ns < b.start_ns;
+    });
+    shorter_ += static_cast<std::uint64_t>(rows_.end() - end);
+    rows_.erase(end, rows_.end());
+  }
+  std::vector<WaitRow>& rows_;
+  std::uint64_t& shorter_;
+};
 
 // The waits of a profile, as costs of their causes below their stacks.
 class WaitCosts {
@@ -112,16 +126,17 @@ class WaitCosts {
 
   // The longest that are not idle, and what was waited for.
   void collect(Costs& costs) {
+    LongestWaits longest(costs);
     for (const analysis::SelectedWait& row : waits_.rows()) {
       if (row.idle || row.waited_ns == 0) continue;
       const model::Wait& wait = waits_.wait(row);
       const bool ended = analysis::is_ended_by_a_thread(row.cause);
-      costs.waits.push_back({wait.start_ns - std::min(wait.start_ns, profile_.meta.start_ns), row.waited_ns,
-                             row.queued_ns, wait.thread, ended ? wait.waker : model::kNoThread,
-                             ended ? wait.waker_stack : model::StackId{}, 0, object_of(row),
-                             leaf_of(row, nodes_.of_stack(wait.stack)), row.weight});
+      longest.add({wait.start_ns - std::min(wait.start_ns, profile_.meta.start_ns), row.waited_ns,
+                   row.queued_ns, wait.thread, ended ? wait.waker : model::kNoThread,
+                   ended ? wait.waker_stack : model::StackId{}, 0, object_of(row),
+                   leaf_of(row, nodes_.of_stack(wait.stack)), row.weight});
     }
-    keep_longest(costs);
+    longest.finish();
     for (WaitRow& row : costs.waits) row.waker_node = nodes_.of_stack(row.waker_stack);
     costs.objects = objects_.rows;
   }

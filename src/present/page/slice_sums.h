@@ -33,7 +33,8 @@ class Pairs {
   std::vector<std::pair<std::uint32_t, std::uint32_t>> rows_;
 };
 
-// Puts the entries of each cell in order of time and makes those of one slice one.
+// Puts the entries of each cell in order of time and makes those of one slice one. What falls into one slice one after another
+// is one entry already.
 void merge_slices(CostTable& table);
 
 // `walk(visit)` calls visit(thread, node, slice, value) for each cost, and does the same when it is called again. Cells stand
@@ -43,14 +44,18 @@ CostTable add_up_slices(model::Metric metric, Walk walk) {
   CostTable table;
   table.metric = metric;
   Pairs met;
-  std::vector<std::uint32_t> counts;
+  constexpr std::uint32_t kNoSlice = UINT32_MAX;
+  std::vector<std::uint32_t> counts, last;  // `last`: the slice of the cell's last cost
   {
     analysis::ValueBudget budget;
-    walk([&](std::uint32_t thread, std::uint32_t node, std::uint32_t, std::int64_t value) {
+    walk([&](std::uint32_t thread, std::uint32_t node, std::uint32_t slice, std::int64_t value) {
       if (budget.take(value) == 0) return;
       const std::uint32_t cell = met.of(thread, node);
-      if (cell == counts.size()) counts.push_back(0);
-      ++counts[cell];
+      if (cell == counts.size()) {
+        counts.push_back(0);
+        last.push_back(kNoSlice);
+      }
+      if (std::exchange(last[cell], slice) != slice) ++counts[cell];
     });
   }
   std::vector<std::uint32_t> order(counts.size()), next(counts.size());
@@ -64,13 +69,14 @@ CostTable add_up_slices(model::Metric metric, Walk walk) {
   }
   table.slices.resize(table.first.back());
   table.values.resize(table.first.back());
+  std::ranges::fill(last, kNoSlice);
   analysis::ValueBudget budget;
   walk([&](std::uint32_t thread, std::uint32_t node, std::uint32_t slice, std::int64_t value) {
     value = budget.take(value);
     if (value == 0) return;
-    const std::uint32_t at = next[met.of(thread, node)]++;
-    table.slices[at] = slice;
-    table.values[at] = value;
+    const std::uint32_t cell = met.of(thread, node);
+    if (std::exchange(last[cell], slice) != slice) table.slices[next[cell]++] = slice;
+    table.values[next[cell] - 1] += value;
   });
   merge_slices(table);
   return table;
