@@ -114,7 +114,9 @@ SlowSpans compare_slow(const std::vector<SpanRows>& spans, const RowValues& usua
   for (std::size_t i = 0; i < result.causes.size(); ++i) {
     SlowCause& cause = result.causes[i];
     const RowGroups& row = rows[cause.row];
-    const bool runs = cause.place.work == SpanWork::kRunning || cause.place.work == SpanWork::kAllocating;
+    const SpanWork work = cause.place.work;
+    const bool runs =
+        work == SpanWork::kRunning || work == SpanWork::kAllocating || work == SpanWork::kFaulting;
     const bool is_real =
         !runs || !has_sampled || row.slow_sampled - row.fast_sampled >= kLeastSampled * cause.more_ns();
     cause.is_certain = much && chances[i] < level && cause.more_ns() >= kLeastPart * excess &&

@@ -70,6 +70,13 @@ std::vector<Planted> causes() {
        [](const SlowCause& cause) {
          return cause.place.work == Work::kAllocating && cause.place.site == "node::execute_block";
        }},
+      {"faults that need no wait",
+       [](HandMadeSpans& hand, double at) {
+         hand.runs(hand.engine, hand.stack({hand.main, hand.execute, hand.fault}), at, 20);
+       },
+       [](const SlowCause& cause) {
+         return cause.place.work == Work::kFaulting && cause.place.site == "node::execute_block";
+       }},
       {"another thread's work",
        [](HandMadeSpans& hand, double at) {
          model::Wait& wait =

@@ -10,6 +10,8 @@ std::string_view to_string(SpanWork work) {
   switch (work) {
     case SpanWork::kAllocating:
       return "allocating";
+    case SpanWork::kFaulting:
+      return "page faults";
     case SpanWork::kQueued:
       return "queued";
     case SpanWork::kWaiting:
@@ -65,7 +67,10 @@ std::uint32_t SpanPlaces::of_sample(model::StackId stack) {
   if (added) {
     SpanPlace place;
     const AllocatorWork work = allocators_.of(stack);
-    if (work.allocator || work.page_fault) place.work = SpanWork::kAllocating;
+    if (work.allocator)
+      place.work = SpanWork::kAllocating;
+    else if (work.page_fault)
+      place.work = SpanWork::kFaulting;
     std::tie(place.site, place.line) = site_of(stack);
     place.line.clear();  // a function runs on many lines
     known->second = row(std::move(place));

@@ -20,12 +20,13 @@ namespace fathom::analysis {
 // What the time went into.
 enum class SpanWork : std::uint8_t {
   kRunning,     // on a CPU
-  kAllocating,  // on a CPU, in an allocator, or in the kernel for a page that was not mapped
+  kAllocating,  // on a CPU, in an allocator
+  kFaulting,    // on a CPU, in the kernel for a page that was not mapped: new memory, or of a file
   kQueued,      // could run and had no CPU, or its quota was used up
   kWaiting,
   kBetween,  // between two parts of a span that was entered several times
 };
-// "running", "allocating", "queued", "waiting", "between parts": stable.
+// "running", "allocating", "page faults", "queued", "waiting", "between parts": stable.
 std::string_view to_string(SpanWork work);
 
 struct SpanPlace {

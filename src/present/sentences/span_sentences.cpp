@@ -57,6 +57,8 @@ std::string span_place_words(const SpanPlace& place) {
       return in_site("running", place);
     case SpanWork::kAllocating:
       return in_site("allocating memory", place);
+    case SpanWork::kFaulting:
+      return in_site("page faults", place);
     case SpanWork::kQueued:
       return place.cause == Cause::kThrottled ? "the CPU quota" : "the run queue";
     case SpanWork::kBetween:
