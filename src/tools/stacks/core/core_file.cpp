@@ -1,6 +1,7 @@
 #include "tools/stacks/core/core_file.h"
 
 #include <elf.h>
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <cstring>
@@ -38,6 +39,8 @@ Result<CoreFile> CoreFile::parse(std::span<const std::byte> bytes, const std::st
     return fail(ErrorKind::kUnsupported, name + ": a core file of another processor");
   CoreFile core;
   for (const elf::Segment& segment : elf->segments()) {
+    if (segment.file_size <= UINT64_MAX - segment.offset.value)
+      core.whole_bytes_ = std::max(core.whole_bytes_, segment.offset.value + segment.file_size);
     if (segment.offset.value > bytes.size()) continue;  // of a core that was cut short
     const auto stored = bytes.subspan(segment.offset.value);
     const auto part = stored.first(std::min<std::uint64_t>(segment.file_size, stored.size()));
@@ -51,6 +54,13 @@ Result<CoreFile> CoreFile::parse(std::span<const std::byte> bytes, const std::st
   std::ranges::sort(core.mappings_);
   for (process::MapEntry& mapping : core.mappings_)
     mapping.executable = core.is_executable(mapping.start.value);
+  // gcore writes the threads last.
+  if (core.threads_.empty() && core.whole_bytes_ > bytes.size())
+    return fail(
+        ErrorKind::kMalformed,
+        fmt::format("{}: this core file is cut short: it has {} of {} bytes, and its threads are in the rest",
+                    name, bytes.size(), core.whole_bytes_),
+        "make it again with more space on the disk and ulimit -c unlimited");
   if (core.threads_.empty()) return fail(ErrorKind::kMalformed, name + ": this core file has no threads");
   if (core.pid_ == 0) core.pid_ = core.threads_.front().tid;
   core.signal_ = core.threads_.front().signal;

@@ -37,6 +37,8 @@ class CoreFile {
   // Of files, ascending, as far as the core lists them; `inode` is 0.
   const std::vector<process::MapEntry>& mappings() const { return mappings_; }
   std::uint64_t vdso() const { return vdso_; }  // 0: not known
+  // What a whole file has; the file itself has less if it was cut short, as on a full disk.
+  std::uint64_t whole_bytes() const { return whole_bytes_; }
 
   // What the core has from there on to the end of the mapping; empty where nothing was stored.
   std::span<const std::byte> memory(std::uint64_t address) const;
@@ -63,7 +65,7 @@ class CoreFile {
   std::vector<process::MapEntry> mappings_;
   std::string program_;
   std::int32_t pid_ = 0, signal_ = 0;
-  std::uint64_t vdso_ = 0;
+  std::uint64_t vdso_ = 0, whole_bytes_ = 0;
 };
 
 }  // namespace fathom::stacks

@@ -122,6 +122,28 @@ TEST(CoreFile, EveryPrefixIsReadOrRefused) {
   }
 }
 
+// gcore writes the threads behind the memory.
+TEST(CoreFile, OneThatIsCutShortSaysWhatItShouldHave) {
+  std::string core = small_core();
+  const std::string whole = std::to_string(core.size());
+  const auto file = CoreFile::parse(bytes_of(core), "core");
+  ASSERT_TRUE(file);
+  EXPECT_EQ(file->whole_bytes(), core.size());
+  core.resize(core.size() - 100);
+  const auto shorter = CoreFile::parse(bytes_of(core), "core");
+  ASSERT_TRUE(shorter);
+  EXPECT_EQ(std::to_string(shorter->whole_bytes()), whole);
+  Elf64_Phdr note;
+  std::memcpy(&note, core.data() + sizeof(Elf64_Ehdr), sizeof(note));
+  note.p_offset = core.size() + 5000;
+  std::memcpy(core.data() + sizeof(Elf64_Ehdr), &note, sizeof(note));
+  const auto refused = CoreFile::parse(bytes_of(core), "core");
+  ASSERT_FALSE(refused);
+  EXPECT_THAT(refused.error().message,
+              testing::HasSubstr("cut short: it has " + std::to_string(core.size()) + " of "));
+  EXPECT_THAT(refused.error().remedy, testing::HasSubstr("ulimit -c"));
+}
+
 TEST(CoreFile, AnyByteMayBeAnother) {
   const std::string core = small_core();
   for (std::size_t at = 0; at < core.size() - 0x1000; ++at) {

@@ -79,6 +79,10 @@ Result<std::unique_ptr<CoreThreads>> CoreThreads::open(const std::string& path, 
                 fmt::format("lz4 -d {}, and then fathom stacks with its output", shell_word(path)));
   auto core = CoreFile::parse(bytes, path);
   if (!core) return tl::unexpected<Error>(core.error());
+  if (core->whole_bytes() > bytes.size())
+    threads->notes_.push_back(fmt::format(
+        "the core file is cut short: it has {} of {} bytes, so stacks whose memory is in the rest end early",
+        bytes.size(), core->whole_bytes()));
   threads->core_.emplace(std::move(*core));
   threads->load_modules();
   return threads;
