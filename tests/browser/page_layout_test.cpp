@@ -100,6 +100,77 @@ TEST_F(PageInBrowser, NoLabelIsCutInAnyView) {
   }
 }
 
+// The total may need much room, and leaves none for the options then.
+TEST_F(PageInBrowser, NoTabIsCutByALongTotal) {
+  show("#m=cpu");
+  EXPECT_EQ(ask("document.querySelector('.options').className"), "options");
+  ask("document.querySelector('#total').textContent = '1,234,567,890,123 samples of 2,345,678,901,234'");
+  wait_for("document.querySelector('.options').className === 'options cramped'");
+  EXPECT_EQ(
+      ask("(() => { const tabs = document.querySelector('.tabs'); return tabs.scrollWidth <= tabs.clientWidth; })()"),
+      true);
+  EXPECT_EQ(ask("getComputedStyle(document.querySelector('.choices')).display"), "none");
+  ask("document.querySelector('.fold-options').click()");
+  wait_for("getComputedStyle(document.querySelector('.choices')).display === 'flex'");
+  ask("document.querySelector('#total').textContent = '380 samples'");
+  wait_for("document.querySelector('.options').className === 'options'");
+}
+
+// An address takes some milliseconds: one for each position of a brush would be most of its time.
+TEST_F(PageInBrowser, ABrushThatMovesWritesItsAddressAtTheEnd) {
+  show("#m=cpu");
+  ask("(() => { window.written = 0; const write = history.replaceState; history.replaceState = function (...all) { "
+      "window.written++; return write.apply(this, all); }; for (let i = 1; i <= 40; i++) window.fathom.change({ range: [0, i] }, "
+      "true); })()");
+  EXPECT_EQ(ask("window.written"), 0);
+  wait_for("window.written > 0");
+  EXPECT_EQ(ask("window.written"), 1);
+  EXPECT_EQ(ask("new URLSearchParams(location.hash.slice(1)).has('t')"), true);
+  // A step of its own comes after the address of the brush, so that Back leads to it.
+  ask("window.fathom.change({ range: [0, 30] }, true)");
+  const Json time =
+      ask("(() => { window.fathom.change({ tab: 'top' }); return "
+          "new URLSearchParams(location.hash.slice(1)).get('t'); })()");
+  ask("history.back()");
+  wait_for("!location.hash.includes('v=top')");
+  EXPECT_EQ(ask("new URLSearchParams(location.hash.slice(1)).get('t')"), time);
+}
+
+TEST_F(PageInBrowser, SourceStandsNextToItsMachineCode) {
+  const std::string code =
+      R"js({"Server::serve(int)":{"all":100,"self":90,"sentences":["One sentence."],"blocks_left_out":0,"sources":
+    {"/src/server.cpp":{"7":"int serve(int n) {","8":"  return n * n;","9":"}"}},"blocks":[{"function":"Server::serve","module":"server",
+    "address":"0x1000","bytes":12,"gap":"","instructions":[
+    {"address":"0x1000","text":"push rbp","self":0,"total":0,"chain":[{"function":"serve","file":"/src/server.cpp","line":7}]},
+    {"address":"0x1001","text":"imul eax, eax","self":90,"total":90,"chain":[{"function":"serve","file":"/src/server.cpp","line":8}]},
+    {"address":"0x1004","text":"ret","self":0,"total":0,"chain":[{"function":"serve","file":"/src/server.cpp","line":9}]}]}]}})js";
+  const std::string put =
+      "(async () => { const packed = new Blob([JSON.stringify(" + code +
+      ")]).stream().pipeThrough(new CompressionStream('gzip')), bytes = new Uint8Array(await new Response(packed).arrayBuffer()), "
+      "at = document.createElement('script'); at.type = 'text/plain'; at.id = 'code'; at.textContent = "
+      "btoa(String.fromCharCode(...bytes)); document.body.append(at); })()";
+  for (const int width : {1400, 420}) {
+    SCOPED_TRACE(width);
+    ASSERT_TRUE(browser_->resize(width, 900).has_value());
+    show("#m=cpu&v=top");
+    ask(put);
+    ask("location.hash = '#m=cpu&v=callers&fn=Server::serve(int)'");
+    wait_for("document.querySelector('.source-lines')");
+    const Json sides =
+        ask("[...document.querySelectorAll('.code-sides > div')].map((side) => { const box = "
+            "side.getBoundingClientRect(); return [box.left, box.top]; })");
+    ASSERT_EQ(sides.size(), 2u);
+    EXPECT_EQ(sides[0][1] == sides[1][1], width == 1400);
+    EXPECT_EQ(ask("document.documentElement.scrollWidth <= innerWidth"), true);
+    EXPECT_THAT(text(".source-lines tbody"), AllOf(HasSubstr("100 %"), HasSubstr("return n * n;")));
+    // A line shows its instructions, and an instruction its line.
+    ask("[...document.querySelectorAll('.source-lines button')].find((one) => one.textContent.includes('n * n')).click()");
+    wait_for("document.querySelector('.code-sides div:last-child tr.on')?.textContent.includes('imul')");
+    ask("[...document.querySelectorAll('.code-sides div:last-child tr')].find((one) => one.textContent.includes('push')).click()");
+    wait_for("document.querySelector('.source-lines tr.on')?.textContent.includes('int serve')");
+  }
+}
+
 TEST_F(PageInBrowser, TheLegendOfTheLanesIsInSightOrOneClickAway) {
   for (const Size& size : kSizes) {
     ASSERT_TRUE(browser_->resize(size.width, size.height).has_value());
