@@ -91,6 +91,32 @@ TEST(ProcessEndings, KillInAGroupThatIsGoneNamesTheLimitThatWasKnown) {
   EXPECT_EQ(facts["oom.12"], "67108864 /slice/node");
 }
 
+// The kernel counted one kill in that group, and the process that it ended there is known.
+TEST(ProcessEndings, KillOfAnotherProcessInAnotherGroupIsNotThisOne) {
+  std::string folder = testing::TempDir() + "fathom_ending_XXXXXX";
+  ASSERT_NE(::mkdtemp(folder.data()), nullptr);
+  OomWatch memory;
+  for (const int pid : {12, 13}) {
+    const std::string group = folder + "/" + std::to_string(pid);
+    std::filesystem::create_directory(group);
+    std::ofstream(group + "/memory.events") << "oom 0\noom_kill 0\n";
+    memory.look(pid, {2, group, "/slice/" + std::to_string(pid)});
+  }
+  std::ofstream(folder + "/13/memory.events") << "oom 0\noom_kill 1\n";
+  memory.refresh();
+  ProcessEndings endings;
+  for (const int pid : {12, 13}) {
+    endings.add_target(pid);
+    endings.saw(pid, {.wait_status = SIGKILL, .out_of_memory = true});
+    endings.saw_target(pid, SIGKILL);
+  }
+  Facts facts;
+  endings.tell(memory, false, facts);
+  EXPECT_EQ(facts["oom.12"], "none");
+  EXPECT_THAT(facts["oom.13"], testing::EndsWith(" /slice/13"));
+  std::filesystem::remove_all(folder);
+}
+
 // Without an engine that sees the kernel choose, the count of the group is all there is.
 TEST(ProcessEndings, KillInARemovedGroupMayBeAnOomKillOrNot) {
   std::string group = testing::TempDir() + "fathom_ending_XXXXXX";
