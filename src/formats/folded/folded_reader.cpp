@@ -1,20 +1,23 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <span>
 #include <string>
+#include <system_error>
+#include <thread>
 #include <tuple>
 #include <utility>
 #include <vector>
 
 #include "base/text_index.h"
 #include "formats/folded/folded.h"
+#include "formats/folded/line_block.h"
 #include "formats/folded/line_stacks.h"
-#include "formats/folded/parts.h"
-#include "formats/folded/source_frame.h"
+#include "formats/folded/preparing_thread.h"
+#include "formats/folded/text_lines.h"
 #include "formats/import/idle_cpus.h"
 #include "formats/import/left_out_lines.h"
 #include "formats/import/lines.h"
@@ -25,7 +28,13 @@
 namespace fathom::formats {
 namespace {
 
-constexpr int kDecimals = 3;  // what is kept of fractions
+using folded_text::Count;
+using folded_text::for_each_line;
+using folded_text::is_comment;
+using folded_text::is_message;
+using folded_text::take_count;
+using folded_text::without_end;
+
 // How much of the text tells what kind of folded text it is.
 constexpr std::size_t kLookedAt = 64 * 1024;
 // What is kept of one text. The rest becomes one thread. Of functions see line_stacks.h, of stacks model/rare_stacks.h.
@@ -33,104 +42,12 @@ constexpr std::size_t kMostThreads = 100'000;
 constexpr std::string_view kOtherThreads = "(other threads)";
 // How many lines are between the two steps of line_stacks.h: what they wait for fits into the processor's nearest caches.
 constexpr std::size_t kLinesAtOnce = 64;
+constexpr std::size_t kLinesInBlock = 1024;       // whose calls are kept meanwhile
 constexpr std::size_t kMostSamples = 16'000'000;  // lines, until those of equal stacks are added up
-
-bool is_decimal(char c) {
-  return c >= '0' && c <= '9';
-}
-
-// "12", "12.5": whole part and thousandths. nullopt if it is anything else or does not fit.
-struct Count {
-  std::int64_t whole = 0;
-  std::int64_t thousandths = 0;
-  bool fraction = false;
-};
-std::optional<Count> parse_count(std::string_view text) {
-  Count count;
-  if (text.empty() || !is_decimal(text[0])) return std::nullopt;
-  std::size_t i = 0;
-  for (; i < text.size() && is_decimal(text[i]); ++i) {
-    const int digit = text[i] - '0';
-    if (count.whole > (INT64_MAX - digit) / 10) return std::nullopt;
-    count.whole = count.whole * 10 + digit;
-  }
-  if (i == text.size()) return count;
-  if (text[i++] != '.') return std::nullopt;
-  count.fraction = true;
-  int decimals = 0;
-  for (; i < text.size(); ++i) {
-    if (!is_decimal(text[i])) return std::nullopt;
-    if (decimals++ < kDecimals) count.thousandths = count.thousandths * 10 + (text[i] - '0');
-  }
-  for (; decimals < kDecimals; ++decimals) count.thousandths *= 10;
-  return count;
-}
-
-// "300,0,-10": what austin writes with --full, of which the first is the time.
-std::optional<Count> parse_first_of_three(std::string_view text) {
-  const std::size_t first = text.find(','), second = text.find(',', first + 1);
-  if (first == text.npos || second == text.npos) return std::nullopt;
-  std::string_view memory = text.substr(second + 1);
-  if (memory.starts_with('-')) memory.remove_prefix(1);
-  if (!parse_count(text.substr(first + 1, second - first - 1)) || !parse_count(memory)) return std::nullopt;
-  return parse_count(text.substr(0, first));
-}
-
-// Cuts the last word off when it is a count.
-std::optional<Count> take_count(std::string_view& line, bool* of_three = nullptr) {
-  std::size_t begin = line.size();
-  while (begin > 0 && line[begin - 1] != ' ' && line[begin - 1] != '\t') --begin;
-  if (begin == 0) return std::nullopt;
-  std::optional<Count> count = parse_count(line.substr(begin));
-  if (!count && (count = parse_first_of_three(line.substr(begin))) && of_three != nullptr) *of_three = true;
-  if (count) line = line.substr(0, begin - 1);
-  return count;
-}
-
-bool is_blank(char c) {
-  return c == ' ' || c == '\t';
-}
-
-// A message between stacks, which may end in a number: "  File "a.py", line 10", "WARNING: lost 12", "[INFO] took 5".
-// Stacks with a single frame look like it, so this is asked only where others have several. `line`: without its count.
-bool is_message(std::string_view line) {
-  if (line.empty() || is_blank(line.front())) return true;
-  if (line.find(';') != std::string_view::npos) return false;
-  if (line.front() == '[' && line.find("] ") != std::string_view::npos) return true;
-  const std::size_t colon = line.find(": ");
-  return line.back() == ':' || (colon != std::string_view::npos && line.find('(') > colon);
-}
-
-// "# mode: wall", "#!..." and lines of '#' alone. A thread's name may begin so, and has a stack behind it. "// ...", as speedscope
-// and others allow.
-bool is_comment(std::string_view line) {
-  if (line.starts_with("//") && line.find(';') == std::string_view::npos) return true;
-  if (!line.starts_with('#')) return false;
-  const char next = line.size() > 1 ? line[1] : ' ';
-  return next == ' ' || next == '#' || next == '!' || next == '\t' ||
-         line.find(';') == std::string_view::npos;
-}
-
-std::string_view without_end(std::string_view line) {
-  while (!line.empty() && (line.back() == '\r' || line.back() == ' ' || line.back() == '\t'))
-    line.remove_suffix(1);
-  return line;
-}
 
 // Windows' editors put it in front of text.
 std::string_view without_byte_order_mark(std::string_view text) {
   return text.starts_with("\xef\xbb\xbf") ? text.substr(3) : text;
-}
-
-// Every whole line of `text` that is not empty: visit(line). What is behind the last line's end comes back.
-template <class Visit>
-std::string_view for_each_line(std::string_view text, Visit visit) {
-  for (;;) {
-    const std::size_t end = text.find('\n');
-    if (end == std::string_view::npos) return text;
-    visit(text.substr(0, end));
-    text.remove_prefix(end + 1);
-  }
 }
 
 // Who ran, by how the lines begin.
@@ -138,42 +55,24 @@ class Threads {
  public:
   Threads(model::Profile& profile, model::Builder& builder) : profile_(profile), builder_(builder) {}
 
-  struct Place {
-    model::ThreadId thread;
-    std::size_t first_frame = 1;
-  };
   bool left_some_out() const { return other_.has_value(); }
-  // `parts`: always the same one, cut at each line.
-  Place place_of(const Parts& parts) {
-    if (!has_last_ || parts.kept() < 2) last_ = find_place_of(parts);
-    has_last_ = true;
+  model::ThreadId of(const PreparedLine& line) {
+    if (!line.same_thread) last_ = find(line);
     return last_;
   }
 
  private:
-  Place find_place_of(const Parts& parts) {
-    if (parts.size() > 1 && parts[0].starts_with('P'))
-      if (const auto pid = number_behind('P', parts[0]))
-        if (const auto tid = number_behind('T', parts[1])) return {thread(*pid, *tid, parts[1]), 2};
-    const auto known = first_parts_.find(parts[0]);
-    if (known) return places_[*known];
-    const bool is_frame = source_frame(parts[0]).has_value();
-    const Place place{thread(0, 0, is_frame ? std::string_view() : parts[0]), is_frame ? 0U : 1U};
-    if (places_.size() >= kMostThreads) return place;
-    first_parts_.number_of(parts[0]);
-    places_.push_back(place);
-    return place;
-  }
-
-  // "P42", "T7", "T0:7": the last number.
-  static std::optional<std::int32_t> number_behind(char letter, std::string_view part) {
-    if (!part.starts_with(letter)) return std::nullopt;
-    const std::size_t colon = part.rfind(':');
-    const char* begin = part.data() + (colon == std::string_view::npos ? 1 : colon + 1);
-    std::int32_t number = 0;
-    const auto [end, error] = std::from_chars(begin, part.data() + part.size(), number);
-    const bool whole = error == std::errc() && end == part.data() + part.size() && number >= 0;
-    return whole ? std::optional(number) : std::nullopt;
+  model::ThreadId find(const PreparedLine& line) {
+    if (line.first_frame == 2)
+      return thread(number_behind('P', line.first).value_or(0), number_behind('T', line.second).value_or(0),
+                    line.second);
+    const auto known = first_parts_.find(line.first);
+    if (known) return of_first_parts_[*known];
+    const model::ThreadId found = thread(0, 0, line.first_frame == 0 ? std::string_view() : line.first);
+    if (of_first_parts_.size() >= kMostThreads) return found;
+    first_parts_.number_of(line.first);
+    of_first_parts_.push_back(found);
+    return found;
   }
 
   model::ThreadId thread(std::int32_t pid, std::int32_t tid, std::string_view name) {
@@ -208,11 +107,10 @@ class Threads {
 
   model::Profile& profile_;
   model::Builder& builder_;
-  Place last_{};
-  bool has_last_ = false;
+  model::ThreadId last_{};
   TextIndex first_parts_;
-  std::vector<Place> places_;             // by number of first_parts_
-  std::optional<model::ThreadId> other_;  // beyond what is kept
+  std::vector<model::ThreadId> of_first_parts_;  // by number of first_parts_
+  std::optional<model::ThreadId> other_;         // beyond what is kept
   std::map<std::tuple<std::int32_t, std::int32_t, std::string>, model::ThreadId> threads_;
   std::map<std::int32_t, model::ProcessId> processes_;
 };
@@ -273,6 +171,7 @@ struct FoldedReader::State {
     const std::string_view last = for_each_line(head, look);
     if (head.size() < kLookedAt) look(last);
     difference = difference && any;
+    preparer.emplace(difference, has_deep);
   }
 
   void take_comment(std::string_view line) {
@@ -282,26 +181,33 @@ struct FoldedReader::State {
       facts.emplace_back(line.substr(begin));
   }
 
-  void take(std::string_view line) {
-    ++lines;
-    line = without_end(line);
-    if (line.empty()) return;
-    if (is_comment(line)) return take_comment(line);
-    std::string_view stack = line;
-    const std::optional<Count> count = take_count(stack, &of_three);
-    if (!count || (has_deep && is_message(stack))) return left_out.add(lines, line);
+  void take(const LineBlock& block) {
+    of_three = of_three || block.of_three;
+    for (const PreparedLine& line : block.lines) {
+      if (line.kind == PreparedLine::Kind::kComment)
+        take_comment(line.text);
+      else if (line.kind == PreparedLine::Kind::kOther)
+        left_out.add(lines + line.number, line.text);
+      else
+        take_stack(line, block);
+    }
+    lines += block.all;
+    find_stacks();
+  }
+
+  void take_stack(const PreparedLine& line, const LineBlock& block) {
     if (profile.stacks.size() > model::kMostStacks || profile.samples.size() >= kMostSamples) {
       find_stacks();
       fold();
     }
-    if (difference) (void)take_count(stack);
-    parts.cut(stack);
-    const Threads::Place place = threads.place_of(parts);
     model::Sample sample;
-    sample.thread = place.thread;
-    sample.value = value_of(*count);
+    sample.thread = threads.of(line);
+    sample.value = value_of(line.count);
     profile.samples.push_back(sample);
-    stacks.add(stack, parts, place.first_frame);
+    const auto calls = [&](const std::vector<std::uint64_t>& of_block) {
+      return std::span(of_block).subspan(line.begin, line.end - line.begin);
+    };
+    stacks.add(line.text, line.first_frame, calls(block.hashes), calls(block.paths));
     if (stacks.added() == kLinesAtOnce) find_stacks();
     ++taken;
   }
@@ -338,9 +244,39 @@ struct FoldedReader::State {
     stacks.find_again();
   }
 
+  void take_block() {
+    take(block);
+    block.clear();
+  }
+
+  void take_line(std::string_view line) {
+    preparer->add(line, block);
+    if (block.lines.size() == kLinesInBlock) take_block();
+  }
+
   void process(std::string_view piece) {
-    text.add(piece, [this](std::string_view line) { take(line); });
-    find_stacks();
+    text.add(piece, [this](std::string_view line) { take_line(line); });
+    take_block();
+  }
+
+  // Of a text that stays valid. Its last line may be cut, and is prepared with the next piece.
+  void process_lasting(std::string_view piece) {
+    if (waiting.empty())
+      waiting = piece;
+    else
+      waiting = {waiting.data(), waiting.size() + piece.size()};
+    const std::size_t end = piece.rfind('\n');
+    if (end == std::string_view::npos) return;
+    const std::size_t whole = waiting.size() - piece.size() + end + 1;
+    if (preparing->under_way() == PreparingThread::kMostUnderWay) take(preparing->take());
+    preparing->put(waiting.substr(0, whole));
+    waiting.remove_prefix(whole);
+  }
+
+  void finish_lasting() {
+    while (preparing->under_way() != 0) take(preparing->take());
+    preparing.reset();
+    process(waiting);
   }
 
   std::string name, head;  // head: what was not looked at yet
@@ -354,7 +290,10 @@ struct FoldedReader::State {
   Threads threads;
   LeftOutLines left_out;
   std::vector<std::string> facts;
-  Parts parts;  // of the line
+  std::optional<LinePreparer> preparer;  // once it is decided
+  LineBlock block;                       // of lines that are prepared in this thread
+  std::optional<PreparingThread> preparing;
+  std::string_view waiting;  // the end of a lasting text that is not prepared yet
   model::RareStacks rare;
 };
 
@@ -372,6 +311,22 @@ void FoldedReader::add(std::string_view piece) {
   state.process(piece.substr(more));
 }
 
+void FoldedReader::add_lasting(std::string_view piece) {
+  State& state = *state_;
+  if (state.preparing) return state.process_lasting(piece);
+  const bool begins = !state.decided && state.head.empty();
+  if (!begins || piece.size() < kLookedAt || std::thread::hardware_concurrency() < 2) return add(piece);
+  state.head = piece.substr(0, kLookedAt);
+  state.decide();
+  const std::size_t mark = kLookedAt - std::exchange(state.head, {}).size();
+  try {
+    state.preparing.emplace(*state.preparer);
+  } catch (const std::system_error&) {  // too many threads already
+    return state.process(piece.substr(mark));
+  }
+  state.process_lasting(piece.substr(mark));
+}
+
 std::uint64_t FoldedReader::samples() const {
   return state_->taken;
 }
@@ -382,8 +337,9 @@ Result<model::Profile> FoldedReader::finish() {
     state.decide();
     state.process(std::exchange(state.head, {}));
   }
-  state.text.finish([&](std::string_view line) { state.take(line); });
-  state.find_stacks();
+  if (state.preparing) state.finish_lasting();
+  state.text.finish([&](std::string_view line) { state.take_line(line); });
+  state.take_block();
   model::Profile& profile = state.profile;
   if (profile.samples.empty())
     return fail(ErrorKind::kMalformed, fmt::format("{}: no stack with a count in it", state.name));

@@ -1,7 +1,10 @@
 #include "formats/folded/folded.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include <random>
 
 #include "analysis/core/hand_made_profile.h"
 #include "model/random_profile.h"
@@ -270,6 +273,66 @@ TEST(Folded, EveryPrefixOfAFileIsReadOrRefused) {
     } else {
       EXPECT_EQ(profile.error().message.find('\n'), std::string::npos);
     }
+  }
+}
+
+// Lines of every kind, some of which are longer than a piece.
+std::string mixed_text(std::mt19937& random) {
+  std::string text = random() % 2 == 0 ? "\xef\xbb\xbf" : "";
+  for (int line = 0; line < 6000; ++line) {
+    switch (random() % 40) {
+      case 0:
+        text += "# mode: wall\n";
+        break;
+      case 1:
+        text += "no count here\r\n";
+        break;
+      case 2:
+        text += "\n";
+        break;
+      default: {
+        static constexpr const char* kThreads[] = {"main", "worker;a", "P4;T7", "P4;T8", "run (a.py:3)", ""};
+        text += kThreads[random() % 6];
+        for (auto depth = random() % 12; depth-- > 0;)
+          text += fmt::format(";f{}{}", random() % 50, random() % 5 == 0 ? "_[i]" : "");
+        if (random() % 1000 == 0) text += ";" + std::string(200'000, 'x');
+        text += fmt::format(" {}\n", random() % 100);
+      }
+    }
+  }
+  return random() % 2 == 0 ? text : text + "main;last 5";
+}
+
+TEST(FoldedReader, ATextThatStaysIsReadAsOneThatDoesNot) {
+  std::mt19937 random(3);
+  for (int round = 0; round < 8; ++round) {
+    const std::string text = mixed_text(random);
+    FoldedReader in_pieces("x"), lasting("x");
+    in_pieces.add(text);
+    for (std::size_t at = 0; at < text.size();) {
+      const std::size_t size = at == 0 ? 100'000 : 1 + random() % 60'000;
+      lasting.add_lasting(std::string_view(text).substr(at, size));
+      at += size;
+    }
+    const model::Profile one = in_pieces.finish().value(), other = lasting.finish().value();
+    EXPECT_EQ(one.stacks, other.stacks);
+    EXPECT_EQ(one.samples, other.samples);
+    EXPECT_EQ(one.quality.notes, other.quality.notes);
+    EXPECT_EQ(one.threads.size(), other.threads.size());
+    EXPECT_EQ(write_folded(build_call_tree(one, {})), write_folded(build_call_tree(other, {})));
+  }
+}
+
+TEST(FoldedReader, ATextThatStaysMayEndAnywhere) {
+  std::mt19937 random(4);
+  const std::string text = mixed_text(random);
+  for (int round = 0; round < 30; ++round) {
+    const std::string_view begun = std::string_view(text).substr(0, 70'000 + random() % 200'000);
+    FoldedReader in_pieces("x"), lasting("x"), left("x");
+    in_pieces.add(begun);
+    lasting.add_lasting(begun);
+    left.add_lasting(begun);  // and is never finished
+    EXPECT_EQ(in_pieces.finish().value().samples, lasting.finish().value().samples);
   }
 }
 

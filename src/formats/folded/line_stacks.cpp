@@ -10,7 +10,6 @@
 namespace fathom::formats {
 namespace {
 
-constexpr std::string_view kInlined = "_[i]";
 constexpr std::string_view kKernel = "_[k]";
 constexpr std::string_view kJit = "_[j]";
 
@@ -24,13 +23,32 @@ LineStacks::LineStacks(model::Profile& profile, model::Builder& builder, std::si
 }
 
 void LineStacks::add(std::string_view text, const Parts& parts, std::size_t first) {
-  hash_calls(parts, first, calls_kept(parts, first), last_);
+  const std::size_t kept = may_keep_ && !is_full() ? calls_kept(last_, parts, first) : 0;
+  const std::uint64_t left_out = hash(parts, first, kept, last_);
   may_keep_ = true;
   const std::size_t begin = hashes_.size();
   hashes_.insert(hashes_.end(), last_.hashes.begin(), last_.hashes.end());
   paths_.insert(paths_.end(), last_.paths.begin(), last_.paths.end());
-  lines_.push_back({text, first, begin, hashes_.size(), last_.left_out});
+  lines_.push_back({text, first, begin, hashes_.size(), left_out});
   stacks_.prefetch(last_.paths);
+}
+
+void LineStacks::add(std::string_view text, std::size_t first, std::span<const std::uint64_t> hashes,
+                     std::span<const std::uint64_t> paths) {
+  const std::size_t begin = hashes_.size();
+  hashes_.insert(hashes_.end(), hashes.begin(), hashes.end());
+  paths_.insert(paths_.end(), paths.begin(), paths.end());
+  if (!other_texts_.empty()) {
+    std::uint64_t path = model::StackPaths::kRoot;
+    for (std::size_t i = begin; i < hashes_.size(); ++i) {
+      if (const auto known = other_texts_.find(hashes_[i]); known != other_texts_.end())
+        hashes_[i] = known->second;
+      paths_[i] = path = model::StackPaths::path_of(path, hashes_[i]);
+    }
+  }
+  // Functions beyond what is kept are seen in the second step, as they are not known there.
+  lines_.push_back({text, first, begin, hashes_.size(), 0});
+  stacks_.prefetch(std::span(paths_).subspan(begin));
 }
 
 model::StackId LineStacks::stack_of(const Line& line) {
@@ -41,12 +59,12 @@ model::StackId LineStacks::stack_of(const Line& line) {
   const auto cut = [&] {
     if (!is_cut) again_.cut(line.text);
     is_cut = true;
-    hash_calls(again_, line.first, 0, calls_again_);
+    return hash(again_, line.first, 0, calls_again_);
   };
   for (;;) {
     const auto found = stacks_.find_or_add(paths, [&](std::size_t at) -> std::optional<model::FrameId> {
       if (const auto frame = first_texts_.find(hashes[at])) return model::FrameId{*frame};
-      if (!is_cut) cut();
+      if (!is_cut) (void)cut();
       return frame_of(again_, calls_again_.parts[at], hashes[at]);
     });
     if (found) {
@@ -55,10 +73,9 @@ model::StackId LineStacks::stack_of(const Line& line) {
     }
     // A text turned out to be a known frame or too many, and has another hash now.
     may_keep_ = false;
-    cut();
+    left_out = cut();
     hashes = calls_again_.hashes;
     paths = calls_again_.paths;
-    left_out = calls_again_.left_out;
   }
 }
 
@@ -66,40 +83,20 @@ void LineStacks::find_again() {
   stacks_.find_again([this](model::FrameId frame) { return first_texts_.hash(frame.value); });
 }
 
-// A call ends where a part that is not inlined into it begins, so that part must have been kept as well.
-std::size_t LineStacks::calls_kept(const Parts& parts, std::size_t first) const {
-  const std::vector<Call>& calls = last_.parts;
-  if (!may_keep_ || is_full() || calls.empty() || calls[0].first != first) return 0;
-  const auto end = std::partition_point(calls.begin(), calls.end(),
-                                        [&](const Call& call) { return call.end < parts.kept(); });
-  return static_cast<std::size_t>(end - calls.begin());
-}
-
-void LineStacks::hash_calls(const Parts& parts, std::size_t first, std::size_t kept, Calls& calls) {
-  calls.parts.resize(kept);
-  calls.hashes.resize(kept);
-  calls.paths.resize(kept);
-  calls.left_out = 0;
+std::uint64_t LineStacks::hash(const Parts& parts, std::size_t first, std::size_t kept, Calls& calls) {
+  std::uint64_t left_out = 0;
   const bool full = is_full();
-  std::uint64_t path = kept == 0 ? model::StackPaths::kRoot : calls.paths.back();
-  for (std::size_t at = kept == 0 ? first : calls.parts.back().end; at < parts.size();) {
-    // Inlined calls follow the function that they were inlined into, and are one frame with it.
-    std::size_t end = at + 1;
-    while (end < parts.size() && parts[end].ends_with(kInlined)) ++end;
-    const std::string_view text = parts.between(at, end);
+  hash_calls(parts, first, kept, calls, [&](std::string_view text) {
     std::uint64_t hash = text_hash(text);
     if (full && !texts_.find(text, hash)) {
-      ++calls.left_out;
+      ++left_out;
       hash = first_texts_.hash(other().value);
     }
-    if (!other_texts_.empty())
-      if (const auto known = other_texts_.find(hash); known != other_texts_.end()) hash = known->second;
-    path = model::StackPaths::path_of(path, hash);
-    calls.parts.push_back({at, end});
-    calls.hashes.push_back(hash);
-    calls.paths.push_back(path);
-    at = end;
-  }
+    if (other_texts_.empty()) return hash;
+    const auto known = other_texts_.find(hash);
+    return known == other_texts_.end() ? hash : known->second;
+  });
+  return left_out;
 }
 
 std::optional<model::FrameId> LineStacks::frame_of(const Parts& parts, Call call, std::uint64_t hash) {
@@ -134,7 +131,7 @@ model::FrameId LineStacks::make(const Parts& parts, std::size_t first, std::size
   std::vector<model::Builder::NamedLine> lines;
   std::deque<std::string> places;  // that lines speak of
   const auto add = [&](std::string_view name) {
-    for (const std::string_view suffix : {kInlined, kKernel, kJit}) {
+    for (const std::string_view suffix : {kInlinedSuffix, kKernel, kJit}) {
       if (!name.ends_with(suffix)) continue;
       name.remove_suffix(suffix.size());
       break;

@@ -8,12 +8,14 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string_view>
 #include <unordered_map>
 #include <vector>
 
 #include "base/hash_rows.h"
 #include "base/text_index.h"
+#include "formats/folded/calls.h"
 #include "formats/folded/parts.h"
 #include "model/profile.h"
 #include "model/stack_paths.h"
@@ -32,6 +34,9 @@ class LineStacks {
   // The first step of a line, whose frames begin with the part at `first`. `parts` is always the same one, cut at each line: what it
   // has kept is not hashed again. `text` is what was cut, and stays valid until the second step.
   void add(std::string_view text, const Parts& parts, std::size_t first);
+  // The same of a line whose calls were hashed elsewhere (line_block.h), by their texts alone.
+  void add(std::string_view text, std::size_t first, std::span<const std::uint64_t> hashes,
+           std::span<const std::uint64_t> paths);
   std::size_t added() const { return lines_.size(); }
   // The second step of all that were added, in their order: visit(stack).
   template <class Visit>
@@ -46,15 +51,6 @@ class LineStacks {
   std::uint64_t functions_left_out() const { return functions_left_out_; }
 
  private:
-  struct Call {
-    std::size_t first, end;  // parts
-  };
-  // The calls of a line, root first.
-  struct Calls {
-    std::vector<Call> parts;
-    std::vector<std::uint64_t> hashes, paths;  // see model/stack_paths.h
-    std::uint64_t left_out = 0;                // how many are of functions beyond what is kept
-  };
   struct Line {
     std::string_view text;
     std::size_t first;       // part
@@ -62,9 +58,8 @@ class LineStacks {
     std::uint64_t left_out;
   };
 
-  // All but the first `kept` calls, which `calls` has.
-  void hash_calls(const Parts& parts, std::size_t first, std::size_t kept, Calls& calls);
-  std::size_t calls_kept(const Parts& parts, std::size_t first) const;
+  // All but the first `kept` calls, which `calls` has. Returns how many are of functions beyond what is kept.
+  std::uint64_t hash(const Parts& parts, std::size_t first, std::size_t kept, Calls& calls);
   model::StackId stack_of(const Line& line);
   bool is_full() const { return texts_.size() >= most_functions_ || texts_.bytes() >= kMostNameBytes; }
   // Of a text that no frame has as its first one. nullopt: another text has the same frame, which is noted, or there are too many functions.

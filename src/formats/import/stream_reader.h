@@ -17,8 +17,10 @@ class StreamReader {
   virtual ~StreamReader() = default;
 
   virtual void add(std::string_view piece) = 0;  // the next bytes of the file, cut anywhere
-  virtual std::uint64_t samples() const = 0;     // read so far
-  virtual Result<model::Profile> finish() = 0;   // once, after the last piece
+  // The same of a piece that begins where the one before ended, in memory, too, and stays valid until finish().
+  virtual void add_lasting(std::string_view piece) { add(piece); }
+  virtual std::uint64_t samples() const = 0;    // read so far
+  virtual Result<model::Profile> finish() = 0;  // once, after the last piece
 };
 
 }  // namespace fathom::formats

@@ -256,10 +256,11 @@ std::optional<Result<model::Profile>> streamed_file(const Fd& fd, const std::str
     if (!unpacked) return Result<model::Profile>(tl::unexpected(unpacked.error()));
     return reader->finish();
   }
+  constexpr std::size_t kBehind = 8 * kPiece;  // a reader may still be at what it was handed before
   for (std::size_t at = 0; at < bytes.size(); at += kPiece) {
-    const std::string_view piece = bytes.substr(at, kPiece);
-    reader->add(piece);
-    (void)::madvise(static_cast<char*>(mapping->data()) + at, piece.size(), MADV_DONTNEED);
+    reader->add_lasting(bytes.substr(at, kPiece));
+    if (at >= kBehind)
+      (void)::madvise(static_cast<char*>(mapping->data()) + (at - kBehind), kPiece, MADV_DONTNEED);
   }
   return reader->finish();
 }
