@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <future>
 
 #include "analysis/core/empty_selection.h"
 #include "analysis/core/waits.h"
@@ -167,6 +168,11 @@ Result<Report> make_report(const model::Profile& profile, const ReportOptions& o
           .push_back({pattern, std::move(*around), callers ? maker->callers(names) : maker->callees(names)});
     }
   }
+  // The two take about the same time, and neither knows of the other. Without another thread it is found when it is asked for.
+  constexpr std::size_t kLargeTree = 100'000;
+  const bool aside = report.tree.nodes.size() >= kLargeTree;
+  auto hot_path = std::async(aside ? std::launch::async | std::launch::deferred : std::launch::deferred,
+                             [&] { return find_hot_path(profile, options.selection, report.tree); });
   report.functions = function_table(report.tree, options.sort);
   report.processes = process_table(profile, options.selection);
   report.modules = module_table(report.tree);
@@ -188,7 +194,7 @@ Result<Report> make_report(const model::Profile& profile, const ReportOptions& o
     report.groups = group_stacks(profile, tree_options.selection, *options.group_by, options.sort);
   if (options.subsystems)
     report.groups = group_by_subsystem(profile, tree_options.selection, *options.subsystems, options.sort);
-  report.hot_path = find_hot_path(profile, options.selection, report.tree);
+  report.hot_path = hot_path.get();
   if (options.selection.metric == model::Metric::kCpu)
     report.allocator_cpu = allocator_cpu(profile, options.selection);
   report.stuck = find_stuck(profile, options.selection);
