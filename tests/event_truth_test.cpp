@@ -141,7 +141,9 @@ TEST_F(EventTruth, TheLoadIsPartOfTheRecordingWithItsErrors) {
   const Outcome failed =
       fathom({"record", "-p", std::to_string(target.pid()), "--load",
               "echo sent 1; echo 'Error: nonce too low --password=hunter2' >&2; exit 3", "-o", file_});
-  EXPECT_TRUE(failed.ok()) << failed.describe();
+  EXPECT_EQ(failed.exit_status, 1) << failed.describe();
+  EXPECT_THAT(failed.errors, HasSubstr("error: the load failed with status 3"));
+  EXPECT_THAT(failed.errors, HasSubstr("try: the command of --load alone"));
   EXPECT_EQ(failed.output, "sent 1\n") << "what the load prints is passed on";
   const Outcome said = fathom({"report", file_, "--all"});
   EXPECT_THAT(said.output, HasSubstr("the load failed with status 3"));

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 
-#include "cli/notices.h"
 #include "model/marks.h"
 
 namespace fathom::cli {
@@ -34,7 +33,6 @@ void LoadCompanion::step(const Lent& lent, std::uint64_t now_ns) {
   if (!ended) return;
   status_ = ended;
   mark(lent, "load ended");
-  if (failed()) say("fathom: the load ended with status {}\n", *status_);
   lent.end_recording();
 }
 

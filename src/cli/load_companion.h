@@ -24,11 +24,12 @@ class LoadCompanion final : public session::Companion {
 
   // The load could not be started, and the recording ended for that.
   const std::optional<Error>& problem() const { return problem_; }
+  // It ended by itself with another status than 0.
+  bool failed() const { return status_ && *status_ != 0; }
   // What the user should know of how it ended; empty: all went well.
   std::string sentence() const;
 
  private:
-  bool failed() const { return status_ && *status_ != 0; }
   void mark(const Lent& lent, std::string_view name) const;
 
   std::string command_;

@@ -433,7 +433,7 @@ Result<int> run_record(RecordArguments& arguments) {
     print_summary(*outcome, options);
     if (stable) say("fathom: {}\n", stable->sentence());
     if (work) say("fathom: {}\n", work->sentence());
-    if (load && !load->sentence().empty()) say("fathom: {}\n", load->sentence());
+    if (load && !load->failed() && !load->sentence().empty()) say("fathom: {}\n", load->sentence());
   }
   if (arguments.flamegraph) {
     auto drawn = draw_flamegraph(outcome->path, options.force);
@@ -466,6 +466,11 @@ Result<int> run_record(RecordArguments& arguments) {
     open_page(outcome->path);
   } else if (!arguments.quiet && arguments.repeat == 0)
     say("next: fathom {} {}\n", arguments.leaks ? "leaks" : "report", shell_word(outcome->path));
+  // A recording of a target without its load is there, but is not what was asked for.
+  const bool load_failed = load && load->failed();
+  if (load_failed)
+    say("fathom: error: {}; the recording ends there\ntry: the command of --load alone, until it succeeds\n",
+        load->sentence());
   if (left_changed) return kLeftChanged;
   const bool saw_nothing =
       outcome->unsampled && outcome->unsampled->all && !outcome->saw_waits && !outcome->heap;
@@ -475,6 +480,7 @@ Result<int> run_record(RecordArguments& arguments) {
       outcome->stopped_by != session::StopReason::kEnough &&
       outcome->stopped_by != session::StopReason::kMemory)
     return *outcome->target_status;
+  if (load_failed) return kFailed;
   if (status == kDone && saw_nothing) return kNotPermitted;
   return status;
 }
