@@ -18,6 +18,7 @@ namespace {
 
 constexpr int kLine = 0;         // its only descriptor
 constexpr int kAnswerMs = 1000;  // it does nothing else; only a machine that is full makes it late
+constexpr int kTimeToEndMs = 5000;
 // The sender goes through the group one by one: it may have come to us first.
 constexpr int kAsks = 4;
 constexpr timespec kBetweenAsks{.tv_sec = 0, .tv_nsec = 1'000'000};
@@ -64,7 +65,11 @@ GroupWitness::GroupWitness() {
 
 GroupWitness::~GroupWitness() {
   if (pid_ < 0) return;
-  ::kill(pid_, SIGKILL);
+  // It ends by itself then: who records the whole machine sees no kill. Not close(): children that were forked since have a copy.
+  ::shutdown(line_.get(), SHUT_RDWR);
+  const Fd process(static_cast<int>(::syscall(SYS_pidfd_open, pid_, 0)));
+  pollfd ended{process.get(), POLLIN, 0};
+  if (process.get() < 0 || ::poll(&ended, 1, kTimeToEndMs) != 1) ::kill(pid_, SIGKILL);
   while (::waitpid(pid_, nullptr, 0) < 0 && errno == EINTR) {
   }
 }
