@@ -331,7 +331,13 @@ Result<analysis::Selection> selection_from(const SelectionOptions& given, const 
     selection.from_ns = 1;
   if (options.until.given()) selection.to_ns = static_cast<std::uint64_t>(*options.until.seconds * 1e9);
   if (selection.from_ns && selection.to_ns && *selection.from_ns >= *selection.to_ns) {
-    return fail(ErrorKind::kUsage, "--from must be before --until");
+    const double from_s = static_cast<double>(*selection.from_ns) * 1e-9;
+    const double to_s = static_cast<double>(*selection.to_ns) * 1e-9;
+    return fail(
+        ErrorKind::kUsage,
+        fmt::format("--from {:g} s is not before --until {:g} s: no time is between them", from_s, to_s),
+        from_s > to_s ? fmt::format("--from {:g} --until {:g}", to_s, from_s)
+                      : fmt::format("--from {:g}, without --until", from_s));
   }
   Result<std::shared_ptr<const analysis::StackChoice>> stacks =
       analysis::choose_stacks(profile, options.focus, options.ignore, options.cuts);
