@@ -7,6 +7,7 @@
 #include "cli/block_options.h"
 #include "cli/command.h"
 #include "cli/earlier_results.h"
+#include "cli/number_word.h"
 #include "cli/option_groups.h"
 #include "cli/output.h"
 #include "tools/shelf/recordings.h"
@@ -73,6 +74,7 @@ Run add_clean(CLI::App& app) {
       ->type_name("SIZE");
   app.add_option("--keep", arguments->rule.keep, "of each program, always keep its newest N recordings")
       ->type_name("N")
+      ->check(whole_number())
       ->capture_default_str();
   app.add_option("--program", arguments->rule.program, "only recordings of this program")->type_name("NAME");
   app.add_option("--tag", arguments->rule.tag, "only recordings with this tag (record --tag)")

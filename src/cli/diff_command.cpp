@@ -28,6 +28,7 @@
 #include "cli/command.h"
 #include "cli/diff_conditions.h"
 #include "cli/notices.h"
+#include "cli/number_word.h"
 #include "cli/open_store.h"
 #include "cli/option_groups.h"
 #include "cli/output.h"
@@ -228,15 +229,11 @@ class Opener {
   Inputs& inputs_;
 };
 
+constexpr double kLeastWork = 1e-12, kMostWork = 1e18;  // beyond them figures are no numbers any more
+
 // One number for all runs of a side, or one for each.
 Result<> add_work(const std::vector<double>& work, const char* option, std::vector<analysis::DiffRun>& side) {
   if (work.empty()) return {};
-  constexpr double kLeast = 1e-12, kMost = 1e18;  // beyond them figures are no numbers any more
-  for (const double units : work) {
-    if (!(units >= kLeast) || units > kMost)
-      return fail(ErrorKind::kUsage, fmt::format("{}: {} is not an amount of work", option, units),
-                  "a number above 0");
-  }
   if (work.size() != 1 && work.size() != side.size())
     return fail(
         ErrorKind::kUsage,
@@ -484,8 +481,11 @@ Run add_diff(CLI::App& app) {
       ->check(CLI::IsMember({"per-second", "absolute", "share", "cpu-second", "work"}));
   app.add_option("--work-base", arguments->work_base,
                  "units of work that base did: one number, or one per run")
+      ->check(number_between(kLeastWork, kMostWork))
       ->type_name("N");
-  app.add_option("--work-new", arguments->work_fresh, "the same for the new side")->type_name("N");
+  app.add_option("--work-new", arguments->work_fresh, "the same for the new side")
+      ->check(number_between(kLeastWork, kMostWork))
+      ->type_name("N");
   app.add_option("--work", arguments->work_name,
                  "name of a unit of work; without numbers, the recorded counter to use")
       ->type_name("NAME");
@@ -508,7 +508,7 @@ Run add_diff(CLI::App& app) {
   app.add_flag("-i,--inverted,--icicle", arguments->picture.inverted, "draw the root at the top");
   app.add_option("--top", arguments->top,
                  "rows per table, and all tables; 0: all rows (default: what fits into 40 lines)")
-      ->check(CLI::NonNegativeNumber)
+      ->check(whole_number())
       ->type_name("N");
   app.add_flag("--since-upgrade", arguments->since_upgrade,
                "of a store of fathom serve: the hour before and the hour after the program's last change");

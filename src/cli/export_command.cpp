@@ -17,6 +17,7 @@
 #include "cli/frozen_page.h"
 #include "cli/newest_recording.h"
 #include "cli/notices.h"
+#include "cli/number_word.h"
 #include "cli/option_groups.h"
 #include "cli/output.h"
 #include "cli/output_kind.h"
@@ -477,6 +478,7 @@ Run add_export(CLI::App& app) {
       ->type_name("N");
   app.add_option("--functions", arguments->functions,
                  "callgraph, dot: at most N functions, by total (default: 80; 0: all)")
+      ->check(whole_number())
       ->type_name("N");
   app.add_option(
          "--binary", arguments->binary,
@@ -485,7 +487,7 @@ Run add_export(CLI::App& app) {
   app.add_option("--percent-limit", arguments->percent_limit,
                  "callgraph, dot: hide functions and calls below this share (default: 0.5)")
       ->type_name("PERCENT")
-      ->check(CLI::Range(0.0, 100.0));
+      ->check(number_between(0.0, 100.0));
   return run_on_input(arguments, run_export);
 }
 

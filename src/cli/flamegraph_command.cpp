@@ -19,6 +19,7 @@
 #include "analysis/waits/node_wakers.h"
 #include "cli/command.h"
 #include "cli/newest_recording.h"
+#include "cli/number_word.h"
 #include "cli/option_groups.h"
 #include "cli/output.h"
 #include "cli/output_kind.h"
@@ -311,12 +312,12 @@ Run add_flamegraph(CLI::App& app) {
   app.add_flag("--fold-generics", arguments->fold_generics, "merge Vec<u8>::push and Vec<u16>::push");
   begin_group(app, kRareGroup);
   app.add_option("--width", picture.width, "pixels (default: 1200; a browser uses the window's width)")
-      ->check(CLI::Range(200.0, 100000.0));
+      ->check(number_between(200.0, 100000.0));
   app.add_option("--height", picture.frame_height, "pixels per frame")
-      ->check(CLI::Range(6.0, 200.0))
+      ->check(number_between(6.0, 200.0))
       ->capture_default_str();
   app.add_option("--font-size,--fontsize", picture.font_size, "font size of frames")
-      ->check(CLI::Range(4.0, 100.0))
+      ->check(number_between(4.0, 100.0))
       ->capture_default_str();
   app.add_option("--font-type,--fonttype,--font", picture.font,
                  "font of frames (default: the viewer's fixed-width font)");

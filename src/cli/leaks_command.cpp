@@ -7,6 +7,7 @@
 #include "cli/block_options.h"
 #include "cli/command.h"
 #include "cli/newest_recording.h"
+#include "cli/number_word.h"
 #include "cli/option_groups.h"
 #include "cli/output.h"
 #include "cli/output_kind.h"
@@ -125,17 +126,19 @@ Run add_leaks(CLI::App& app) {
   app.add_flag("--no-default-suppressions", arguments->no_defaults,
                "also list what the C library keeps until the program ends");
   app.add_option("--min-bytes", options.min_bytes, "groups of at least N bytes (4k, 1m)")
-      ->transform(CLI::AsSizeValue(false));
+      ->transform(size_word());
   app.add_option("--min-blocks", options.min_blocks, "groups of at least N blocks")
-      ->check(CLI::NonNegativeNumber);
+      ->check(number_between(0.0, 1e15));
   app.add_option("--older", options.older_s,
                  "blocks that have been live for longer (to the next power of two)")
       ->type_name("SECONDS")
       ->transform(seconds_word())
-      ->check(CLI::Range(0.0, 1e9));
+      ->check(number_between(0.0, 1e9));
   app.add_flag("--mappings", options.mappings, "also memory that the program mapped without an allocator");
   app.add_option("--thread", options.selection.thread, "allocated by threads with this name or number");
-  app.add_option("-p,--pid", options.selection.pid, "one process");
+  app.add_option("-p,--pid", options.selection.pid, "one process")
+      ->check(CLI::NonNegativeNumber)
+      ->type_name("PID");
   begin_group(app, kRareGroup);
   add_block_options(app, arguments->blocks);
   add_symbols_option(app, arguments->symbols);
@@ -143,8 +146,10 @@ Run add_leaks(CLI::App& app) {
   add_containers_option(app, options.selection.fold_containers, options.selection.fold_plumbing);
   begin_group(app, kOutputGroup);
   app.add_option("--top", arguments->top, "groups to list; 0: all (default: 20; with --json all)")
-      ->check(CLI::NonNegativeNumber);
-  app.add_option("--frames", arguments->frames, "frames per group; 0: all")->capture_default_str();
+      ->check(whole_number());
+  app.add_option("--frames", arguments->frames, "frames per group; 0: all")
+      ->capture_default_str()
+      ->check(whole_number());
   app.add_flag("--no-fail", arguments->no_fail, "exit with 0 even if there are leaks");
   app.add_flag("--json", arguments->json, "print JSON (docs/report-json.md)");
   app.add_flag("--wide", arguments->wide, "do not shorten names");

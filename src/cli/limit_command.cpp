@@ -14,6 +14,7 @@
 #include "base/files.h"
 #include "cli/command.h"
 #include "cli/notices.h"
+#include "cli/number_word.h"
 #include "cli/option_groups.h"
 #include "cli/output.h"
 #include "cli/seconds_word.h"
@@ -268,11 +269,11 @@ Run add_limit(CLI::App& app) {
   app.add_option("-m,--memory", arguments->memory, "limit (512m, 8g); with --bisect the largest one to try")
       ->type_name("SIZE")
       ->required()
-      ->transform(CLI::AsSizeValue(false));
+      ->transform(size_word(SizeZero::kRefused));
   app.add_option("--swap", arguments->swap, "swap that the command may use in addition")
       ->type_name("SIZE")
       ->capture_default_str()
-      ->transform(CLI::AsSizeValue(false));
+      ->transform(size_word());
   app.add_option("--swappiness", arguments->swappiness,
                  "swappiness of the group, 0 to 200 (cgroup version 1)")
       ->type_name("N")
@@ -295,7 +296,7 @@ Run add_limit(CLI::App& app) {
          [arguments = arguments.get()](std::uint64_t bytes) { arguments->hold_more = bytes; },
          "after --hold: continue with this limit")
       ->type_name("SIZE")
-      ->transform(CLI::AsSizeValue(false));
+      ->transform(size_word(SizeZero::kRefused));
   auto* bisect =
       app.add_flag("--bisect", arguments->bisect, "find the smallest limit with which the command succeeds");
   app.add_option("--until", arguments->until, "with --bisect: this shell command must also succeed")
@@ -305,7 +306,7 @@ Run add_limit(CLI::App& app) {
                  "with --bisect: precision (default: 1/256 of --memory)")
       ->type_name("SIZE")
       ->needs(bisect)
-      ->transform(CLI::AsSizeValue(false));
+      ->transform(size_word(SizeZero::kRefused));
   app.add_option("--repeat", arguments->repeats, "with --bisect: how often to confirm the limit")
       ->type_name("N")
       ->capture_default_str()

@@ -12,6 +12,7 @@
 #include "binary/symbolize/fetch_process.h"
 #include "binary/symbolize/name_process.h"
 #include "cli/command.h"
+#include "cli/commands.h"
 #include "cli/cut_files.h"
 #include "cli/first_look.h"
 #include "cli/manual.h"
@@ -29,95 +30,6 @@ namespace {
 using fathom::Error;
 using fathom::ErrorKind;
 using fathom::cli::Run;
-
-struct Command {
-  const char* group;  // of the help
-  const char* name;
-  const char* description;
-  Run (*add)(CLI::App&);
-};
-
-constexpr Command kCommands[] = {
-// What is built without its folder (src/tools/doctor ...) is left out; see CMakeLists.txt.
-#ifdef FATHOM_HAS_RECORD
-    {fathom::cli::kLiveGroup, "record", "record a command or a running process", fathom::cli::add_record},
-    {fathom::cli::kLiveGroup, "triage", "record 30 s and name the kind of problem: start here",
-     fathom::cli::add_triage},
-    {fathom::cli::kMoreGroup, "tour", "find three faults of a small program, in two minutes",
-     fathom::cli::add_tour},
-#endif
-#ifdef FATHOM_HAS_TOP
-    {fathom::cli::kLiveGroup, "top", "show what running processes do now, a table each second",
-     fathom::cli::add_top},
-#endif
-#ifdef FATHOM_HAS_STACKS
-    {fathom::cli::kLiveGroup, "stacks",
-     "show what every thread does now: deadlocks, stuck pools, who waits for whom", fathom::cli::add_stacks},
-#endif
-    {fathom::cli::kReadGroup, "report", "print what a recording shows, as text or JSON",
-     fathom::cli::add_report},
-#ifdef FATHOM_HAS_FLAMEGRAPH
-    {fathom::cli::kReadGroup, "flamegraph", "draw a recording as one interactive SVG",
-     fathom::cli::add_flamegraph},
-#endif
-#ifdef FATHOM_HAS_VIEW
-    {fathom::cli::kReadGroup, "view",
-     "show a recording as a page in the browser, or write the page as one file", fathom::cli::add_view},
-#endif
-#ifdef FATHOM_HAS_TUI
-    {fathom::cli::kReadGroup, "tui", "browse a recording in the terminal, with the keys of perf report",
-     fathom::cli::add_tui},
-#endif
-    {fathom::cli::kReadGroup, "diff", "compare two recordings, and tell changes from noise",
-     fathom::cli::add_diff},
-    {fathom::cli::kReadGroup, "leaks",
-     "list memory that was never freed, by stack; exit status 5 if there is any", fathom::cli::add_leaks},
-    {fathom::cli::kReadGroup, "timeline", "draw the heap over time as one SVG", fathom::cli::add_timeline},
-    {fathom::cli::kReadGroup, "export", "write a recording in another tool's format",
-     fathom::cli::add_export},
-    {fathom::cli::kMoreGroup, "merge", "combine recordings and files of other tools into one recording",
-     fathom::cli::add_merge},
-    {fathom::cli::kMoreGroup, "symbolize", "add names to a recording of a stripped program",
-     fathom::cli::add_symbolize},
-#ifdef FATHOM_HAS_LIST
-    {fathom::cli::kMoreGroup, "list", "list the recordings in a folder: program, time, build, size",
-     fathom::cli::add_list},
-    {fathom::cli::kMoreGroup, "clean", "remove old recordings, by age and by size", fathom::cli::add_clean},
-#endif
-#ifdef FATHOM_HAS_OOM
-    {fathom::cli::kMoreGroup, "oom", "explain which process the kernel killed for lack of memory, and why",
-     fathom::cli::add_oom},
-#endif
-#ifdef FATHOM_HAS_WATCH
-    {fathom::cli::kLiveGroup, "watch",
-     "show what the memory of running processes consists of, and when it reaches the limit",
-     fathom::cli::add_watch},
-#endif
-#ifdef FATHOM_HAS_SERVE
-    {fathom::cli::kLiveGroup, "serve", "record without end into a store, and serve profiles to scrapers",
-     fathom::cli::add_serve},
-#endif
-#ifdef FATHOM_HAS_PUSH
-    {fathom::cli::kMoreGroup, "push", "send recordings to a server that keeps those of many hosts",
-     fathom::cli::add_push},
-#endif
-#ifdef FATHOM_HAS_LIMIT
-    {fathom::cli::kLiveGroup, "limit", "run a command under a memory limit, and explain how it ended",
-     fathom::cli::add_limit},
-#endif
-#ifdef FATHOM_HAS_DOCTOR
-    {fathom::cli::kLiveGroup, "doctor",
-     "check what works on this machine, and print a remedy for what does not", fathom::cli::add_doctor},
-#endif
-#ifdef FATHOM_HAS_ALLOW
-    {fathom::cli::kMoreGroup, "allow", "let other users sample their own processes, for a while",
-     fathom::cli::add_allow},
-#endif
-#ifdef FATHOM_HAS_DETACH
-    {fathom::cli::kMoreGroup, "detach", "restore a process whose profiler was killed while tracing its heap",
-     fathom::cli::add_detach},
-#endif
-};
 
 int exit_status(ErrorKind kind) {
   switch (kind) {
@@ -162,7 +74,7 @@ int run(int argc, char** argv) {
   app.footer(
       "Exit status: 0 done; 1 failed; 2 wrong usage; 3 not found or gone; 4 not permitted; 5 a condition held (leaks: there are leaks; diff: --fail-if); 6 the target of a heap recording was left changed.");
   std::vector<std::pair<CLI::App*, Run>> runs, about;
-  for (const Command& command : kCommands) {
+  for (const fathom::cli::Command& command : fathom::cli::commands()) {
     CLI::App* sub = app.add_subcommand(command.name, command.description)->group(command.group);
     runs.emplace_back(sub, command.add(*sub));
   }

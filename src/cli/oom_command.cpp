@@ -9,6 +9,7 @@
 
 #include "base/files.h"
 #include "cli/command.h"
+#include "cli/number_word.h"
 #include "cli/option_groups.h"
 #include "cli/output.h"
 #include "cli/output_kind.h"
@@ -70,7 +71,7 @@ Result<int> run_oom(const OomArguments& arguments) {
             (of_container ? ": a container was killed for lack of memory, but the kernel's record is not here"
                           : ": no record of a process killed for lack of memory"),
         of_container ? kLogOfNode : kMoreLogs);
-  if (arguments.record && (*arguments.record == 0 || *arguments.record > records.size()))
+  if (arguments.record && *arguments.record > records.size())
     return fail(
         ErrorKind::kNotFound,
         "record " + std::to_string(*arguments.record) + ": there are " + std::to_string(records.size()),
@@ -100,8 +101,9 @@ Run add_oom(CLI::App& app) {
          "log from dmesg (also -T), journalctl, syslog or a console; - for standard input (default: the log of the running kernel)")
       ->type_name("FILE");
   begin_group(app, kOutputGroup);
-  auto* record =
-      app.add_option("--record", arguments->record, "show record N instead of the last one")->type_name("N");
+  auto* record = app.add_option("--record", arguments->record, "show record N instead of the last one")
+                     ->type_name("N")
+                     ->check(whole_number(1));
   app.add_flag("--all", arguments->all, "show every record")->excludes(record);
   app.add_option("--profiles", arguments->profiles,
                  "folder with recordings, to find the one of the killed process")

@@ -1,5 +1,6 @@
 #include "cli/record_option_list.h"
 
+#include "cli/number_word.h"
 #include "cli/option_groups.h"
 #include "cli/record_arguments.h"
 #include "cli/seconds_word.h"
@@ -11,6 +12,7 @@ void add_targets(CLI::App& app, RecordArguments& arguments) {
   begin_group(app, kTargetGroup);
   app.add_option("-p,--pid", arguments.pids, "attach to these processes: 12, or 12,34")
       ->delimiter(',')
+      ->check(CLI::PositiveNumber)
       ->type_name("PID");
   app.add_option("-n,--name", arguments.name, "attach to the process with exactly this name")
       ->type_name("NAME");
@@ -57,12 +59,12 @@ void add_ends(CLI::App& app, RecordArguments& arguments) {
          "--until-rss", [&options](std::uint64_t bytes) { options.until_resident_bytes = bytes; },
          "stop when resident memory reaches SIZE (500m, 4g)")
       ->type_name("SIZE")
-      ->transform(CLI::AsSizeValue(false));
+      ->transform(size_word(SizeZero::kRefused));
   app.add_option_function<std::uint64_t>(
          "--until-live", [&options](std::uint64_t bytes) { options.until_live_bytes = bytes; },
          "with --heap: stop when live heap reaches SIZE")
       ->type_name("SIZE")
-      ->transform(CLI::AsSizeValue(false));
+      ->transform(size_word(SizeZero::kRefused));
   app.add_flag("--until-stable{1}", arguments.stable_points, "stop when the top shares are known to ±1 point")
       ->check(CLI::Range(0.05, 20.0));
   begin_group(app, kRareGroup);
@@ -222,7 +224,7 @@ void add_rare(CLI::App& app, RecordArguments& arguments) {
          "--each", [&each = arguments.each_bytes](std::uint64_t bytes) { each = bytes; },
          "with --flight: mark each growth of resident memory by SIZE, and look closely")
       ->type_name("SIZE")
-      ->transform(CLI::AsSizeValue(false));
+      ->transform(size_word(SizeZero::kRefused));
   app.add_flag("--flight-freeze", arguments.flight_freeze,
                "with --flight: a trigger may freeze the control group of the program, for at most 50 ms");
   app.add_flag(
@@ -239,6 +241,7 @@ void add_habits(CLI::App& app, RecordArguments& arguments) {
   app.add_option("-t,--tid", arguments.habits.tids,
                  "attach to the process of this thread; report --thread shows the thread alone")
       ->delimiter(',')
+      ->check(CLI::PositiveNumber)
       ->type_name("TID");
   app.add_flag("-s,--save-only,--no-open", arguments.habits.save_only,
                "accepted for compatibility; fathom opens the page only with --open");

@@ -19,6 +19,7 @@
 #include "cli/follow_dumps.h"
 #include "cli/newest_recording.h"
 #include "cli/notices.h"
+#include "cli/number_word.h"
 #include "cli/option_groups.h"
 #include "cli/output.h"
 #include "cli/output_kind.h"
@@ -444,12 +445,12 @@ Run add_report(CLI::App& app) {
       "--syscalls", arguments->system_calls,
       "system calls by thread, with times, errors, callers and bytes by file (recorded with --syscalls)");
   app.add_option("--top", arguments->top, "rows per table; 0: all (default: 20; with --json all)")
-      ->check(CLI::NonNegativeNumber);
+      ->check(whole_number());
   app.add_option("--sort", arguments->sort, "order of rows (default: self; for waits total)")
       ->check(CLI::IsMember({"self", "total"}));
   app.add_option("--percent-limit", arguments->percent_limit,
                  "smallest share of a row (default in trees: 1; 0: every call, nothing folded)")
-      ->check(CLI::Range(0.0, 100.0));
+      ->check(number_between(0.0, 100.0));
   app.add_flag("--show-idle", arguments->show_idle, "show the waits of idle workers");
   app.add_flag("--fold-generics", arguments->report.fold_generics, "merge Vec<u8>::push and Vec<u16>::push");
   app.add_flag("--wide", arguments->wide, "do not shorten names");

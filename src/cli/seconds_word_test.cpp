@@ -25,8 +25,9 @@ TEST(SecondsWord, WhatIsNoTimeIsLeftToTheOption) {
     EXPECT_EQ(turned(text), text);
 }
 
-TEST(SecondsWord, NotANumberIsRefusedAsNoCheckOfARangeDoes) {
-  for (std::string text : {"nan", "NAN", "inf", "-inf", "nans", "infh"}) EXPECT_NE(seconds_word()(text), "");
+TEST(SecondsWord, NotANumberAndWhatNothingLastsForAreRefused) {
+  for (std::string text : {"nan", "NAN", "inf", "-inf", "nans", "infh", "1e99", "1e999", "-1e10"})
+    EXPECT_NE(seconds_word()(text), "");
 }
 
 TEST(SecondsWord, ComesBeforeTheChecksOfTheOption) {

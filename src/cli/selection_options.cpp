@@ -106,7 +106,7 @@ void add_selection_options(CLI::App& app, SelectionOptions& options) {
   begin_group(app, kSelectionGroup);
   app.add_option("--metric", options.metric, "cpu, latency, off-cpu, wall, heap-live, events");
   app.add_option("--thread", options.thread, "threads with this name or number");
-  app.add_option("-p,--pid", options.pid, "one process")->type_name("PID");
+  app.add_option("-p,--pid", options.pid, "one process")->check(CLI::NonNegativeNumber)->type_name("PID");
   add_time_option(app, "--from", options.from, "from here: 10 (seconds), 500ms, a mark, or 02:00");
   add_time_option(app, "--until", options.until, "up to here, in the same words");
 #ifdef FATHOM_HAS_SERVE

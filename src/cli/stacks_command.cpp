@@ -13,6 +13,7 @@
 #include "cli/command.h"
 #include "cli/group_option.h"
 #include "cli/named_target.h"
+#include "cli/number_word.h"
 #include "cli/option_groups.h"
 #include "cli/output.h"
 #include "cli/seconds_word.h"
@@ -143,6 +144,7 @@ Run add_stacks(CLI::App& app) {
   app.add_option("-c,--count", arguments->looks,
                  "number of looks; shows what moved between the first and the last")
       ->check(CLI::Range(1u, 10'000u))
+      ->check(whole_number(1))
       ->type_name("N")
       ->capture_default_str();
   app.add_option("-i,--interval", arguments->interval_s, "time between looks: 1, 500ms, 1m; at least 0.01")

@@ -10,6 +10,7 @@
 #include "analysis/core/words.h"
 #include "cli/command.h"
 #include "cli/newest_recording.h"
+#include "cli/number_word.h"
 #include "cli/option_groups.h"
 #include "cli/output.h"
 #include "cli/output_kind.h"
@@ -120,10 +121,10 @@ Run add_timeline(CLI::App& app) {
   app.add_option("--title", arguments->picture.title, "heading (default: the target)");
   app.add_option("--subtitle", arguments->picture.subtitle, "line below the heading (default: the peak)");
   app.add_option("--width", arguments->picture.width, "width in pixels")
-      ->check(CLI::Range(300.0, 20000.0))
+      ->check(number_between(300.0, 20000.0))
       ->capture_default_str();
   app.add_option("--height", arguments->picture.height, "height of the chart in pixels")
-      ->check(CLI::Range(100.0, 5000.0))
+      ->check(number_between(100.0, 5000.0))
       ->capture_default_str();
   arguments->selection.dumps.initial.kind = dumps::Merge::Kind::kAll;
   return run_on_input(arguments, run_timeline);

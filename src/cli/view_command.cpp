@@ -30,6 +30,7 @@
 #include "cli/frozen_page.h"
 #include "cli/newest_recording.h"
 #include "cli/notices.h"
+#include "cli/number_word.h"
 #include "cli/option_groups.h"
 #include "cli/output.h"
 #include "cli/output_kind.h"
@@ -394,7 +395,9 @@ Run add_view(CLI::App& app) {
                "with --html: include source and machine code of the costliest functions")
       ->needs("--html");
   app.add_option("--metric", arguments->selection.metric, "show this event of record -e")->type_name("EVENT");
-  app.add_option("--port", arguments->port, "port on 127.0.0.1 (default: a free one)")->type_name("PORT");
+  app.add_option("--port", arguments->port, "port on 127.0.0.1 (default: a free one)")
+      ->check(whole_number())
+      ->type_name("PORT");
   app.add_flag("--no-open", arguments->no_open, "print the address, do not open a browser");
   begin_group(app, kRareGroup);
   add_span_options(app, arguments->selection.spans);

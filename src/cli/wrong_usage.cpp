@@ -55,8 +55,7 @@ std::string type_of(const CLI::App* command, const std::string& option) {
   return found == nullptr ? "" : found->get_type_name();
 }
 
-// "--duration: Value abc not in range 0.000000 to 1797.000000", of newer versions "[0 - 1797]"; "--pid = abc"; "--until-rss:
-// abc unit not recognized".
+// "--duration: Value abc not in range 0.000000 to 1797.000000", of newer versions "[0 - 1797]"; "--pid = abc".
 std::string refused_value(std::string_view text, const CLI::App* command) {
   const std::string name(text.substr(0, text.find(':')));
   if (const auto value = between(text, ": Value ", " not in range ")) {
@@ -73,9 +72,6 @@ std::string refused_value(std::string_view text, const CLI::App* command) {
   }
   if (const auto option = between(text, "Could not convert: ", " = "))
     return fmt::format("{} '{}': expected a number", *option, shown(*between(text, " = ", "")));
-  if (text.find(" unit not recognized. Allowed values: {b,") != text.npos ||
-      text.ends_with(" could not be converted to UINT"))
-    return name + ": expected a size such as 500m or 4g";
   if (const auto folder = between(text, ": Directory does not exist: ", ""))
     return fmt::format("{}: there is no folder {}", name, analysis::printable(*folder));
   if (const auto choices = between(text, " not in {", "}")) {

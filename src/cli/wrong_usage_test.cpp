@@ -4,6 +4,7 @@
 
 #include <limits>
 
+#include "cli/number_word.h"
 #include "cli/option_table.h"
 
 namespace fathom::cli {
@@ -45,7 +46,7 @@ struct WrongUsage : testing::Test {
     draw->add_option("-r,--rate", rate, "")->check(CLI::Range(1, 100000));
     draw->add_option("--percent", percent, "")->check(CLI::Range(0.0, 100.0));
     draw->add_option("--pid", pid, "");
-    draw->add_option("--until", size, "")->transform(CLI::AsSizeValue(false));
+    draw->add_option("--until", size, "")->transform(size_word());
     draw->add_option("--event", event, "")->check(CLI::IsMember({"clock", "cycles"}));
     draw->add_option("--symbols", folder, "")->check(CLI::ExistingDirectory);
     draw->add_flag("--waits", waits, "");
