@@ -107,8 +107,7 @@ enum off_cpu_event_kind { OFF_CPU_EVENT_WAIT = 16, OFF_CPU_EVENT_THREAD_END = 17
  */
 struct off_cpu_event_wait {
   u8 kind;
-  u8 state; /* low bits of the task state: 0 preempted, 1 interruptible, 2 uninterruptible, 4 stopped, 8
-               traced */
+  u8 state; /* see kept_task_state() */
   u16 cpu;  /* where it goes on */
   u32 tid, pid;
   u32 waker_tid, waker_pid; /* 0: unknown, or the clock */
@@ -175,5 +174,15 @@ struct off_cpu_counters {
   u32 early_walks;
   u32 walk_wanted; /* the wait of the thread that runs here from now on was chosen */
 };
+
+/* What is kept of the state of a thread that left its CPU: 0 preempted, 1 interruptible, 2 uninterruptible, 4 stopped,
+ * 8 traced, and other low bits. A state may have high bits alone, and none of these threads wants to run: one that is
+ * frozen is kept as stopped; one that sleeps for a spinlock of a kernel with PREEMPT_RT, as uninterruptible. Source:
+ * include/linux/sched.h, TASK_FROZEN (since 6.1) and TASK_RTLOCK_WAIT (since 5.16). */
+static inline __attribute__((always_inline)) u8 kept_task_state(u32 state) {
+  const u32 frozen = 0x8000, low_bits = 0xff;
+  if (state == 0 || (state & low_bits) != 0) return (u8)(state & low_bits);
+  return state & frozen ? 4 : 2;
+}
 
 #endif

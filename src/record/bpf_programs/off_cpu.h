@@ -127,7 +127,7 @@ SHARED_FUNCTION int send_held_wait(struct thread_account* account, u32 tid, s64 
   struct off_cpu_counters* counters;
   u32 zero = 0;
   if (!account) return 0;
-  event.state = account->state & 0xff;
+  event.state = kept_task_state(account->state);
   event.cpu = bpf_get_smp_processor_id();
   event.tid = tid;
   event.pid = account->pid;

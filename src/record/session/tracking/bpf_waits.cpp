@@ -53,7 +53,7 @@ sources::Waited described(std::int32_t tid, const thread_account& account) {
   wait.stack_id = account.stack_id;
   wait.system_call = account.system_call;
   wait.weight = account.weight;
-  wait.state = account.state;
+  wait.state = kept_task_state(account.state);
   wait.throttled = account.throttled != 0;
   std::copy(std::begin(account.arguments), std::end(account.arguments), wait.arguments);
   wait.fault_address = account.fault_address;
