@@ -47,5 +47,11 @@ TEST(PageHtml, CodeThatGoesWithTheFileEndsNoTag) {
   EXPECT_THAT(html, HasSubstr("id=\"code\">PC9zY3JpcHQ+</script>"));
 }
 
+TEST(PageHtml, AMessageIsNoMarkup) {
+  const std::string html = message_page("there is no metric '<img src=\"x\">' & more");
+  EXPECT_THAT(html, HasSubstr("'&#60;img src=&#34;x&#34;&#62;' &#38; more</p>"));
+  EXPECT_THAT(html, Not(HasSubstr("<img")));
+}
+
 }  // namespace
 }  // namespace fathom::page

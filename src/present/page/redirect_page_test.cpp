@@ -37,6 +37,16 @@ TEST(RedirectPage, LeadsToTheAddressAndOnlyThisUserCanReadIt) {
   ::unsetenv("XDG_RUNTIME_DIR");
 }
 
+TEST(RedirectPage, AFolderWithoutASlashInFrontIsNotTaken) {
+  ::setenv("XDG_RUNTIME_DIR", "relative", 1);
+  ::setenv("TMPDIR", testing::TempDir().c_str(), 1);
+  const auto page = RedirectPage::write(kUrl);
+  ASSERT_TRUE(page) << page.error().message;
+  EXPECT_THAT(page->path(), testing::StartsWith(testing::TempDir()));
+  ::unsetenv("XDG_RUNTIME_DIR");
+  ::unsetenv("TMPDIR");
+}
+
 TEST(RedirectPage, AFolderThatCannotBeWrittenIsAnError) {
   ::setenv("XDG_RUNTIME_DIR", "/nowhere", 1);
   EXPECT_FALSE(RedirectPage::write(kUrl));

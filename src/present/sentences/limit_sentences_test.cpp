@@ -34,5 +34,13 @@ TEST(LimitSentences, ARemedyDoublesTheLimitOfThatProcess) {
   }
 }
 
+TEST(LimitSentences, OfMemoryAreBytesAndOfOthersCounts) {
+  for (const Kind kind : {Kind::kLockedMemory, Kind::kAddressSpace, Kind::kCommitted})
+    EXPECT_EQ(limit_text({kind, 1 << 20, 2 << 20}).find("1.0 MiB of 2.0 MiB of "), 0U)
+        << limit_text({kind, 1 << 20, 2 << 20});
+  for (const Kind kind : {Kind::kMappings, Kind::kDescriptors, Kind::kTasks})
+    EXPECT_EQ(limit_text({kind, 1000, 2000}).find("1,000 of 2,000 "), 0U) << limit_text({kind, 1000, 2000});
+}
+
 }  // namespace
 }  // namespace fathom::present
