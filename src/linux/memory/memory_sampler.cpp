@@ -54,6 +54,21 @@ std::optional<Pressure> parse_pressure(std::string_view text) {
   return found ? std::optional(pressure) : std::nullopt;
 }
 
+Refaults parse_refaults(std::string_view text) {
+  Refaults refaults;
+  std::string_view line;
+  while (process::next_line(text, line)) {
+    std::string_view name = process::next_field(line);
+    // Version 1 has those of the groups below it, too, under this name.
+    if (name.starts_with("total_")) name.remove_prefix(6);
+    // Before 5.9 there was one count for both.
+    if (name == "workingset_refault_file" || name == "workingset_refault")
+      refaults.file = process::parse_number(process::next_field(line));
+    if (name == "workingset_refault_anon") refaults.anon = process::parse_number(process::next_field(line));
+  }
+  return refaults;
+}
+
 std::optional<std::uint64_t> parse_memory_limit(std::string_view text) {
   constexpr std::uint64_t kNoLimit = std::uint64_t{1}
                                      << 60;  // version 1: the largest multiple of a page below 2^63
@@ -64,6 +79,8 @@ std::optional<std::uint64_t> parse_memory_limit(std::string_view text) {
 }
 
 namespace {
+
+constexpr std::uint32_t kReadsPerStat = 10;
 
 struct Resource {
   std::string_view name, cgroup_some, cgroup_full, system_some, system_full;
@@ -88,6 +105,7 @@ Result<MemorySampler> MemorySampler::open(int pid) {
     const std::string& directory = (*cgroup)->directory;
     const bool version_2 = (*cgroup)->version == 2;
     sampler.cgroup_ = open_file(directory + (version_2 ? "/memory.current" : "/memory.usage_in_bytes"));
+    sampler.cgroup_stat_ = open_file(directory + "/memory.stat");
     if (auto text = read_file(directory + (version_2 ? "/memory.max" : "/memory.limit_in_bytes")))
       sampler.limit_bytes_ = parse_memory_limit(*text);
     if (version_2) pressure_folder = directory;
@@ -131,6 +149,12 @@ Result<> MemorySampler::read(std::vector<SeriesValue>& out) {
   if (cgroup_ && read_again(cgroup_, text_)) {
     if (const auto use = process::parse_number(std::string_view(text_).substr(0, text_.find('\n'))))
       add("cgroup.memory", "bytes", *use);
+  }
+  // The kernel adds up the counters of all CPUs for this file, so it is not read each time.
+  if (cgroup_stat_ && reads_++ % kReadsPerStat == 0 && read_again(cgroup_stat_, text_)) {
+    const Refaults refaults = parse_refaults(text_);
+    if (refaults.file) add("cgroup.refaults_file", "count", *refaults.file);
+    if (refaults.anon) add("cgroup.refaults_anon", "count", *refaults.anon);
   }
   for (const PressureFile& of : pressures_) {
     if (!read_again(of.file, text_)) continue;

@@ -29,6 +29,14 @@ struct Pressure {
 };
 std::optional<Pressure> parse_pressure(std::string_view text);
 
+// Pages of a control group that were needed again soon after they had been reclaimed, since it was made: too little memory for what is in
+// use. From memory.stat of either version; nothing where the kernel does not count them.
+struct Refaults {
+  std::optional<std::uint64_t> file, anon;
+  bool operator==(const Refaults&) const = default;
+};
+Refaults parse_refaults(std::string_view text);
+
 // "max", and the huge number that version 1 has in its place, are no limit.
 std::optional<std::uint64_t> parse_memory_limit(std::string_view text);
 
@@ -42,6 +50,7 @@ class MemorySampler {
   //   memory.rss_anon, memory.rss_file, memory.rss_shmem, memory.swap, memory.page_tables   bytes
   //   memory.major_faults, memory.minor_faults                                             count, since its
   //   start cgroup.memory                                                                        bytes
+  //   cgroup.refaults_file, cgroup.refaults_anon (5.9 and newer)                           count, with the first of ten reads
   //   cgroup.memory_stall_some, cgroup.memory_stall_full (version 2), or else
   //   system.memory_stall_some, system.memory_stall_full                                   us, since boot
   //   likewise cpu_stall_some, io_stall_some, io_stall_full
@@ -57,10 +66,11 @@ class MemorySampler {
     Fd file;
     std::string_view some, full;  // full is empty where it means nothing: of the CPU of a machine it is 0
   };
-  Fd status_, stat_, cgroup_;
+  Fd status_, stat_, cgroup_, cgroup_stat_;
   std::vector<PressureFile> pressures_;
   std::optional<std::uint64_t> limit_bytes_;
   std::string text_;
+  std::uint32_t reads_ = 0;
 };
 
 }  // namespace fathom::sources

@@ -22,6 +22,18 @@ TEST(Pressure, TotalsOfBothLines) {
   EXPECT_FALSE(parse_pressure("some avg10=0.00 total=x\n"));
 }
 
+TEST(Refaults, AreReadFromBothVersionsOfControlGroups) {
+  EXPECT_EQ(
+      parse_refaults(
+          "anon 4096\nworkingset_refault_anon 7\nworkingset_refault_file 40\nworkingset_activate_file 3\n"),
+      (Refaults{40, 7}));
+  EXPECT_EQ(parse_refaults("workingset_refault_file 1\ntotal_cache 9\ntotal_workingset_refault_anon 0\n"
+                           "total_workingset_refault_file 41\n"),
+            (Refaults{41, 0}));
+  EXPECT_EQ(parse_refaults("workingset_refault 12\n"), (Refaults{12, std::nullopt})) << "before 5.9";
+  EXPECT_EQ(parse_refaults(""), Refaults{});
+}
+
 TEST(MemoryLimit, NoneIsNoNumber) {
   EXPECT_EQ(parse_memory_limit("1073741824\n"), 1073741824u);
   EXPECT_FALSE(parse_memory_limit("max\n"));
