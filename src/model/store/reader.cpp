@@ -153,6 +153,12 @@ class Reader {
     return std::optional<std::uint64_t>();
   }
 
+  // Of the heap only that there is one, which the first of its blocks says.
+  bool has_facts(std::uint32_t type) const {
+    return type == kTables || type == kState || type == kEnd ||
+           (type == kHeap && loading_.profile.heap.empty());
+  }
+
   Result<> read_data(std::uint64_t offset, const BlockHeader& header) {
     if (skipped_by_index(offset, header)) return {};
     const bool known = header.type == kTables || header.type == kState || header.type == kSamples ||
@@ -166,8 +172,7 @@ class Reader {
                               block_name(header.type), offset),
                   "open it with the version of fathom that recorded it, or a newer one");
     if (!known || header.type == kIndex) return {};
-    if (loading_.options.facts_only && header.type != kTables && header.type != kState && header.type != kEnd)
-      return {};
+    if (loading_.options.facts_only && !has_facts(header.type)) return {};
     if (header.type == kLives) {
       if (!loading_.options.blocks) return {};
       lives_.push_back({offset, header});
@@ -253,8 +258,11 @@ class Reader {
     const bool whole = ended_ && !loading_.damaged;
     if (!ended_) quality.truncated = true;
     if (!ended_ && input_.is_being_written()) profile.meta.facts.emplace(model::kStillRecordedFact, "1");
-    if (!whole && loading_.options.facts_only) {
-      repair(profile);
+    if (loading_.options.facts_only) {
+      std::vector<model::Heap> heaps = std::move(profile.heap.heaps);
+      profile.heap = {};
+      profile.heap.heaps = std::move(heaps);
+      if (!whole) repair(profile);
     } else if (!whole) {
       open_all();
       repair(profile);

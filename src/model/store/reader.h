@@ -32,8 +32,9 @@ struct ReadOptions {
   // third of the memory. They stay unpacked if the file is damaged, or if blocks are selected; they stay packed if blocks are only
   // listed (HeapBlockFilter::if_recorded).
   bool packed = false;
-  // Only what a list of recordings shows: meta, modules, processes, threads and quality. Blocks of samples, waits, heap and series
-  // are passed over by their length, so a file of gigabytes takes milliseconds.
+  // Only what a list of recordings shows: meta, modules, processes, threads and quality, and which heaps there are when the first of
+  // them is (their figures are those of that moment). Blocks of samples, waits, heap and series are passed over by their length, so a
+  // file of gigabytes takes milliseconds.
   bool facts_only = false;
   // Called now and then while blocks are read, with the fraction done, 0 to 1.
   std::function<void(double)> progress = {};

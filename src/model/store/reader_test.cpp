@@ -79,7 +79,9 @@ TEST(Reader, FactsOnlyAreThoseOfTheWholeRecording) {
       EXPECT_EQ(some->processes, whole->processes);
       EXPECT_EQ(some->threads, whole->threads);
       EXPECT_EQ(some->quality.truncated, whole->quality.truncated);
-      EXPECT_EQ(some->samples.size() + some->waits.size() + some->heap.rows.size(), 0u);
+      EXPECT_EQ(some->samples.size() + some->waits.size() + some->heap.rows.size() + some->heap.sites.size(),
+                0u);
+      EXPECT_EQ(some->heap.empty(), whole->heap.empty());
     }
   });
 }

@@ -55,6 +55,7 @@ class Shelf : public testing::Test {
     process.executable = path;
     profile.processes.push_back(process);
     if (!tags_.empty()) profile.meta.facts["tags"] = tags_;
+    if (with_heap_) profile.heap.heaps.emplace_back();
     model::Thread thread;
     thread.tid = 7;
     thread.cpu_ns = 1'500'000'000;
@@ -70,6 +71,7 @@ class Shelf : public testing::Test {
 
   std::string folder_;
   std::string tags_;
+  bool with_heap_ = false;
 };
 
 TEST_F(Shelf, ListsTheFolderAndTheFoldersInItOldestFirst) {
@@ -123,6 +125,18 @@ TEST_F(Shelf, TagsAreThoseOfTheRecording) {
   EXPECT_THAT(row.tags, ElementsAre("v1.2", "before the change"));
   EXPECT_TRUE(has_tag(row, "v1.2"));
   EXPECT_FALSE(has_tag(row, "v1"));
+}
+
+TEST_F(Shelf, ARecordingOfTheHeapIsListedAsOne) {
+  record("cpu.fathom", "reth", 10);
+  with_heap_ = true;
+  record("heap.fathom", "reth", 20);
+  record("killed.fathom", "reth", 30, false);
+  const auto found = find_recordings(folder_, is_svg).value();
+  ASSERT_EQ(found.size(), 3u);
+  EXPECT_FALSE(found[0].heap);
+  EXPECT_TRUE(found[1].heap);
+  EXPECT_TRUE(found[2].heap);
 }
 
 TEST_F(Shelf, OneThatWasKilledIsCutShort) {
