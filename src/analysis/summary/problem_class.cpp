@@ -169,6 +169,49 @@ static double share_of_yields(const Report& report) {
   return all > 0 ? yielded / all : 0;
 }
 
+// Threads that were active for less than a tenth of the time in all left the program idle for nine tenths of it at least. One that
+// keeps a CPU busy is bound by that, however many of its threads wait.
+static ProblemClass classify_by_threads(const Report& report, double cpus) {
+  const ProblemThresholds& from = kProblemThresholds;
+  const WallTime& time = report.waits->thread_time;
+  ProblemClass problem;
+  problem.waits_summed = problem.by_threads = true;
+  problem.busy = cpus;
+  const double active_ns = time.busy_ns();
+  if (active_ns < from.idle_below * report.activity.duration_s * 1e9) {
+    problem.kind = ProblemKind::kIdle;
+    problem.busy = active_ns / (report.activity.duration_s * 1e9);
+    return problem;
+  }
+  problem.busy_s = active_ns * 1e-9;
+  if (problem.busy_s < from.least_busy_s) return problem;
+  problem.ran = time.ran_ns / active_ns;
+  problem.disk = time.disk_ns / active_ns;
+  problem.peers = time.peers_ns / active_ns;
+  problem.locks = time.locks_ns / active_ns;
+  problem.slept = time.slept_ns / active_ns;
+  problem.unended = time.unended_ns / active_ns;
+  problem.starved = time.queued_ns / active_ns;
+  problem.pages = share_of_pages(report.tree);
+  problem.memory = std::max(time.memory_ns / active_ns, problem.ran * problem.pages);
+  const double able_ns = time.ran_ns + time.queued_ns;
+  problem.queued = able_ns > 0 ? time.queued_ns / able_ns : 0;
+  problem.throttled = able_ns > 0 ? report.waits->throttled_ns / able_ns : 0;
+  problem.yielded = problem.queued * share_of_yields(report);
+  problem.contended = share_of_lock_waits(*report.waits, able_ns);
+  const bool keeps_a_cpu_busy = cpus >= from.ran;
+  const double ran = problem.ran, able = keeps_a_cpu_busy ? 1 : able_ns / active_ns;
+  if (keeps_a_cpu_busy) problem.ran = std::max(problem.ran, from.ran);
+  problem.kind = kind_of(problem, able);
+  problem.ran = ran;
+  if (problem.kind == ProblemKind::kMixed) return problem;
+  problem.also = further_kinds(problem, able);
+  for (FurtherKind& also : problem.also)
+    if (also.of == FurtherKind::Of::kBusy) also.of = FurtherKind::Of::kActive;
+  std::erase_if(problem.also, [](const FurtherKind& also) { return also.of == FurtherKind::Of::kUnqueued; });
+  return problem;
+}
+
 static ProblemClass classify_by_time(const Report& report) {
   ProblemClass problem;
   const double length_ns = report.activity.duration_s * 1e9;
@@ -178,6 +221,8 @@ static ProblemClass classify_by_time(const Report& report) {
   if (!report.waits || are_sums || (report.unsampled && share_without_waits(report) > kMuch)) {
     const auto used = report.activity.cpus_used();
     if (!used) return problem;
+    if (are_sums && report.waits && report.waits->thread_time.length_ns > 0)
+      return classify_by_threads(report, *used);
     problem.waits_summed = are_sums || report.stacks_waited_ns > 0;
     problem.busy = *used;
     problem.ran = 1;

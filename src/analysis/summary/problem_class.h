@@ -52,8 +52,9 @@ struct FurtherKind {
     kBusy,      // of the busy time
     kUnqueued,  // of the busy time in which no thread stood in the run queue while none ran
     kCpuTime,
-    kAble,  // of the time that threads could run
-    kWork,  // of the time of threads that had work
+    kAble,    // of the time that threads could run
+    kWork,    // of the time of threads that had work
+    kActive,  // of the active time of all threads: ProblemClass::by_threads
   };
   ProblemKind kind;
   double share;
@@ -64,9 +65,12 @@ struct ProblemClass {
   ProblemKind kind = ProblemKind::kUnknown;
   bool waits_known = false;
   bool waits_summed = false;  // not known by moment and cause, but by stack
-  double busy_s = 0;          // 0: waits were not recorded
-  double busy = 0;  // of the length of the recording: the rest, no thread had work. Without waits: CPUs
-                    // used
+  // Causes are known and moments are not, as of rows that a server added up: parts are of the time in which threads ran, waited for a
+  // CPU, or waited without being idle, added up over all threads.
+  bool by_threads = false;
+  double busy_s = 0;  // 0: waits were not recorded
+  double busy = 0;    // of the length of the recording: the rest, no thread had work. Without waits: CPUs
+                      // used
   // Parts of the busy time: at least one thread ran; none ran and one could have; none of both, and they waited for this.
   double ran = 0, disk = 0, peers = 0, locks = 0, slept = 0, unended = 0;
   // The time spent waiting for pages, or the CPU time of page faults, whichever is more.
@@ -93,7 +97,8 @@ struct ProblemClass {
   MemoryProblem memory_problem = {};  // printed next to the kind, which is about time
 };
 
-// Without recorded waits only an idle target and one that keeps a CPU busy can be recognized.
+// Without recorded waits only an idle target and one that keeps a CPU busy can be recognized. Of waits that were added up, the time of
+// all threads decides, unless the program keeps a CPU busy.
 ProblemClass classify(const Report& report);
 
 }  // namespace fathom::analysis

@@ -6,6 +6,7 @@
 #include "analysis/core/hand_made_profile.h"
 #include "analysis/stacks/kept_look.h"
 #include "analysis/waits/hand_made_waits.h"
+#include "model/wait_sums.h"
 #include "present/sentences/hot_spot_sentences.h"
 #include "present/sentences/problem_sentences.h"
 #include "present/sentences/waiting_sentence.h"
@@ -285,6 +286,50 @@ TEST(ProblemClass, SaysThatWaitsAreKnownAsSumsWhereSamplesHaveThem) {
             "Threads waited for 7.50 s in all; what for is not known here.");
   EXPECT_THAT(present::next_commands(report, classify(report), "app.pb.gz"),
               testing::Contains("fathom report app.pb.gz --metric off-cpu"));
+}
+
+// As of rows of a server: so many threads, which each ran for so long in 10 s and waited in `call` for the rest.
+Judged judge_sums(int threads, double ran_s, double waited_s, std::string_view call) {
+  HandMade hand;
+  hand.profile.meta.facts[model::kWaitSumsFact] = "yes";
+  const auto process = hand.process(1, "app");
+  const auto app = hand.module("app");
+  for (int i = 0; i < threads; ++i) {
+    const auto thread = hand.thread(process, 1 + i, fmt::format("t{}", i));
+    hand.sample(thread, hand.stack({hand.frame(app, {"main"})}), static_cast<int>(100 * ran_s));
+    // A hundred waits of the same length.
+    hand.wait(thread, hand.stack({hand.frame(app, {"main"}), hand.frame(app, {"pthread_mutex_lock"})}), call,
+              0, 10 * waited_s)
+        .weight = 100;
+  }
+  const ProblemClass problem = classify(make_report(hand.profile, {}).value());
+  return {problem.kind, present::sentence_of(problem)};
+}
+
+TEST(ProblemClass, OfWaitsThatWereAddedUpIsWhatTakesTheTimeOfTheThreads) {
+  EXPECT_EQ(judge_sums(1, 1, 9, "fsync").sentence,
+            "disk-bound. Threads spent 90 % of their active time waiting for files (threshold: 30 %); the "
+            "moments of its waits are unknown");
+  EXPECT_EQ(judge_sums(3, 1, 9, "recvfrom").kind, ProblemKind::kPeers);
+  EXPECT_EQ(judge_sums(3, 0.5, 9, "futex").kind, ProblemKind::kLocks);
+  EXPECT_EQ(judge_sums(3, 0.1, 0.05, "fsync").sentence,
+            "idle. Its threads had work for 4.5 % of the time in all (threshold: 10 %)");
+  EXPECT_EQ(judge_sums(2, 0.3, 0.9, "fsync").kind, ProblemKind::kDisk) << "0.06 CPUs are not idle";
+  EXPECT_EQ(
+      judge_sums(1, 3, 0.3, "fsync").sentence,
+      "CPU-bound. Threads spent 91 % of their active time running (threshold: 70 %); the moments of its "
+      "waits are unknown");
+}
+
+// One thread may compute while the others wait.
+TEST(ProblemClass, OfWaitsThatWereAddedUpIsCpuWhereTheProgramKeepsACpuBusy) {
+  const Judged judged = judge_sums(4, 2.5, 7.5, "fsync");
+  EXPECT_EQ(judged.kind, ProblemKind::kCpu);
+  EXPECT_THAT(judged.sentence,
+              StartsWith("CPU-bound. The program used 1.00 CPUs on average (threshold: 0.7); "
+                         "the moments of its waits are unknown"));
+  EXPECT_THAT(judged.sentence, HasSubstr("also disk-bound (75 % of its threads' active time)"));
+  EXPECT_EQ(judge_sums(4, 2.5, 7.5, "futex").kind, ProblemKind::kLocks);
 }
 
 TEST(ProblemClass, SaysWhenTheLookWasMadeThatShowsADeadlock) {

@@ -45,7 +45,12 @@ class Collector {
     report.files = find_files(waits_, selection_, sites_);
     report.throttled_ns = std::min(report.throttled_ns, queued_of(report.threads));
     // What follows needs the moment of each wait, which sums do not have.
-    if (waits_.profile().meta.facts.contains(model::kWaitSumsFact)) return report;
+    if (waits_.profile().meta.facts.contains(model::kWaitSumsFact)) {
+      double ran = 0;
+      for (const WaitThreadRow& row : report.threads) ran += row.ran_ns;
+      if (!selection_.stacks) report.thread_time = sum_thread_time(waits_, reasons_, sites_, handed_on, ran);
+      return report;
+    }
     report.chains = find_chains(waits_, sites_);
     report.unended = find_unended_waits(waits_, sites_);
     report.tasks = find_async_tasks(waits_, selection_, sites_);

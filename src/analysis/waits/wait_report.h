@@ -76,6 +76,9 @@ struct WaitReport {
   std::vector<UnendedRow> unended;
   std::vector<AsyncTaskRow> tasks;  // of tokio; empty: there are none
   WallTime wall;
+  // Only of waits of which sums are known and no moments (model/wait_sums.h): parts of the time of all threads, instead of `wall`. Not of
+  // selected stacks.
+  WallTime thread_time;
   // Of the time that threads could run and had no CPU: the quota of their control group was used up. The rest was the run queue.
   double throttled_ns = 0;
   // Of a file without its end: waits that it does not hold yet, as they had not ended when its last block was written.

@@ -16,6 +16,7 @@
 #include "model/block_reads.h"
 #include "model/listening_socket.h"
 #include "model/system_call.h"
+#include "model/wait_sums.h"
 
 namespace fathom::analysis {
 namespace {
@@ -124,7 +125,9 @@ class PauseOfWaits {
   }
 
   // Only BPF and a record of wake-ups report which thread ended a wait. A look at /proc does not.
+  // Rows of a server have only the threads that ended many waits.
   static bool knows_wakers(const Waits& waits) {
+    if (waits.profile().meta.facts.contains(model::kWaitSumsFact)) return false;
     return waits.profile().meta.engine == "bpf" ||
            std::ranges::any_of(waits.rows(), [&](const SelectedWait& row) {
              return waits.wait(row).waker != model::kNoThread;
@@ -484,6 +487,46 @@ WallTime find_wall_time(const Waits& waits, const Selection& selection, const Ru
     for (const Change& change : piece) sweep.take(change);
   }
   return sweep.finish(to);
+}
+
+WallTime sum_thread_time(const Waits& waits, const RuledWaits& reasons, const WaitSites& sites,
+                         const HandedOnFutexes& handed_on, double ran_ns) {
+  const PauseOfWaits pause_of(waits, reasons, sites, handed_on);
+  WallTime time;
+  time.ran_ns = ran_ns;
+  const auto part = [&](Pause pause) -> double& {
+    switch (pause) {
+      case Pause::kQueue:
+        return time.queued_ns;
+      case Pause::kDisk:
+        return time.disk_ns;
+      case Pause::kMemory:
+        return time.memory_ns;
+      case Pause::kLock:
+        return time.locks_ns;
+      case Pause::kPeer:
+        return time.peers_ns;
+      case Pause::kTimer:
+      case Pause::kTaskSleep:
+        return time.slept_ns;
+      case Pause::kStuck:
+        return time.unended_ns;
+      case Pause::kIdle:
+        return time.idle_ns;
+      case Pause::kOther:
+        break;
+    }
+    return time.other_ns;
+  };
+  time.length_ns = ran_ns;
+  for (const SelectedWait& row : waits.rows()) {
+    const auto waited = static_cast<double>(weighted_ns(row.waited_ns, waits.weight(row)));
+    const auto queued = static_cast<double>(weighted_ns(row.queued_ns, waits.queue_weight(row)));
+    if (row.waited_ns != 0) part(pause_of.of(row, waits.wait(row))) += waited;
+    time.queued_ns += queued;
+    time.length_ns += waited + queued;
+  }
+  return time;
 }
 
 }  // namespace fathom::analysis

@@ -33,4 +33,8 @@ struct WallTime {
 WallTime find_wall_time(const Waits& waits, const Selection& selection, const RuledWaits& reasons,
                         const WaitSites& sites, const HandedOnFutexes& handed_on);
 
+// Of waits whose moments are unknown: the same parts, each added up over all threads, with `ran_ns` of CPU time.
+WallTime sum_thread_time(const Waits& waits, const RuledWaits& reasons, const WaitSites& sites,
+                         const HandedOnFutexes& handed_on, double ran_ns);
+
 }  // namespace fathom::analysis

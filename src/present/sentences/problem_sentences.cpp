@@ -137,15 +137,20 @@ static std::string pressure_text(const ProblemClass& problem) {
 
 static std::string sentence_of_class(const ProblemClass& problem) {
   const ProblemThresholds& from = kProblemThresholds;
-  const std::string_view no_waits =
-      problem.waits_summed ? "of waits only sums are known" : "waits were not recorded";
+  const std::string_view no_waits = problem.by_threads     ? "the moments of its waits are unknown"
+                                    : problem.waits_summed ? "of waits only sums are known"
+                                                           : "waits were not recorded";
   const std::string share = rounded_percent(problem.share());
   const auto threshold = [](double value) { return fmt::format(" (threshold: {})", rounded_percent(value)); };
   // Shares are of the busy time, which leaves out when no thread had work.
-  const auto silent = [&](std::string_view kind, std::string_view what) {
+  const auto silent = [&](std::string_view kind, std::string_view what, std::string_view of_threads) {
+    if (problem.by_threads)
+      return fmt::format("{}. Threads spent {} of their active time waiting {}{}; {}", kind, share,
+                         of_threads, threshold(from.waited), no_waits);
     return fmt::format("{}. In {} of the busy time no thread ran {}{}", kind, share, what,
                        threshold(from.waited));
   };
+  const std::string_view busy_time = problem.by_threads ? "its threads' active time" : "the busy time";
   switch (problem.kind) {
     case ProblemKind::kUnknown:
       if (problem.busy_s > 0)
@@ -157,6 +162,9 @@ static std::string sentence_of_class(const ProblemClass& problem) {
           "unknown. The program used {:.2f} CPUs on average, between idle (below {:g}) and CPU-bound (at least {:g}), and {}",
           problem.busy, from.idle_below, from.ran, no_waits);
     case ProblemKind::kIdle:
+      if (problem.by_threads)
+        return fmt::format("idle. Its threads had work for {} of the time in all{}",
+                           rounded_percent(problem.busy), threshold(from.idle_below));
       if (!problem.waits_known)
         return fmt::format("idle. The program used {:.2f} CPUs on average (threshold: {:g})", problem.busy,
                            from.idle_below);
@@ -164,9 +172,13 @@ static std::string sentence_of_class(const ProblemClass& problem) {
                          threshold(1 - from.idle_below));
     case ProblemKind::kMixed:
       return fmt::format(
-          "mixed. No cause reaches its threshold; the largest has {} of the busy time (thresholds: CPU {}, run queue {}, others {})",
-          share, rounded_percent(from.ran), rounded_percent(from.queued), rounded_percent(from.waited));
+          "mixed. No cause reaches its threshold; the largest has {} of {} (thresholds: CPU {}, run queue {}, others {})",
+          share, busy_time, rounded_percent(from.ran), rounded_percent(from.queued),
+          rounded_percent(from.waited));
     case ProblemKind::kCpu:
+      if (problem.by_threads && problem.busy < from.ran)
+        return fmt::format("CPU-bound. Threads spent {} of their active time running{}; {}", share,
+                           threshold(from.ran), no_waits);
       if (!problem.waits_known)
         return fmt::format("CPU-bound. The program used {:.2f} CPUs on average (threshold: {:g}); {}",
                            problem.busy, from.ran, no_waits);
@@ -174,22 +186,27 @@ static std::string sentence_of_class(const ProblemClass& problem) {
           "CPU-bound. A thread was running in {} of the busy time{}; cache misses are not measured", share,
           threshold(from.ran));
     case ProblemKind::kCpuAndMemory:
+      if (problem.by_threads)
+        return fmt::format(
+            "CPU-bound and memory-bound. The program used {:.2f} CPUs on average, and page faults and reclaim took {} of its threads' active time{}; {}",
+            problem.busy, rounded_percent(problem.memory), threshold(from.waited), no_waits);
       return fmt::format(
           "CPU-bound and memory-bound. A thread was running in {} of the busy time{}, and page faults and reclaim took {}{}",
           share, threshold(from.ran), rounded_percent(problem.memory), threshold(from.waited));
     case ProblemKind::kMemory:
-      return fmt::format("memory-bound. Page faults, swap and reclaim took {} of the busy time{}", share,
+      return fmt::format("memory-bound. Page faults, swap and reclaim took {} of {}{}", share, busy_time,
                          threshold(from.waited));
     case ProblemKind::kDisk:
-      return silent("disk-bound", "and at least one waited for a file");
+      return silent("disk-bound", "and at least one waited for a file", "for files");
     case ProblemKind::kPeers:
       return silent("waiting for others",
-                    "and at least one waited for something to arrive (socket, pipe, terminal, event)");
+                    "and at least one waited for something to arrive (socket, pipe, terminal, event)",
+                    "for something to arrive (socket, pipe, terminal, event)");
     case ProblemKind::kLocks:
       if (problem.by_contention())
         return fmt::format("lock-bound. Threads that had work spent {} of their time waiting for locks{}",
                            share, threshold(from.contended));
-      return silent("lock-bound", "and at least one waited for a lock or another thread");
+      return silent("lock-bound", "and at least one waited for a lock or another thread", "for locks");
     case ProblemKind::kRunQueue:
     case ProblemKind::kCpuAndRunQueue:
       return fmt::format(
@@ -207,9 +224,10 @@ static std::string sentence_of_class(const ProblemClass& problem) {
                   : fmt::format("; before {} of it they gave up their CPU themselves (sched_yield)",
                                 rounded_percent(problem.yielded / problem.queued)));
     case ProblemKind::kSleep:
-      return silent("sleeping", "until a timer expired");
+      return silent("sleeping", "until a timer expired", "for a timer");
     case ProblemKind::kUnended:
-      return silent("stuck or idle", "and threads waited for others that never woke them");
+      return silent("stuck or idle", "and threads waited for others that never woke them",
+                    "for others that never woke them");
   }
   return "";
 }
@@ -224,6 +242,8 @@ static std::string_view words_of(FurtherKind::Of of) {
       return "of the time that threads could run";
     case FurtherKind::Of::kWork:
       return "of the time of threads that had work";
+    case FurtherKind::Of::kActive:
+      return "of its threads' active time";
     case FurtherKind::Of::kBusy:
       break;
   }
