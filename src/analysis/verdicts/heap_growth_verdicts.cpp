@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "analysis/verdicts/heap_judge.h"
+#include "model/heap_ends.h"
 
 namespace fathom::analysis {
 namespace {
@@ -275,6 +276,17 @@ void make_growth_of_process(HeapVerdict& verdict, const HeapJudge& judge) {
   verdict.advice = {Advice::kSampleFiner};
 }
 
+// A longer time would have no more points: what grew is all that can be said.
+void judge_ends(HeapVerdict& verdict, const HeapHistory& history) {
+  const HeapCell change = history.whole.sum(0, history.whole.cells.size());
+  verdict.facts.change_bytes = change.allocated.bytes - change.freed.bytes;
+  verdict.facts.change_error = 1.959964 * std::sqrt(std::max(0.0, change.change_variance));
+  verdict.facts.level_bytes = history.whole.live_before(history.whole.cells.size()).bytes;
+  verdict.bytes = *verdict.facts.change_bytes;
+  number(verdict, "change_bytes", verdict.bytes);
+  verdict.advice = {verdict.bytes > verdict.facts.change_error ? Advice::kShowGrowth : Advice::kShowLive};
+}
+
 void judge_whole(const HeapJudge& judge, std::vector<HeapVerdict>& out) {
   const HeapHistory& history = judge.history;
   const Trend& trend = judge.whole;
@@ -373,6 +385,10 @@ void judge_whole(const HeapJudge& judge, std::vector<HeapVerdict>& out) {
     }
     case TrendShape::kTooShort:
       verdict.facts.seconds = history.seconds();
+      if (judge.profile.meta.facts.contains(model::kHeapEndsFact)) {
+        judge_ends(verdict, history);
+        break;
+      }
       verdict.facts.slices = history.ends_s.size();
       verdict.advice = {Advice::kRecordLonger, longer};
       number(verdict, "needed_s", longer);

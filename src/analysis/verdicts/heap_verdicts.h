@@ -188,14 +188,16 @@ struct HeapFacts {
   double level_bytes = 0;  // kLevel, kNoise: the usual height; kPeak likewise, 0: nothing is usual
   // kLevel, kNoise, kBloat: a growth below this, over so long, would not be seen.
   double unseen_bytes_per_s = 0, unseen_in_s = 0;
-  std::optional<double> growth_share;      // kLeak, kGrowsWithWork: of the growth of the heap
-  std::optional<double> work_ratio;        // kLeak, kGrowsWithWork: second half of the time against the first
-  double height_bytes = 0, at_s = 0;       // kPeak
-  bool early = false, late = false;        // kPeak
-  double seconds = 0;                      // kTooShort: recorded; kFreedAtExit: of the shutdown
-  std::uint64_t slices = 0;                // kTooShort
-  bool level = false;                      // kCache: else it swings
-  bool slowing = false;                    // kMayLevel: less and less, else unknown
+  std::optional<double> growth_share;  // kLeak, kGrowsWithWork: of the growth of the heap
+  std::optional<double> work_ratio;    // kLeak, kGrowsWithWork: second half of the time against the first
+  double height_bytes = 0, at_s = 0;   // kPeak
+  bool early = false, late = false;    // kPeak
+  double seconds = 0;                  // kTooShort: recorded; kFreedAtExit: of the shutdown
+  std::uint64_t slices = 0;            // kTooShort
+  std::optional<double> change_bytes;  // kTooShort: only the start and the end are known (model/heap_ends.h)
+  double change_error = 0;             // likewise: half of its 95 % interval, 0 where exact
+  bool level = false;                  // kCache: else it swings
+  bool slowing = false;                // kMayLevel: less and less, else unknown
   double early_per_s = 0, late_per_s = 0;  // kMayLevel: growth of the first half, and of the later one
   std::optional<double> since_s;  // kLevel, kCache, kBloat: level since then; else all the time; kHeld
   double live_share = 0;          // kCache, kBloat

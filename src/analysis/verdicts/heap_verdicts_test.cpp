@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "analysis/verdicts/testing_server.h"
+#include "model/heap_ends.h"
 #include "model/random_profile.h"
 
 namespace fathom::analysis {
@@ -69,6 +70,23 @@ TEST(HeapVerdicts, ShortRecordingsSaySo) {
   EXPECT_EQ(verdicts[0].kind, HeapVerdictKind::kTooShort);
   EXPECT_THAT(present::sentence_of(verdicts[0]), HasSubstr("4.00 s in 4 slices of time are too short"));
   EXPECT_THAT(present::advice_of(verdicts[0]), HasSubstr("-d 30"));
+}
+
+// Rows of a server are no short recording: a longer time has no more points.
+TEST(HeapVerdicts, OfAHeapThatIsKnownAtItsEndsSaysWhatGrew) {
+  Server server(HeapMode::kSampled);
+  server.second();
+  server.row(server.function("load"), {10, 3e6}, {2, 1e6});
+  server.profile.meta.facts[model::kHeapEndsFact] = "yes";
+  auto verdicts = server.verdicts();
+  ASSERT_FALSE(verdicts.empty());
+  EXPECT_EQ(present::sentence_of(verdicts[0]),
+            "The heap grew by 1.9 MiB in 1.00 s, to 1.9 MiB. Its course is unknown: these rows have what was "
+            "live at the start and at the end only.");
+  EXPECT_THAT(present::advice_of(verdicts[0]), HasSubstr("--metric heap-growth"));
+  server.profile.heap.rows.back().allocated_variance = {1, 1e12};
+  verdicts = server.verdicts();
+  EXPECT_THAT(present::sentence_of(verdicts[0]), HasSubstr("grew by 1.9 MiB \u00b11.9 MiB in"));
 }
 
 TEST(HeapVerdicts, AProgramOfOneSliceHasNoUsualLevel) {

@@ -110,6 +110,18 @@ std::string sentence_of_leak(const HeapVerdict& verdict) {
                                     : "while the work does not");
 }
 
+std::string sentence_of_ends(const HeapVerdict& verdict) {
+  const HeapFacts& facts = verdict.facts;
+  const double change = *facts.change_bytes;
+  const std::string amount =
+      bytes(std::fabs(change)) + (facts.change_error > 0 ? " \u00b1" + bytes(facts.change_error) : "");
+  const std::string moved =
+      change == 0 ? "is as large as at the start" : (change > 0 ? "grew by " : "shrank by ") + amount;
+  return fmt::format(
+      "{} {} in {}, to {}. Its course is unknown: these rows have what was live at the start and at the end only.",
+      heap_first(verdict), moved, seconds(facts.seconds), bytes(facts.level_bytes));
+}
+
 std::string sentence_of_turnover(const HeapVerdict& verdict) {
   const std::string slope = slope_text(verdict.trend->slope);
   if (verdict.of_whole)
@@ -303,6 +315,7 @@ std::string sentence_of(const HeapVerdict& verdict) {
           rate(facts.unseen_bytes_per_s));
     }
     case HeapVerdictKind::kTooShort:
+      if (facts.change_bytes) return sentence_of_ends(verdict);
       return fmt::format("{} in {} are too short to say whether {} grows.", seconds(facts.seconds),
                          counted(facts.slices, "slice of time", "slices of time"), the_heap(verdict));
     case HeapVerdictKind::kHeld:

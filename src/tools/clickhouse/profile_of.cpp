@@ -16,6 +16,7 @@
 #include "base/cursor.h"
 #include "formats/import/import.h"
 #include "model/facts.h"
+#include "model/heap_ends.h"
 #include "model/wait_sums.h"
 #include "tools/clickhouse/row_binary.h"
 #include "tools/clickhouse/rows.h"
@@ -341,6 +342,7 @@ class ProfileMaker {
     heap.peak_blocks = all.live_blocks;
     profile.heap.heaps.push_back(heap);
     profile.heap.slices = {opening, all};
+    profile.meta.facts[model::kHeapEndsFact] = "yes";
   }
 
   // Threads of a name on many hosts are one row; the number only tells the rows apart.

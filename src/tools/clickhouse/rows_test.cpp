@@ -12,6 +12,7 @@
 #include "analysis/core/wait_cause.h"
 #include "analysis/heap/hand_made_heap.h"
 #include "analysis/waits/hand_made_waits.h"
+#include "model/heap_ends.h"
 #include "model/random_profile.h"
 #include "tools/clickhouse/profile_of.h"
 #include "tools/clickhouse/row_binary.h"
@@ -171,6 +172,7 @@ TEST(ClickHouseRows, TheHeapComesBackWithWhatWasLiveAndWhatGrew) {
     EXPECT_EQ((read.total().*amounts).blocks.value, (sums.total().*amounts).blocks.value);
   }
   EXPECT_GT(read.total().live.bytes.error(), 0) << "sampled";
+  EXPECT_TRUE(back->meta.facts.contains(model::kHeapEndsFact)) << "its course is not in the rows";
   EXPECT_EQ(total_of(*back, Metric::kHeapLive), total_of(hand.profile, Metric::kHeapLive));
 }
 
