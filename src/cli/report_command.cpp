@@ -42,6 +42,7 @@
 #include "present/text/text_table.h"
 #include "present/text/text_timeline.h"
 #include "tools/flight/death_text.h"
+#include "tools/flight/living_marks.h"
 
 namespace fathom::cli {
 namespace {
@@ -203,21 +204,25 @@ bool has_metric(const model::Profile& profile, model::Metric metric) {
   return std::ranges::find(metrics, metric) != metrics.end();
 }
 
-// How the program died stands before everything else that there is to say about it.
+// How the program died, or what the flight recorder noticed of one that lives on, stands before everything else about it.
 std::string with_death(std::string text, const model::Profile& profile, const ReportArguments& arguments,
                        std::size_t width) {
   const auto death = flight::death_of(profile);
-  if (!death) return text;
+  if (!death && !profile.meta.facts.contains(flight::kMarksFact)) return text;
   if (arguments.json) {
     auto json = nlohmann::ordered_json::parse(text, nullptr, false);
     if (json.is_discarded()) return text;
-    flight::add_death(json, *death);
+    if (death)
+      flight::add_death(json, *death);
+    else
+      flight::add_marks(json, profile);
     return analysis::printable_json(
         json.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n");
   }
+  if (layout_of(arguments) == present::Layout::kAsked) return text;
   // What a user ends by a signal needs no explanation.
-  if (layout_of(arguments) == present::Layout::kAsked || death->verdict == flight::Verdict::kSignal)
-    return text;
+  if (!death || death->verdict == flight::Verdict::kSignal)
+    return flight::with_marks(std::move(text), profile, width);
   return flight::with_death(std::move(text), *death, width);
 }
 
