@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 
+#include "base/text.h"
+#include "base/word_rows.h"
 #include "model/system_call.h"
 
 namespace fathom::analysis {
@@ -73,141 +75,61 @@ enum Hint : std::uint32_t {
   kHintSignalFile = 1 << 21,
 };
 
+// The beginnings of the names of kernel functions, as compilers append ".isra.0" and kernels add "_locked" and "_killable" to the
+// same function.
+constexpr WordRow<std::uint32_t> kHintsOfKernel[] = {
+    {kHintReclaim,
+     "try_to_free_ do_try_to_free_pages shrink_node shrink_lruvec shrink_folio_list shrink_page_list "
+     "shrink_inactive_list reclaim_throttle throttle_direct_reclaim mem_cgroup_handle_over_high "
+     "__mem_cgroup_handle_over_high mem_cgroup_oom_synchronize"},
+    {kHintThrottled, "throttle_cfs_rq"},
+    {kHintWriteback, "balance_dirty_pages"},
+    {kHintFault,
+     "handle_mm_fault __handle_mm_fault filemap_fault do_user_addr_fault exc_page_fault "
+     "asm_exc_page_fault do_swap_page"},
+    {kHintMapLock,
+     "do_mmap vm_mmap_pgoff __vm_munmap do_mprotect_pkey do_madvise mmap_read_lock mmap_write_lock"},
+    {kHintIoUring, "io_cqring_wait io_wq_worker io_sq_thread"},
+    {kHintExit, "do_exit do_group_exit"},
+    {kHintFutex, "futex_wait __futex_wait futex_lock_pi do_futex"},
+    {kHintPoll,
+     "do_epoll_wait ep_poll do_sys_poll do_select eventfd_read timerfd_read signalfd_read inotify_read "
+     "fanotify_read userfaultfd_read"},
+    {kHintTimer, "timerfd_read"},
+    {kHintSignalFile, "signalfd_read signalfd_dequeue"},
+    // Files of devices and of the kernel that have something when somebody does something: no disk is behind them.
+    {kHintPoll,
+     "tty_read tty_write n_tty_ tty_wait_until_sent evdev_read mousedev_read hidraw_read fuse_dev_ "
+     "tun_chr_ tun_do_read random_read urandom_read devkmsg_read do_syslog syslog_print "
+     "tracing_wait_pipe"},
+    {kHintSleep, "hrtimer_nanosleep do_nanosleep"},
+    {kHintPipe, "pipe_read pipe_write anon_pipe_read anon_pipe_write pipe_wait"},
+    {kHintSocket,
+     "sock_recvmsg inet_csk_accept sock_sendmsg unix_stream_ unix_dgram_ tcp_ udp_ inet_ "
+     "skb_wait_for_more_packets"},
+    {kHintChild, "kernel_wait wait_for_vfork_done"},
+    {kHintSync, "vfs_fsync_range"},
+    {kHintIpc, "do_semtimedop do_msgrcv do_msgsnd do_mq_timed wq_sleep"},
+    {kHintFileLock, "locks_lock_inode_wait flock_lock_inode_wait fcntl_setlk"},
+    {kHintSignal, "do_sigtimedwait sigsuspend"},
+    {kHintFile,
+     "io_schedule folio_wait_bit wait_on_page_bit __wait_on_buffer submit_bio_wait request_wait_answer "
+     "rpc_wait_bit_killable jbd2_ ext4_ xfs_ btrfs_ nfs_ nfs4_ fuse_ overlayfs ovl_ path_openat "
+     "filename_lookup lookup_slow iterate_dir bprm_execve blk_mq_ blkdev_"},
+    {kHintTraced, "ptrace_stop do_jobctl_trap"},
+    {kHintStopped, "do_signal_stop"},
+};
+
 struct KernelName {
-  std::string_view start;  // of the function's name
+  std::string_view start;
   std::uint32_t hint;
 };
-// Beginnings, as compilers append ".isra.0" and kernels add "_locked" and "_killable" to the same function.
-constexpr std::array<KernelName, 121> kKernelNames{{
-    {"try_to_free_", kHintReclaim},
-    {"do_try_to_free_pages", kHintReclaim},
-    {"shrink_node", kHintReclaim},
-    {"shrink_lruvec", kHintReclaim},
-    {"shrink_folio_list", kHintReclaim},
-    {"shrink_page_list", kHintReclaim},
-    {"shrink_inactive_list", kHintReclaim},
-    {"reclaim_throttle", kHintReclaim},
-    {"throttle_direct_reclaim", kHintReclaim},
-    {"mem_cgroup_handle_over_high", kHintReclaim},
-    {"__mem_cgroup_handle_over_high", kHintReclaim},
-    {"mem_cgroup_oom_synchronize", kHintReclaim},
-    {"throttle_cfs_rq", kHintThrottled},
-    {"balance_dirty_pages", kHintWriteback},
-    {"handle_mm_fault", kHintFault},
-    {"__handle_mm_fault", kHintFault},
-    {"filemap_fault", kHintFault},
-    {"do_user_addr_fault", kHintFault},
-    {"exc_page_fault", kHintFault},
-    {"asm_exc_page_fault", kHintFault},
-    {"do_swap_page", kHintFault},
-    {"do_mmap", kHintMapLock},
-    {"vm_mmap_pgoff", kHintMapLock},
-    {"__vm_munmap", kHintMapLock},
-    {"do_mprotect_pkey", kHintMapLock},
-    {"do_madvise", kHintMapLock},
-    {"mmap_read_lock", kHintMapLock},
-    {"mmap_write_lock", kHintMapLock},
-    {"io_cqring_wait", kHintIoUring},
-    {"io_wq_worker", kHintIoUring},
-    {"io_sq_thread", kHintIoUring},
-    {"do_exit", kHintExit},
-    {"do_group_exit", kHintExit},
-    {"futex_wait", kHintFutex},
-    {"__futex_wait", kHintFutex},
-    {"futex_lock_pi", kHintFutex},
-    {"do_futex", kHintFutex},
-    {"do_epoll_wait", kHintPoll},
-    {"ep_poll", kHintPoll},
-    {"do_sys_poll", kHintPoll},
-    {"do_select", kHintPoll},
-    {"eventfd_read", kHintPoll},
-    {"timerfd_read", kHintPoll},
-    {"timerfd_read", kHintTimer},
-    {"signalfd_read", kHintPoll},
-    {"signalfd_read", kHintSignalFile},
-    {"signalfd_dequeue", kHintSignalFile},
-    {"inotify_read", kHintPoll},
-    {"fanotify_read", kHintPoll},
-    {"userfaultfd_read", kHintPoll},
-    // Files of devices and of the kernel that have something when somebody does something: no disk is behind them.
-    {"tty_read", kHintPoll},
-    {"tty_write", kHintPoll},
-    {"n_tty_", kHintPoll},
-    {"tty_wait_until_sent", kHintPoll},
-    {"evdev_read", kHintPoll},
-    {"mousedev_read", kHintPoll},
-    {"hidraw_read", kHintPoll},
-    {"fuse_dev_", kHintPoll},
-    {"tun_chr_", kHintPoll},
-    {"tun_do_read", kHintPoll},
-    {"random_read", kHintPoll},
-    {"urandom_read", kHintPoll},
-    {"devkmsg_read", kHintPoll},
-    {"do_syslog", kHintPoll},
-    {"syslog_print", kHintPoll},
-    {"tracing_wait_pipe", kHintPoll},
-    {"hrtimer_nanosleep", kHintSleep},
-    {"do_nanosleep", kHintSleep},
-    {"pipe_read", kHintPipe},
-    {"pipe_write", kHintPipe},
-    {"anon_pipe_read", kHintPipe},
-    {"anon_pipe_write", kHintPipe},
-    {"sock_recvmsg", kHintSocket},
-    {"inet_csk_accept", kHintSocket},
-    {"sock_sendmsg", kHintSocket},
-    {"kernel_wait", kHintChild},
-    {"wait_for_vfork_done", kHintChild},
-    {"vfs_fsync_range", kHintSync},
-    {"pipe_wait", kHintPipe},
-    {"unix_stream_", kHintSocket},
-    {"unix_dgram_", kHintSocket},
-    {"tcp_", kHintSocket},
-    {"udp_", kHintSocket},
-    {"inet_", kHintSocket},
-    {"skb_wait_for_more_packets", kHintSocket},
-    {"do_semtimedop", kHintIpc},
-    {"do_msgrcv", kHintIpc},
-    {"do_msgsnd", kHintIpc},
-    {"do_mq_timed", kHintIpc},
-    {"wq_sleep", kHintIpc},
-    {"locks_lock_inode_wait", kHintFileLock},
-    {"flock_lock_inode_wait", kHintFileLock},
-    {"fcntl_setlk", kHintFileLock},
-    {"do_sigtimedwait", kHintSignal},
-    {"sigsuspend", kHintSignal},
-    {"io_schedule", kHintFile},
-    {"folio_wait_bit", kHintFile},
-    {"wait_on_page_bit", kHintFile},
-    {"__wait_on_buffer", kHintFile},
-    {"submit_bio_wait", kHintFile},
-    {"request_wait_answer", kHintFile},
-    {"rpc_wait_bit_killable", kHintFile},
-    {"jbd2_", kHintFile},
-    {"ext4_", kHintFile},
-    {"xfs_", kHintFile},
-    {"btrfs_", kHintFile},
-    {"nfs_", kHintFile},
-    {"nfs4_", kHintFile},
-    {"fuse_", kHintFile},
-    {"overlayfs", kHintFile},
-    {"ovl_", kHintFile},
-    {"path_openat", kHintFile},
-    {"filename_lookup", kHintFile},
-    {"lookup_slow", kHintFile},
-    {"iterate_dir", kHintFile},
-    {"bprm_execve", kHintFile},
-    {"blk_mq_", kHintFile},
-    {"blkdev_", kHintFile},
-    {"ptrace_stop", kHintTraced},
-    {"do_signal_stop", kHintStopped},
-    {"do_jobctl_trap", kHintTraced},
-}};
+constexpr auto kKernelNames = each_word<KernelName, kHintsOfKernel>();
 
 std::uint32_t hint_of(std::string_view name) {
   std::uint32_t hints = 0;
-  for (const KernelName& known : kKernelNames) {
+  for (const KernelName& known : kKernelNames)
     if (name.starts_with(known.start)) hints |= known.hint;
-  }
   return hints;
 }
 
@@ -215,183 +137,38 @@ struct CallName {
   std::string_view name;
   Cause cause;
 };
-constexpr std::array<CallName, 175> kCalls{{
-    {"futex", Cause::kFutex},
-    {"futex_wait", Cause::kFutex},
-    {"futex_waitv", Cause::kFutex},
-    {"epoll_wait", Cause::kPoll},
-    {"epoll_wait_old", Cause::kPoll},
-    {"epoll_pwait", Cause::kPoll},
-    {"epoll_pwait2", Cause::kPoll},
-    {"poll", Cause::kPoll},
-    {"ppoll", Cause::kPoll},
-    {"select", Cause::kPoll},
-    {"pselect6", Cause::kPoll},
-    {"nanosleep", Cause::kSleep},
-    {"clock_nanosleep", Cause::kSleep},
-    {"pause", Cause::kSignal},
-    {"rt_sigtimedwait", Cause::kSignal},
-    {"rt_sigsuspend", Cause::kSignal},
-    {"accept", Cause::kSocket},
-    {"accept4", Cause::kSocket},
-    {"connect", Cause::kSocket},
-    {"sendto", Cause::kSocket},
-    {"sendmsg", Cause::kSocket},
-    {"sendmmsg", Cause::kSocket},
-    {"recvfrom", Cause::kSocket},
-    {"recvmsg", Cause::kSocket},
-    {"recvmmsg", Cause::kSocket},
-    {"read", Cause::kFileRead},
-    {"pread64", Cause::kFileRead},
-    {"readv", Cause::kFileRead},
-    {"preadv", Cause::kFileRead},
-    {"preadv2", Cause::kFileRead},
-    {"readahead", Cause::kFileRead},
-    {"sendfile", Cause::kFileRead},
-    {"splice", Cause::kFileRead},
-    {"copy_file_range", Cause::kFileRead},
-    {"write", Cause::kFileWrite},
-    {"pwrite64", Cause::kFileWrite},
-    {"writev", Cause::kFileWrite},
-    {"pwritev", Cause::kFileWrite},
-    {"pwritev2", Cause::kFileWrite},
-    {"truncate", Cause::kFileWrite},
-    {"ftruncate", Cause::kFileWrite},
-    {"fallocate", Cause::kFileWrite},
-    {"fsync", Cause::kFileSync},
-    {"fdatasync", Cause::kFileSync},
-    {"msync", Cause::kFileSync},
-    {"sync", Cause::kFileSync},
-    {"syncfs", Cause::kFileSync},
-    {"sync_file_range", Cause::kFileSync},
-    {"flock", Cause::kFileLock},
-    {"fcntl", Cause::kFileLock},
-    {"open", Cause::kFileOther},
-    {"openat", Cause::kFileOther},
-    {"openat2", Cause::kFileOther},
-    {"creat", Cause::kFileOther},
-    {"close", Cause::kFileOther},
-    {"stat", Cause::kFileOther},
-    {"lstat", Cause::kFileOther},
-    {"fstat", Cause::kFileOther},
-    {"statx", Cause::kFileOther},
-    {"newfstatat", Cause::kFileOther},
-    {"getdents", Cause::kFileOther},
-    {"getdents64", Cause::kFileOther},
-    {"rename", Cause::kFileOther},
-    {"renameat", Cause::kFileOther},
-    {"renameat2", Cause::kFileOther},
-    {"link", Cause::kFileOther},
-    {"linkat", Cause::kFileOther},
-    {"unlink", Cause::kFileOther},
-    {"unlinkat", Cause::kFileOther},
-    {"mkdir", Cause::kFileOther},
-    {"mkdirat", Cause::kFileOther},
-    {"rmdir", Cause::kFileOther},
-    {"io_uring_enter", Cause::kIoUring},
-    {"io_getevents", Cause::kAsyncIo},
-    {"io_pgetevents", Cause::kAsyncIo},
-    {"mmap", Cause::kMemoryMap},
-    {"munmap", Cause::kMemoryMap},
-    {"mremap", Cause::kMemoryMap},
-    {"mprotect", Cause::kMemoryMap},
-    {"madvise", Cause::kMemoryMap},
-    {"brk", Cause::kMemoryMap},
-    {"wait4", Cause::kChild},
-    {"waitid", Cause::kChild},
-    {"vfork", Cause::kChild},
-    {"semop", Cause::kIpc},
-    {"semtimedop", Cause::kIpc},
-    {"msgsnd", Cause::kIpc},
-    {"msgrcv", Cause::kIpc},
-    {"mq_timedsend", Cause::kIpc},
-    {"mq_timedreceive", Cause::kIpc},
-    {"access", Cause::kFileOther},
-    {"faccessat", Cause::kFileOther},
-    {"faccessat2", Cause::kFileOther},
-    {"readlink", Cause::kFileOther},
-    {"readlinkat", Cause::kFileOther},
-    {"execve", Cause::kFileOther},
-    {"execveat", Cause::kFileOther},
-    {"statfs", Cause::kFileOther},
-    {"fstatfs", Cause::kFileOther},
-    {"chmod", Cause::kFileOther},
-    {"fchmod", Cause::kFileOther},
-    {"fchmodat", Cause::kFileOther},
-    {"chown", Cause::kFileOther},
-    {"fchown", Cause::kFileOther},
-    {"lchown", Cause::kFileOther},
-    {"fchownat", Cause::kFileOther},
-    {"utime", Cause::kFileOther},
-    {"utimes", Cause::kFileOther},
-    {"utimensat", Cause::kFileOther},
-    {"futimesat", Cause::kFileOther},
-    {"symlink", Cause::kFileOther},
-    {"symlinkat", Cause::kFileOther},
-    {"mknod", Cause::kFileOther},
-    {"mknodat", Cause::kFileOther},
-    {"chdir", Cause::kFileOther},
-    {"fchdir", Cause::kFileOther},
-    {"chroot", Cause::kFileOther},
-    {"getcwd", Cause::kFileOther},
-    {"lseek", Cause::kFileOther},
-    {"fadvise64", Cause::kFileOther},
-    {"getxattr", Cause::kFileOther},
-    {"lgetxattr", Cause::kFileOther},
-    {"fgetxattr", Cause::kFileOther},
-    {"setxattr", Cause::kFileOther},
-    {"lsetxattr", Cause::kFileOther},
-    {"fsetxattr", Cause::kFileOther},
-    {"listxattr", Cause::kFileOther},
-    {"llistxattr", Cause::kFileOther},
-    {"flistxattr", Cause::kFileOther},
-    {"removexattr", Cause::kFileOther},
-    {"lremovexattr", Cause::kFileOther},
-    {"fremovexattr", Cause::kFileOther},
-    {"name_to_handle_at", Cause::kFileOther},
-    {"open_by_handle_at", Cause::kFileOther},
-    {"mount", Cause::kFileOther},
-    {"umount2", Cause::kFileOther},
-    {"pivot_root", Cause::kFileOther},
-    {"open_tree", Cause::kFileOther},
-    {"move_mount", Cause::kFileOther},
-    {"fsopen", Cause::kFileOther},
-    {"fsmount", Cause::kFileOther},
-    {"swapon", Cause::kFileOther},
-    {"swapoff", Cause::kFileOther},
-    {"inotify_add_watch", Cause::kFileOther},
-    {"inotify_rm_watch", Cause::kFileOther},
-    {"fanotify_mark", Cause::kFileOther},
-    {"finit_module", Cause::kFileOther},
-    {"init_module", Cause::kFileOther},
-    {"dup2", Cause::kFileOther},
-    {"close_range", Cause::kFileOther},
-    {"mlock", Cause::kMemoryMap},
-    {"mlock2", Cause::kMemoryMap},
-    {"munlock", Cause::kMemoryMap},
-    {"mlockall", Cause::kMemoryMap},
-    {"munlockall", Cause::kMemoryMap},
-    {"mbind", Cause::kMemoryMap},
-    {"migrate_pages", Cause::kMemoryMap},
-    {"move_pages", Cause::kMemoryMap},
-    {"process_madvise", Cause::kMemoryMap},
-    {"remap_file_pages", Cause::kMemoryMap},
-    {"shmat", Cause::kMemoryMap},
-    {"shmdt", Cause::kMemoryMap},
-    {"pkey_mprotect", Cause::kMemoryMap},
-    {"userfaultfd", Cause::kMemoryMap},
-    {"tee", Cause::kPipe},
-    {"vmsplice", Cause::kPipe},
-    {"io_submit", Cause::kAsyncIo},
-    {"shutdown", Cause::kSocket},
-    {"msgctl", Cause::kIpc},
-    {"semctl", Cause::kIpc},
-    {"mq_open", Cause::kIpc},
-    {"mq_unlink", Cause::kIpc},
-    {"mq_notify", Cause::kIpc},
-    {"exit", Cause::kExit},
-    {"exit_group", Cause::kExit},
-}};
+constexpr WordRow<Cause> kCallsOfCauses[] = {
+    {Cause::kFutex, "futex futex_wait futex_waitv"},
+    {Cause::kPoll, "epoll_wait epoll_wait_old epoll_pwait epoll_pwait2 poll ppoll select pselect6"},
+    {Cause::kSleep, "nanosleep clock_nanosleep"},
+    {Cause::kSignal, "pause rt_sigtimedwait rt_sigsuspend"},
+    {Cause::kSocket, "accept accept4 connect sendto sendmsg sendmmsg recvfrom recvmsg recvmmsg shutdown"},
+    {Cause::kFileRead, "read pread64 readv preadv preadv2 readahead sendfile splice copy_file_range"},
+    {Cause::kFileWrite, "write pwrite64 writev pwritev pwritev2 truncate ftruncate fallocate"},
+    {Cause::kFileSync, "fsync fdatasync msync sync syncfs sync_file_range"},
+    {Cause::kFileLock, "flock fcntl"},
+    {Cause::kFileOther,
+     "open openat openat2 creat close stat lstat fstat statx newfstatat getdents getdents64 rename "
+     "renameat renameat2 link linkat unlink unlinkat mkdir mkdirat rmdir access faccessat faccessat2 "
+     "readlink readlinkat execve execveat statfs fstatfs chmod fchmod fchmodat chown fchown lchown "
+     "fchownat utime utimes utimensat futimesat symlink symlinkat mknod mknodat chdir fchdir chroot "
+     "getcwd lseek fadvise64 getxattr lgetxattr fgetxattr setxattr lsetxattr fsetxattr listxattr "
+     "llistxattr flistxattr removexattr lremovexattr fremovexattr name_to_handle_at open_by_handle_at "
+     "mount umount2 pivot_root open_tree move_mount fsopen fsmount swapon swapoff inotify_add_watch "
+     "inotify_rm_watch fanotify_mark finit_module init_module dup2 close_range"},
+    {Cause::kIoUring, "io_uring_enter"},
+    {Cause::kAsyncIo, "io_getevents io_pgetevents io_submit"},
+    {Cause::kMemoryMap,
+     "mmap munmap mremap mprotect madvise brk mlock mlock2 munlock mlockall munlockall mbind "
+     "migrate_pages move_pages process_madvise remap_file_pages shmat shmdt pkey_mprotect userfaultfd"},
+    {Cause::kChild, "wait4 waitid vfork"},
+    {Cause::kIpc,
+     "semop semtimedop msgsnd msgrcv mq_timedsend mq_timedreceive msgctl semctl mq_open mq_unlink "
+     "mq_notify"},
+    {Cause::kPipe, "tee vmsplice"},
+    {Cause::kExit, "exit exit_group"},
+};
+constexpr auto kCalls = each_word<CallName, kCallsOfCauses>();
 
 constexpr std::int32_t kMostCalls = 512;
 
@@ -408,11 +185,6 @@ std::array<Cause, kMostCalls> causes_by_number() {
 
 bool is_reading_or_writing(Cause cause) {
   return cause == Cause::kFileRead || cause == Cause::kFileWrite || cause == Cause::kFileOther;
-}
-
-std::string_view last_part(std::string_view path) {
-  const std::size_t slash = path.rfind('/');
-  return slash == std::string_view::npos || slash + 1 == path.size() ? path : path.substr(slash + 1);
 }
 
 }  // namespace
@@ -553,7 +325,7 @@ std::string WaitCauses::label(const Wait& wait) const {
   if (name.empty()) return std::string(describe(cause));
   switch (cause) {
     case Cause::kPageFault:
-      return "page fault in " + std::string(last_part(name));
+      return "page fault in " + std::string(base_name(name));
     case Cause::kFileRead:
       return "read of " + name;
     case Cause::kFileWrite:
