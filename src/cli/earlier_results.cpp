@@ -8,10 +8,10 @@
 #include <string>
 #include <utility>
 
+#include "base/packed/unpacker.h"
 #include "formats/folded/folded.h"
 #include "formats/heaptrack/heaptrack.h"
 #include "formats/pprof/pprof.h"
-#include "formats/unpacker.h"
 
 namespace fathom::cli {
 namespace {
@@ -78,8 +78,8 @@ constexpr Recognises kKinds[] = {
 constexpr std::size_t kLookedAt = 16 * 1024;  // of what is packed, too
 
 bool is_kind(Recognises recognises, std::string_view content) {
-  if (!formats::is_packed(content)) return recognises(content.substr(0, kLookedAt));
-  return recognises(formats::first_unpacked(content.substr(0, formats::kFirstPacked), kLookedAt));
+  if (!packed::is_packed(content)) return recognises(content.substr(0, kLookedAt));
+  return recognises(packed::first_unpacked(content.substr(0, packed::kFirstPacked), kLookedAt));
 }
 template <std::size_t kKind>
 bool is_of_kind(std::string_view first) {

@@ -27,8 +27,8 @@
 #include "cli/push_destinations.h"
 #include "tools/push/otlp.h"
 #endif
+#include "base/packed/packer.h"
 #include "formats/open/open_profile.h"
-#include "formats/packer.h"
 #include "present/callgraph/call_graph_svg.h"
 #include "present/callgraph/dot_writer.h"
 #include "present/exports/callgrind_writer.h"
@@ -131,7 +131,7 @@ Result<std::string> export_ms_print(const ExportInput& input) {
 }
 
 Result<std::string> export_heaptrack(const ExportInput& input) {
-  formats::Packer packer(formats::packing_of(input.arguments.output.path));
+  packed::Packer packer(packed::packing_of(input.arguments.output.path));
   const auto take = [&packer](std::string_view text) { packer.add(text); };
   const auto written = present::write_heaptrack(input.profile, {.selection = input.tree.selection}, take);
   if (!written) return tl::unexpected(written.error());
@@ -152,16 +152,16 @@ std::vector<std::string> comments_for(const ExportInput& input) {
   return comments;
 }
 
-Result<std::string> packed(std::string_view bytes, formats::Packing packing) {
-  formats::Packer packer(packing);
+Result<std::string> packed(std::string_view bytes, packed::Packing packing) {
+  packed::Packer packer(packing);
   packer.add(bytes);
   return packer.finish();
 }
 
 // Readers of pprof expect it packed, whatever the file is called; a name without .gz that ends in .pb asks for it as it is.
-formats::Packing packing_of_pprof(const std::string& path) {
-  const formats::Packing asked = formats::packing_of(path);
-  return asked != formats::Packing::kNone || path.ends_with(".pb") ? asked : formats::Packing::kGzip;
+packed::Packing packing_of_pprof(const std::string& path) {
+  const packed::Packing asked = packed::packing_of(path);
+  return asked != packed::Packing::kNone || path.ends_with(".pb") ? asked : packed::Packing::kGzip;
 }
 
 Result<std::string> export_pprof(const ExportInput& input) {
@@ -213,7 +213,7 @@ Result<std::string> export_callgrind(const ExportInput& input) {
                                                .version = first_line_of_version(),
                                                .comments = quality_comments(input)});
   if (!text) return text;
-  return packed(*text, formats::packing_of(input.arguments.output.path));
+  return packed(*text, packed::packing_of(input.arguments.output.path));
 }
 
 Result<present::CallGraph> call_graph(const ExportInput& input) {
@@ -251,7 +251,7 @@ Result<std::string> export_perfetto(const ExportInput& input) {
                                               .fold_generics = input.tree.fold_generics,
                                               .comments = quality_comments(input)});
   if (!bytes) return bytes;
-  return packed(*bytes, formats::packing_of(path));
+  return packed(*bytes, packed::packing_of(path));
 }
 
 // The whole recording: a selection would be ignored silently.
@@ -268,7 +268,7 @@ Result<> check_whole(const ExportArguments& arguments, std::string_view format) 
 Result<std::string> export_json(const ExportInput& input) {
   if (const Result<> whole = check_whole(input.arguments, "json"); !whole)
     return tl::unexpected(whole.error());
-  formats::Packer packer(formats::packing_of(input.arguments.output.path));
+  packed::Packer packer(packed::packing_of(input.arguments.output.path));
   present::write_recording_json(input.profile, first_line_of_version(),
                                 [&packer](std::string_view text) { packer.add(text); });
   return packer.finish();
@@ -277,7 +277,7 @@ Result<std::string> export_json(const ExportInput& input) {
 Result<std::string> export_sql(const ExportInput& input) {
   if (const Result<> whole = check_whole(input.arguments, "sql"); !whole)
     return tl::unexpected(whole.error());
-  formats::Packer packer(formats::packing_of(input.arguments.output.path));
+  packed::Packer packer(packed::packing_of(input.arguments.output.path));
   present::write_sql(input.profile, first_line_of_version(),
                      [&packer](std::string_view text) { packer.add(text); });
   return packer.finish();
@@ -298,7 +298,7 @@ Result<std::string> export_speedscope(const ExportInput& input) {
   options.comments = quality_comments(input);
   const Result<std::string> text = present::write_speedscope(input.profile, options);
   if (!text) return text;
-  return packed(*text, formats::packing_of(input.arguments.output.path));
+  return packed(*text, packed::packing_of(input.arguments.output.path));
 }
 
 Result<std::string> export_firefox(const ExportInput& input) {
@@ -308,7 +308,7 @@ Result<std::string> export_firefox(const ExportInput& input) {
   options.comments = quality_comments(input);
   const Result<std::string> text = present::write_firefox(input.profile, options);
   if (!text) return text;
-  return packed(*text, formats::packing_of(input.arguments.output.path));
+  return packed(*text, packed::packing_of(input.arguments.output.path));
 }
 
 #ifdef FATHOM_HAS_PUSH
@@ -323,7 +323,7 @@ Result<std::string> export_otlp(const ExportInput& input) {
   if (!profiles) return tl::unexpected(profiles.error());
   const auto bytes = push::otlp_request(*profiles, push::labels_of(input.profile, {}));
   if (!bytes) return bytes;
-  return packed(*bytes, formats::packing_of(path));
+  return packed(*bytes, packed::packing_of(path));
 }
 #endif
 

@@ -9,9 +9,9 @@
 #include <thread>
 
 #include "analysis/heap/hand_made_heap.h"
+#include "base/packed/packer.h"
 #include "cli/testing_one_of_each.h"
 #include "cli/testing_program.h"
-#include "formats/packer.h"
 #include "formats/readers.h"
 #include "linux/metrics/testing_http_server.h"
 
@@ -25,8 +25,8 @@ class Products : public Cli {
     EXPECT_TRUE(store::Writer::create(heap_).value().finish(analysis::small_heap().profile));
   }
 
-  static std::string packed(std::string_view content, formats::Packing packing) {
-    formats::Packer packer(packing);
+  static std::string packed(std::string_view content, packed::Packing packing) {
+    packed::Packer packer(packing);
     packer.add(content);
     return packer.finish().value();
   }
@@ -108,8 +108,8 @@ TEST_F(Products, EveryCommandReadsEveryFormatHoweverItComes) {
   std::filesystem::create_directory(folder_ + "/symbols");
   for (const FileOfFormat& of : one_of_each()) {
     const std::string plain = file("in", of.content),
-                      gz = file("in.gz", packed(of.content, formats::Packing::kGzip)),
-                      zst = file("in.zst", packed(of.content, formats::Packing::kZstd));
+                      gz = file("in.gz", packed(of.content, packed::Packing::kGzip)),
+                      zst = file("in.zst", packed(of.content, packed::Packing::kZstd));
     for (const Command& command : commands) {
       const auto words = [&](const std::string& input) {
         std::vector<std::string> all = command.words;
@@ -292,7 +292,7 @@ TEST_F(Products, AnotherKindOfFileIsNotReplaced) {
       {"query.sql", "SELECT 1;\n"},
       {"callgrind.out.7", "version: 1\ncreator: callgrind-3.19.0\nevents: Ir\nfn=f\n1 5\n"},
       {"binary", std::string("\x0a\x05hello", 7)},
-      {"x.gz", packed("int main() {}\n", formats::Packing::kGzip)},
+      {"x.gz", packed("int main() {}\n", packed::Packing::kGzip)},
   };
   for (const auto& [name, content] : precious) {
     const std::string path = file(name, content);

@@ -11,11 +11,11 @@
 #include "analysis/core/words.h"
 #include "analysis/spans/keep_spans.h"
 #include "base/files.h"
+#include "base/packed/unpacker.h"
 #include "cli/notices.h"
 #include "cli/option_groups.h"
 #include "cli/seconds_word.h"
 #include "formats/spans/add_spans.h"
-#include "formats/unpacker.h"
 #include "model/store/reader.h"
 
 namespace fathom::cli {
@@ -58,7 +58,7 @@ Result<std::vector<std::string>> span_paths(const std::string& path) {
 
 Result<formats::SpanFile> read_span_file(const std::string& path) {
   Result<std::string> text = read_file(path, kMostSpanBytes);
-  if (text && formats::is_packed(*text)) text = formats::unpacked(*text, path, kMostSpanBytes);
+  if (text && packed::is_packed(*text)) text = packed::unpacked(*text, path, kMostSpanBytes);
   if (!text) return within("--spans", text.error());
   auto file = formats::read_spans(*text, path);
   if (!file) return within("--spans", file.error());

@@ -11,9 +11,9 @@
 
 #include "analysis/core/selection.h"
 #include "analysis/diff/diff.h"
+#include "base/packed/unpacker.h"
 #include "formats/jemalloc/dump.h"
 #include "formats/open/short_names.h"
-#include "formats/unpacker.h"
 #include "model/profile.h"
 
 namespace fathom::cli {
@@ -78,12 +78,12 @@ bool is_jemalloc_dump(const std::string& file) {
   std::error_code ignored;
   if (!std::filesystem::is_regular_file(file, ignored))
     return true;  // a pattern or a folder of them, or nothing
-  std::string begin(formats::kFirstPacked, '\0');
+  std::string begin(packed::kFirstPacked, '\0');
   std::ifstream in(file, std::ios::binary);
   in.read(begin.data(), static_cast<std::streamsize>(begin.size()));
   begin.resize(static_cast<std::size_t>(in.gcount()));
   // The reader of a file reports its errors.
-  return formats::is_heap_dump(formats::is_packed(begin) ? formats::first_unpacked(begin) : begin);
+  return formats::is_heap_dump(packed::is_packed(begin) ? packed::first_unpacked(begin) : begin);
 }
 
 Result<page::Document> compare_files(const std::vector<std::string>& base_files,

@@ -3,12 +3,12 @@
 #include <gtest/gtest.h>
 
 #include "base/files.h"
-#include "formats/packer.h"
+#include "base/packed/packer.h"
 
 namespace fathom::cli {
 namespace {
 
-using formats::Packing;
+using packed::Packing;
 
 std::string written(const std::string& content) {
   const std::string path = testing::TempDir() + "fathom-view-pair-input";
@@ -17,7 +17,7 @@ std::string written(const std::string& content) {
 }
 
 std::string packed(std::string_view text, Packing packing) {
-  formats::Packer packer(packing);
+  packed::Packer packer(packing);
   packer.add(text);
   return packer.finish().value();
 }

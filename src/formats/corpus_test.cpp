@@ -12,10 +12,10 @@
 #include <sstream>
 
 #include "base/files.h"
+#include "base/packed/unpacker.h"
 #include "formats/import/import_testing.h"
 #include "formats/json/json.h"
 #include "formats/readers.h"
-#include "formats/unpacker.h"
 
 namespace fathom::formats {
 namespace {
@@ -41,7 +41,7 @@ std::string name_of(const ::testing::TestParamInfo<fs::path>& info) {
 
 std::string content_of(const fs::path& path) {
   std::string content = read_file(path).value();
-  return is_packed(content) ? unpacked(content, path, 1 << 30).value() : content;
+  return packed::is_packed(content) ? packed::unpacked(content, path, 1 << 30).value() : content;
 }
 model::Profile profile_of(const fs::path& path, std::string_view format) {
   const std::string content = content_of(path);

@@ -4,6 +4,8 @@
 #include <string_view>
 #include <vector>
 
+#include "base/parse.h"
+
 namespace fathom::elf {
 namespace {
 
@@ -23,8 +25,7 @@ std::string compilers_of(const ElfFile& file) {
   std::vector<std::string_view> found;
   std::string joined;
   while (!rest.empty() && found.size() < kMostCompilers) {
-    const std::string_view text = rest.substr(0, rest.find('\0'));
-    rest.remove_prefix(std::min(rest.size(), text.size() + 1));
+    const std::string_view text = take_until(rest, '\0');
     if (text.empty() || std::ranges::find(found, text) != found.end()) continue;
     found.push_back(text);
     joined += (joined.empty() ? "" : ", ") + std::string(text.substr(0, kLongestCompiler));

@@ -10,8 +10,8 @@
 #include <unordered_map>
 #include <utility>
 
+#include "base/packed/unpacker.h"
 #include "binary/elf/compilers.h"
-#include "binary/elf/xz_data.h"
 #include "binary/symbolize/demangle.h"
 #include "binary/symbolize/function_code.h"
 #include "binary/symbolize/main_crate.h"
@@ -25,6 +25,15 @@ namespace {
 constexpr std::size_t kLargestVdso = 1 << 20;
 // Of .gnu_debugdata, unpacked: a symbol table with the names of the largest programs there are takes half of it.
 constexpr std::size_t kLargestMini = 256 << 20;
+
+Result<> unpack_into(std::vector<std::byte>& out, std::span<const std::byte> stored) {
+  const std::string_view content(reinterpret_cast<const char*>(stored.data()), stored.size());
+  if (!packed::is_packed(content)) return fail(ErrorKind::kMalformed, "not packed");
+  return packed::unpack(content, "MiniDebugInfo", kLargestMini, [&](std::string_view piece) {
+    const auto bytes = std::as_bytes(std::span(piece));
+    out.insert(out.end(), bytes.begin(), bytes.end());
+  });
+}
 
 struct ByStart {
   bool operator()(std::uint64_t address, const std::pair<ElfAddress, std::uint64_t>& bounds) const {
@@ -134,13 +143,13 @@ void FileSymbols::load(const elf::ElfFile& elf) {
 void FileSymbols::load_mini(const elf::ElfFile& elf) {
   const elf::Section* section = elf.section(".gnu_debugdata");
   if (section == nullptr) return;
-  const auto packed = elf.contents(*section);
-  auto unpacked = packed ? elf::unpack_xz(packed->bytes(), kLargestMini) : tl::unexpected(packed.error());
+  const auto content = elf.contents(*section);
+  const Result<> unpacked =
+      content ? unpack_into(mini_bytes_, content->bytes()) : tl::unexpected(content.error());
   if (!unpacked) {
     problem_ = ".gnu_debugdata: " + unpacked.error().message;
     return;
   }
-  mini_bytes_ = std::move(*unpacked);
   auto mini = elf::ElfFile::parse(mini_bytes_, elf.name() + ": .gnu_debugdata");
   if (!mini) {
     problem_ = mini.error().message;

@@ -18,6 +18,7 @@
 #include "base/fd.h"
 #include "base/files.h"
 #include "base/mapping.h"
+#include "base/packed/unpacker.h"
 #include "base/shell_word.h"
 #include "binary/symbolize/late_names.h"
 #include "binary/symbolize/symbol_cache.h"
@@ -31,7 +32,6 @@
 #include "formats/open/strangers.h"
 #include "formats/perf_data/perf_data.h"
 #include "formats/readers.h"
-#include "formats/unpacker.h"
 #include "model/event_samples.h"
 
 namespace fathom::open {
@@ -61,8 +61,8 @@ bool is_known(std::string_view beginning) {
 }
 
 std::string beginning_of(std::string_view content, std::size_t most) {
-  return formats::is_packed(content) ? formats::first_unpacked(content.substr(0, formats::kFirstPacked), most)
-                                     : std::string(content.substr(0, most));
+  return packed::is_packed(content) ? packed::first_unpacked(content.substr(0, packed::kFirstPacked), most)
+                                    : std::string(content.substr(0, most));
 }
 
 // "prof:true" of a log with "<jemalloc>: Invalid conf pair: prof:true"; empty: jemalloc rejected nothing.
@@ -102,7 +102,7 @@ Result<std::string> read_all(int fd, std::size_t expected, bool has_end, const s
   for (;;) {
     if (is_undecided && content.size() >= kMostUnknown) {
       const std::string beginning = beginning_of(content, kMostUnknown);
-      if (!formats::is_packed(beginning) && !is_known(beginning)) return unknown_format(beginning, path);
+      if (!packed::is_packed(beginning) && !is_known(beginning)) return unknown_format(beginning, path);
       is_undecided = false;
     }
     const ssize_t count = ::read(fd, buffer.data(), buffer.size());
@@ -178,11 +178,11 @@ Result<model::Profile> completed(Result<model::Profile> recording, const NameOpt
 // Profiles of Go and dumps of heaptrack are packed themselves, and a script may pack all that it keeps once more.
 Result<std::string> unpacked(std::string content, const std::string& path) {
   constexpr int kMostLayers = 3;
-  for (int layer = 0; layer < kMostLayers && formats::is_packed(content); ++layer) {
+  for (int layer = 0; layer < kMostLayers && packed::is_packed(content); ++layer) {
     const std::string beginning = beginning_of(content, kMostUnknown);
-    const bool known = formats::is_packed(beginning) || is_known(beginning);
+    const bool known = packed::is_packed(beginning) || is_known(beginning);
     Result<std::string> text =
-        formats::unpacked(content, spoken(path), known ? kMostText : kMostUnknownUnpacked);
+        packed::unpacked(content, spoken(path), known ? kMostText : kMostUnknownUnpacked);
     if (!text && !known && text.error().kind == ErrorKind::kUnsupported)
       return unknown_format(beginning, path);
     if (!text) return text;
@@ -244,15 +244,15 @@ std::optional<Result<model::Profile>> streamed_file(const Fd& fd, const std::str
   const Result<Mapping> mapping = Mapping::of_fd(fd.get(), name);
   if (!mapping) return std::nullopt;
   const std::string_view bytes(static_cast<const char*>(mapping->data()), mapping->size());
-  const bool packed = formats::is_packed(bytes);
+  const bool packed = packed::is_packed(bytes);
   const auto reader =
-      stream_of(packed ? formats::first_unpacked(bytes.substr(0, formats::kFirstPacked), kBeginning)
+      stream_of(packed ? packed::first_unpacked(bytes.substr(0, packed::kFirstPacked), kBeginning)
                        : bytes.substr(0, kBeginning),
                 name);
   if (reader == nullptr) return std::nullopt;
   if (packed) {
     const Result<> unpacked =
-        formats::unpack(bytes, name, kMostUnpacked, [&](std::string_view piece) { reader->add(piece); });
+        packed::unpack(bytes, name, kMostUnpacked, [&](std::string_view piece) { reader->add(piece); });
     if (!unpacked) return Result<model::Profile>(tl::unexpected(unpacked.error()));
     return reader->finish();
   }
@@ -285,7 +285,7 @@ std::optional<Result<model::Profile>> streamed_pipe(const Fd& fd, const std::str
     ended = read->empty();
     begun.append(*read);
   }
-  const auto reader = formats::is_packed(begun) ? nullptr : stream_of(begun, name);
+  const auto reader = packed::is_packed(begun) ? nullptr : stream_of(begun, name);
   if (reader == nullptr) return std::nullopt;
   reader->add(std::exchange(begun, {}));
   std::uint64_t samples = 0, bytes_without = 0;

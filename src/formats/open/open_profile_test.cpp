@@ -11,8 +11,8 @@
 #include <thread>
 
 #include "analysis/core/hand_made_profile.h"
+#include "base/packed/packer.h"
 #include "binary/elf/module_file.h"
-#include "formats/packer.h"
 #include "model/event_samples.h"
 #include "model/store/writer.h"
 
@@ -139,8 +139,8 @@ TEST_F(OpenProfile, RecognizesPerfScript) {
 }
 
 TEST_F(OpenProfile, PackedFilesAreTreatedAsTheirContent) {
-  for (const formats::Packing packing : {formats::Packing::kGzip, formats::Packing::kZstd}) {
-    formats::Packer packer(packing);
+  for (const packed::Packing packing : {packed::Packing::kGzip, packed::Packing::kZstd}) {
+    packed::Packer packer(packing);
     packer.add("main;f 3\n");
     const Result<model::Profile> read = opened(file(packer.finish().value(), "stacks.txt.gz"));
     ASSERT_TRUE(read) << read.error().message;
@@ -150,20 +150,20 @@ TEST_F(OpenProfile, PackedFilesAreTreatedAsTheirContent) {
 }
 
 TEST_F(OpenProfile, AFileThatIsPackedSeveralTimesIsReadAsItsContent) {
-  const auto packed = [](std::string_view content, formats::Packing packing) {
-    formats::Packer packer(packing);
+  const auto packed = [](std::string_view content, packed::Packing packing) {
+    packed::Packer packer(packing);
     packer.add(content);
     return packer.finish().value();
   };
   std::string content = "main;f 3\n";
-  for (const formats::Packing packing :
-       {formats::Packing::kGzip, formats::Packing::kZstd, formats::Packing::kGzip}) {
+  for (const packed::Packing packing :
+       {packed::Packing::kGzip, packed::Packing::kZstd, packed::Packing::kGzip}) {
     content = packed(content, packing);
     const Result<model::Profile> read = opened(file(content));
     ASSERT_TRUE(read) << read.error().message;
     EXPECT_EQ(read->samples.size(), 1u);
   }
-  EXPECT_FALSE(opened(file(packed(content, formats::Packing::kZstd)))) << "as deep as any bomb";
+  EXPECT_FALSE(opened(file(packed(content, packed::Packing::kZstd)))) << "as deep as any bomb";
 }
 
 // A pipe that never ends: the reader ends by itself, and the writer notices.
@@ -439,8 +439,8 @@ TEST_F(OpenProfile, ATextReadsTheSameFromAFileFromAPipeAndPacked) {
     const Result<model::Profile> whole = opened(file(text));
     ASSERT_TRUE(whole) << whole.error().message;
     EXPECT_EQ(whole->samples.size(), 20'000u);
-    for (const formats::Packing packing : {formats::Packing::kGzip, formats::Packing::kZstd}) {
-      formats::Packer packer(packing);
+    for (const packed::Packing packing : {packed::Packing::kGzip, packed::Packing::kZstd}) {
+      packed::Packer packer(packing);
       packer.add(text);
       const Result<model::Profile> packed = opened(file(packer.finish().value()));
       ASSERT_TRUE(packed) << packed.error().message;

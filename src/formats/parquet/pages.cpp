@@ -7,10 +7,10 @@
 #include <span>
 
 #include "base/cursor.h"
+#include "base/packed/unpacker.h"
 #include "formats/parquet/compact.h"
 #include "formats/parquet/hybrid.h"
 #include "formats/parquet/snappy.h"
-#include "formats/unpacker.h"
 
 namespace fathom::parquet {
 namespace {
@@ -126,8 +126,8 @@ class PageReader {
         return damaged("a page is damaged");
       return content;
     }
-    if (!formats::is_packed(packed)) return damaged("a page is damaged");
-    auto content = formats::unpacked(packed, where_, size);
+    if (!packed::is_packed(packed)) return damaged("a page is damaged");
+    auto content = packed::unpacked(packed, where_, size);
     if (content && content->size() != size) return damaged("a page has another size");
     return content;
   }

@@ -4,7 +4,7 @@
 #include <cstring>
 #include <limits>
 
-#include "formats/packer.h"
+#include "base/packed/packer.h"
 #include "formats/parquet/compact.h"
 #include "formats/parquet/hybrid.h"
 
@@ -21,7 +21,7 @@ struct Chunk {
 };
 
 Result<> add_page(std::int32_t type, const CompactWriter& inner, const std::string& content, Chunk& chunk) {
-  formats::Packer packer(formats::Packing::kZstd);
+  packed::Packer packer(packed::Packing::kZstd);
   packer.add(content);
   const auto packed = packer.finish();
   if (!packed) return tl::unexpected<Error>(packed.error());

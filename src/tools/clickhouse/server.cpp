@@ -6,8 +6,8 @@
 #include <charconv>
 
 #include "base/clock.h"
+#include "base/packed/packer.h"
 #include "base/text.h"
-#include "formats/packer.h"
 #include "linux/metrics/http_client.h"
 
 namespace fathom::clickhouse {
@@ -101,7 +101,7 @@ Result<std::string> Server::select(const std::string& sql) const {
 }
 
 Result<std::uint64_t> Server::insert(const std::string& sql, const std::string& rows) const {
-  formats::Packer packer(formats::Packing::kGzip);
+  packed::Packer packer(packed::Packing::kGzip);
   packer.add(rows);
   auto packed = packer.finish();
   if (!packed) return tl::unexpected<Error>(packed.error());

@@ -6,9 +6,9 @@
 #include <map>
 
 #include "base/clock.h"
+#include "base/packed/unpacker.h"
 #include "formats/pprof/message.h"
 #include "formats/pprof/wire.h"
-#include "formats/unpacker.h"
 #include "linux/metrics/testing_http_server.h"
 #include "model/random_profile.h"
 
@@ -180,7 +180,7 @@ TEST(Otlp, GoesToThePathOfTheProtocolAsGzip) {
   EXPECT_THAT(head, testing::StartsWith("POST /base/v1development/profiles HTTP/1.1\r\n"));
   EXPECT_THAT(head, HasSubstr("Content-Type: application/x-protobuf\r\n"));
   EXPECT_THAT(head, HasSubstr("Content-Encoding: gzip\r\n"));
-  EXPECT_FALSE(rows_in(formats::unpacked(body, "x", 64 << 20).value()).sums.empty());
+  EXPECT_FALSE(rows_in(packed::unpacked(body, "x", 64 << 20).value()).sums.empty());
 }
 
 }  // namespace

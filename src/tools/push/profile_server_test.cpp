@@ -12,9 +12,9 @@
 #include "analysis/core/selection.h"
 #include "analysis/core/words.h"
 #include "base/clock.h"
+#include "base/packed/unpacker.h"
 #include "formats/pprof/message.h"
 #include "formats/pprof/wire.h"
-#include "formats/unpacker.h"
 #include "linux/metrics/testing_http_server.h"
 #include "model/random_profile.h"
 #include "tools/push/parca.h"
@@ -154,7 +154,7 @@ class RuleServer {
       if (!is_label_name(name) || value.empty() || value.size() > 2048 ||
           analysis::valid_utf8(value) != value)
         rule = "a label that is no label: " + name;
-    const auto bytes = formats::unpacked(packed, "x", 64 << 20);
+    const auto bytes = packed::unpacked(packed, "x", 64 << 20);
     if (!bytes) rule = "not packed";
     if (rule.empty()) rule = broken_rule(*bytes, wall_clock_ns());
     if (!rule.empty())

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "analysis/core/selection.h"
-#include "formats/packer.h"
+#include "base/packed/packer.h"
 
 namespace fathom::push {
 namespace {
@@ -41,7 +41,7 @@ Result<std::vector<ServerProfile>> server_profiles(const model::Profile& profile
 }
 
 Result<std::string> gzip(std::string_view bytes) {
-  formats::Packer packer(formats::Packing::kGzip);
+  packed::Packer packer(packed::Packing::kGzip);
   packer.add(bytes);
   return packer.finish();
 }

@@ -4,8 +4,8 @@
 
 #include "analysis/core/call_tree.h"
 #include "analysis/core/wait_cause.h"
+#include "base/packed/packer.h"
 #include "formats/open/interrupt_wakers.h"
-#include "formats/packer.h"
 #include "present/exports/folded_writer.h"
 #include "present/exports/pprof_writer.h"
 
@@ -64,7 +64,7 @@ Result<std::string> pprof_of(const model::Profile& profile, Cost cost, std::uint
   options.allow_empty = true;
   const auto bytes = present::write_pprof(prepared(profile, cost), options);
   if (!bytes) return tl::unexpected<Error>(bytes.error());
-  formats::Packer packer(formats::Packing::kGzip);
+  packed::Packer packer(packed::Packing::kGzip);
   packer.add(*bytes);
   return packer.finish();
 }

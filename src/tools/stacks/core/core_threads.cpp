@@ -16,10 +16,10 @@
 #include "analysis/stacks/verdict.h"
 #include "base/arch/core_registers.h"
 #include "base/arch/facts.h"
+#include "base/packed/unpacker.h"
 #include "base/shell_word.h"
 #include "binary/unwind/memory_walk.h"
 #include "binary/unwind/table.h"
-#include "formats/unpacker.h"
 #include "tools/stacks/core/root_files.h"
 
 namespace fathom::stacks {
@@ -54,11 +54,11 @@ CoreThreads::CoreThreads(CoreOptions options) : options_(std::move(options)), sy
 
 bool CoreThreads::recognize(const std::string& path) {
   const Fd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
-  std::string first(formats::kFirstPacked, '\0');
+  std::string first(packed::kFirstPacked, '\0');
   const ssize_t size = fd ? ::pread(fd.get(), first.data(), first.size(), 0) : -1;
   if (size <= 0) return false;
   first.resize(static_cast<std::size_t>(size));
-  if (formats::is_packed(first)) first = formats::first_unpacked(first);
+  if (packed::is_packed(first)) first = packed::first_unpacked(first);
   return CoreFile::recognize(std::as_bytes(std::span(first)));
 }
 
@@ -68,8 +68,8 @@ Result<std::unique_ptr<CoreThreads>> CoreThreads::open(const std::string& path, 
   if (!mapping) return tl::unexpected<Error>(mapping.error());
   threads->mapping_ = std::move(*mapping);
   std::span<const std::byte> bytes = threads->mapping_.bytes();
-  if (formats::is_packed(text_of(bytes))) {
-    auto unpacked = formats::unpacked(text_of(bytes), path, kMostUnpacked);
+  if (packed::is_packed(text_of(bytes))) {
+    auto unpacked = packed::unpacked(text_of(bytes), path, kMostUnpacked);
     if (!unpacked) return tl::unexpected<Error>(unpacked.error());
     threads->unpacked_ = std::move(*unpacked);
     bytes = std::as_bytes(std::span(threads->unpacked_));

@@ -1,11 +1,11 @@
-#include "formats/packer.h"
+#include "base/packed/packer.h"
 
 #include <zlib.h>
 #include <zstd.h>
 
 #include <vector>
 
-namespace fathom::formats {
+namespace fathom::packed {
 namespace {
 constexpr std::size_t kPiece = 256 * 1024;
 // A third of the CPU time of zlib's usual level, and 5 % more bytes: a Firefox profile of 200,000 samples, 2026-11-28.
@@ -87,4 +87,4 @@ Result<std::string> Packer::finish() {
   return std::move(state_->packed);
 }
 
-}  // namespace fathom::formats
+}  // namespace fathom::packed

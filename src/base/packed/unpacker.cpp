@@ -1,4 +1,4 @@
-#include "formats/unpacker.h"
+#include "base/packed/unpacker.h"
 
 #include <fmt/format.h>
 #include <lzma.h>
@@ -9,7 +9,7 @@
 #include <memory>
 #include <vector>
 
-namespace fathom::formats {
+namespace fathom::packed {
 namespace {
 
 using namespace std::string_view_literals;
@@ -215,4 +215,4 @@ Result<> unpack(std::string_view content, const std::string& name, std::uint64_t
                                   : unpack_zstd(content, name, most, visit);
 }
 
-}  // namespace fathom::formats
+}  // namespace fathom::packed

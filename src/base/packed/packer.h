@@ -7,7 +7,7 @@
 
 #include "base/result.h"
 
-namespace fathom::formats {
+namespace fathom::packed {
 
 enum class Packing { kNone, kGzip, kZstd };
 
@@ -29,4 +29,4 @@ class Packer {
   std::unique_ptr<State> state_;
 };
 
-}  // namespace fathom::formats
+}  // namespace fathom::packed

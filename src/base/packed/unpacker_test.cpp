@@ -1,12 +1,12 @@
-#include "formats/unpacker.h"
+#include "base/packed/unpacker.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <lzma.h>
 
-#include "formats/packer.h"
+#include "base/packed/packer.h"
 
-namespace fathom::formats {
+namespace fathom::packed {
 namespace {
 
 using testing::HasSubstr;
@@ -33,7 +33,7 @@ std::string packed(std::string_view text, Packed packing) {
   return packer.finish().value();
 }
 
-std::string long_text() {
+std::string text_of_squares() {
   std::string text;
   for (std::uint64_t i = 0; i < 100'000; ++i) text += std::to_string(i * i) + "\n";
   return text;
@@ -48,7 +48,7 @@ INSTANTIATE_TEST_SUITE_P(All, Unpacker, testing::Values(Packed::kGzip, Packed::k
                          });
 
 TEST_P(Unpacker, WhatWasPackedIsThereAgain) {
-  for (const std::string& text : {std::string(), std::string("a"), long_text()}) {
+  for (const std::string& text : {std::string(), std::string("a"), text_of_squares()}) {
     const std::string all = packed(text, GetParam());
     ASSERT_TRUE(is_packed(all));
     EXPECT_EQ(unpacked(all, "x", kPlenty).value(), text);
@@ -61,7 +61,7 @@ TEST_P(Unpacker, FilesPutTogetherAreOne) {
 }
 
 TEST_P(Unpacker, ACutFileIsSaidToBeCut) {
-  const std::string all = packed(long_text(), GetParam());
+  const std::string all = packed(text_of_squares(), GetParam());
   for (std::size_t size = 4; size < all.size(); size += 1 + all.size() / 50) {
     const Result<std::string> text = unpacked(all.substr(0, size), "x.gz", kPlenty);
     ASSERT_FALSE(text) << size;
@@ -76,16 +76,16 @@ TEST_P(Unpacker, ItStopsAtTheLimitAndDoesNotWaitForTheRest) {
 }
 
 TEST_P(Unpacker, HowItBeginsIsKnownFromTheFirstBytes) {
-  const std::string text = long_text(), all = packed(text, GetParam());
+  const std::string text = text_of_squares(), all = packed(text, GetParam());
   EXPECT_EQ(first_unpacked(all), text.substr(0, 64));
   EXPECT_EQ(first_unpacked(all.substr(0, kFirstPacked)), text.substr(0, 64));
   EXPECT_EQ(first_unpacked(packed("main;f 1", GetParam())), "main;f 1");
 }
 
 TEST_P(Unpacker, OfWhatIsDamagedTheBeginningIsShorter) {
-  const std::string all = packed(long_text(), GetParam());
+  const std::string all = packed(text_of_squares(), GetParam());
   for (std::size_t size = 4; size < 40; ++size)
-    EXPECT_TRUE(long_text().starts_with(first_unpacked(all.substr(0, size)))) << size;
+    EXPECT_TRUE(text_of_squares().starts_with(first_unpacked(all.substr(0, size)))) << size;
   EXPECT_EQ(first_unpacked(all.substr(0, 4) + std::string(100, 'x')), "");
 }
 
@@ -96,4 +96,4 @@ TEST(IsPacked, OtherFilesAreNot) {
 }
 
 }  // namespace
-}  // namespace fathom::formats
+}  // namespace fathom::packed

@@ -8,7 +8,7 @@
 
 #include "base/result.h"
 
-namespace fathom::formats {
+namespace fathom::packed {
 
 // Whether these are the first bytes of a file of gzip, xz or zstd.
 bool is_packed(std::string_view content);
@@ -26,4 +26,4 @@ inline constexpr std::size_t kFirstPacked = 256 * 1024;
 // is damaged.
 std::string first_unpacked(std::string_view content, std::size_t most = 64);
 
-}  // namespace fathom::formats
+}  // namespace fathom::packed

@@ -1,10 +1,10 @@
-#include "formats/packer.h"
+#include "base/packed/packer.h"
 
 #include <gtest/gtest.h>
 #include <zlib.h>
 #include <zstd.h>
 
-namespace fathom::formats {
+namespace fathom::packed {
 namespace {
 
 // More than a piece, and not of one pattern only.
@@ -54,4 +54,4 @@ TEST(Packer, IsChosenByTheEndingOfTheName) {
 }
 
 }  // namespace
-}  // namespace fathom::formats
+}  // namespace fathom::packed
