@@ -1,9 +1,6 @@
 // fathom watch: what the memory of living processes consists of, now and over time.
 #include <fmt/format.h>
-#include <poll.h>
 #include <signal.h>
-#include <sys/resource.h>
-#include <sys/signalfd.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -24,13 +21,13 @@
 #include "cli/flight_beside.h"
 #include "cli/group_option.h"
 #include "cli/live_terminal.h"
-#include "cli/metrics_option.h"
 #include "cli/notices.h"
 #include "cli/option_groups.h"
 #include "cli/output.h"
 #include "cli/seconds_word.h"
 #include "cli/stale_tracers.h"
-#include "linux/metrics/scraper.h"
+#include "cli/watch_metrics.h"
+#include "cli/watch_signals.h"
 #include "linux/metrics/server.h"
 #include "linux/process/ending.h"
 #include "linux/process/fields.h"
@@ -41,7 +38,6 @@
 #include "tools/watch/history.h"
 #include "tools/watch/json.h"
 #include "tools/watch/log.h"
-#include "tools/watch/metric_history.h"
 #include "tools/watch/text.h"
 
 namespace fathom::cli {
@@ -100,53 +96,6 @@ Result<std::vector<std::int32_t>> find_targets(WatchArguments& arguments) {
   return once;
 }
 
-// SIGINT and similar signals end the watch, SIGWINCH redraws; all are read, so that none interrupts a line.
-class Signals {
- public:
-  Signals() {
-    sigset_t set;
-    ::sigemptyset(&set);
-    for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGWINCH}) ::sigaddset(&set, signal);
-    ::pthread_sigmask(SIG_BLOCK, &set, &before_);
-    struct sigaction ignore {};
-    ignore.sa_handler = SIG_IGN;
-    ::sigaction(SIGPIPE, &ignore, &pipe_before_);
-    fd_ = Fd(::signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK));
-  }
-  ~Signals() {
-    ::sigaction(SIGPIPE, &pipe_before_, nullptr);
-    ::pthread_sigmask(SIG_SETMASK, &before_, nullptr);
-  }
-  Signals(const Signals&) = delete;
-  Signals& operator=(const Signals&) = delete;
-
-  enum class Wake : std::uint8_t { kTime, kResize, kKeys, kEnd };
-  // `keys`: the terminal that keys come from, or -1.
-  Wake wait_until(std::uint64_t until_ns, int keys) {
-    for (;;) {
-      const std::uint64_t now = monotonic_ns();
-      if (now >= until_ns) return Wake::kTime;
-      pollfd ready[] = {{fd_.get(), POLLIN, 0}, {keys, POLLIN, 0}};
-      const std::uint64_t left_ms = (until_ns - now + 999'999) / 1'000'000;
-      if (::poll(ready, 2, static_cast<int>(std::min<std::uint64_t>(left_ms, 3'600'000))) <= 0) continue;
-      signalfd_siginfo info;
-      Wake wake = Wake::kTime;
-      while (::read(fd_.get(), &info, sizeof(info)) == sizeof(info)) {
-        if (info.ssi_signo != SIGWINCH) return Wake::kEnd;
-        wake = Wake::kResize;
-      }
-      if (wake == Wake::kResize) return wake;
-      if ((ready[1].revents & ~POLLIN) != 0) return Wake::kEnd;  // the terminal is gone
-      if (ready[1].revents != 0) return Wake::kKeys;
-    }
-  }
-
- private:
-  sigset_t before_;
-  struct sigaction pipe_before_ {};
-  Fd fd_;
-};
-
 std::uint64_t own_process_cpu_ns() {
   return clock_ns(CLOCK_PROCESS_CPUTIME_ID);
 }
@@ -168,8 +117,12 @@ class Watch {
   Result<> open(const std::vector<std::int32_t>& pids) {
     for (const std::int32_t pid : pids)
       if (auto added = add(pid); !added) return added;
-    if (!arguments_.metrics.url.empty())
-      if (auto scraping = scrape(pids.size()); !scraping) return scraping;
+    if (!arguments_.metrics.url.empty()) {
+      auto metrics =
+          WatchMetrics::start(arguments_.metrics, arguments_.interval_s, arguments_.once, pids.size());
+      if (!metrics) return tl::unexpected<Error>(metrics.error());
+      metrics_.emplace(std::move(*metrics));
+    }
     if (!arguments_.listen.empty())
       if (auto listening = listen(); !listening) return listening;
     if (!arguments_.log.empty()) {
@@ -203,7 +156,7 @@ class Watch {
       target->history.set_name(target->watched.process().name);
       target->view =
           target->history.add(std::move(*look), own_process_cpu_ns(), own_rss(), target->watched.missing());
-      if (scraper_ && target->place.number == 1) add_metrics(*target->view);
+      if (metrics_ && target->place.number == 1) metrics_->add_to(*target->view);
       if (auto logged = log_look(*target->view); !logged) return tl::unexpected<Error>(logged.error());
       if (!screen_ && !tui::put_on_output(text_of(*target->view))) return false;
       ++target;
@@ -254,7 +207,7 @@ class Watch {
   }
 
   // With --change twice, so long apart.
-  Result<int> print_mappings(Signals& signals) {
+  Result<int> print_mappings(WatchSignals& signals) {
     std::vector<std::vector<watch::WatchedMapping>> before;
     if (arguments_.maps_change_s) {
       for (Target& target : targets_) {
@@ -264,7 +217,7 @@ class Watch {
       }
       const auto pause_ns = static_cast<std::uint64_t>(std::llround(*arguments_.maps_change_s * 1e9));
       const std::uint64_t until_ns = monotonic_ns() + pause_ns;
-      while (signals.wait_until(until_ns, -1) == Signals::Wake::kResize) continue;
+      while (signals.wait_until(until_ns, -1) == WatchSignals::Wake::kResize) continue;
     }
     for (std::size_t i = 0; i < targets_.size(); ++i) {
       auto mappings = targets_[i].watched.mappings();
@@ -334,36 +287,6 @@ class Watch {
                            at.is_unix() ? ", path /metrics" : "/metrics"));
     if (targets_.empty()) notice_now("fathom: no process has that name yet; it is waited for\n");
     return {};
-  }
-
-  Result<> scrape(std::size_t processes) {
-    if (processes > 1)
-      return fail(ErrorKind::kUsage, "--scrape belongs to one process, and several are watched",
-                  "name one process");
-    auto url = metrics_url(arguments_.metrics);
-    if (!url) return tl::unexpected<Error>(url.error());
-    metrics_source_ = url->text;
-    const auto interval =
-        static_cast<std::uint64_t>(std::llround(std::max(arguments_.interval_s, 1.0) * 1e9));
-    auto scraper = metrics::Scraper::start({.url = std::move(*url), .interval_ns = interval});
-    if (!scraper) return tl::unexpected<Error>(scraper.error());
-    scraper_ = std::move(*scraper);
-    if (arguments_.once) (void)scraper_->first();
-    return {};
-  }
-
-  // Never waits: the newest scrape, whenever it was.
-  void add_metrics(watch::View& view) {
-    if (view.pid != metrics_of_) metric_history_.begin_anew();
-    metrics_of_ = view.pid;
-    metric_history_.add_memory(view.look.time_ns, static_cast<double>(view.look.figures.anonymous));
-    view.metrics.emplace();
-    view.metrics->source = metrics_source_;
-    if (const auto newest = scraper_->newest()) {
-      metric_history_.add(*newest);
-      view.metrics->problem = newest->problem;
-    }
-    view.metrics->components = metric_history_.explain();
   }
 
   // A server of a node's metrics continues after a restart. Only names can be followed: the number of an
@@ -475,10 +398,7 @@ class Watch {
   const std::vector<std::string> names_ = names_of(arguments_);
   watch::Places places_;
   std::unique_ptr<metrics::Server> server_;
-  std::unique_ptr<metrics::Scraper> scraper_;
-  std::string metrics_source_;
-  watch::MetricHistory metric_history_;
-  std::int32_t metrics_of_ = 0;  // the process that they are of
+  std::optional<WatchMetrics> metrics_;
   struct Followed {
     std::size_t most = 0;  // at once, so far
     std::uint64_t looked_ns = 0;
@@ -487,7 +407,7 @@ class Watch {
   std::uint64_t group_looked_ns_ = 0;
 };
 
-Result<int> look_until_end(Watch& watch, const WatchArguments& arguments, Signals& signals) {
+Result<int> look_until_end(Watch& watch, const WatchArguments& arguments, WatchSignals& signals) {
   const auto interval_ns = static_cast<std::uint64_t>(std::llround(arguments.interval_s * 1e9));
   for (std::uint64_t next = monotonic_ns();;) {
     const auto goes_on = watch.look();
@@ -495,17 +415,17 @@ Result<int> look_until_end(Watch& watch, const WatchArguments& arguments, Signal
     if (!*goes_on || arguments.once) return kDone;
     next = std::max(next + interval_ns, monotonic_ns());  // a look that took longer is not caught up with
     for (;;) {
-      const Signals::Wake wake = signals.wait_until(next, watch.keys_fd());
-      if (wake == Signals::Wake::kEnd) return kDone;
-      if (wake == Signals::Wake::kTime) break;
-      if (wake == Signals::Wake::kResize && !watch.draw()) return kDone;
-      if (wake == Signals::Wake::kKeys && !watch.obey_keys()) return kDone;
+      const WatchSignals::Wake wake = signals.wait_until(next, watch.keys_fd());
+      if (wake == WatchSignals::Wake::kEnd) return kDone;
+      if (wake == WatchSignals::Wake::kTime) break;
+      if (wake == WatchSignals::Wake::kResize && !watch.draw()) return kDone;
+      if (wake == WatchSignals::Wake::kKeys && !watch.obey_keys()) return kDone;
     }
   }
 }
 
 Result<int> watch_until_end(const WatchArguments& arguments, const std::vector<std::int32_t>& pids,
-                            Signals& signals) {
+                            WatchSignals& signals) {
   Watch watch(arguments, LiveTerminal::is_there() && !arguments.json && !arguments.once && !arguments.maps);
   if (auto opened = watch.open(pids); !opened) return tl::unexpected<Error>(opened.error());
   if (arguments.maps) return watch.print_mappings(signals);
@@ -518,7 +438,7 @@ Result<int> run_watch(WatchArguments& arguments) {
   const auto pids = find_targets(arguments);
   if (!pids) return tl::unexpected<Error>(pids.error());
   say_stale_tracers(*pids);
-  Signals signals;
+  WatchSignals signals;
   std::optional<FlightBeside> flight;
   if (!arguments.flight.empty()) {
     if (pids->size() != 1)
