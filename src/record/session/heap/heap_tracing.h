@@ -133,6 +133,8 @@ class HeapTracing {
   void note_refused();
   void collect();  // the thread
   void wait_for_next_round(std::chrono::milliseconds pause);
+  // How far behind a time may be where a sequence orders the events: it is moved forward so often.
+  static constexpr auto kAdvancePause = std::chrono::milliseconds(1);
   struct Drained {
     std::uint64_t events;
     bool hurry, stopped;
