@@ -1,10 +1,10 @@
 #include "base/accounts.h"
 
 #include <array>
-#include <charconv>
 #include <cstdint>
 
 #include "base/files.h"
+#include "base/parse.h"
 
 namespace fathom {
 namespace {
@@ -24,27 +24,14 @@ std::optional<std::array<std::string_view, kCount>> fields_of(std::string_view l
   return fields;
 }
 
-std::optional<std::uint32_t> number_in(std::string_view text) {
-  std::uint32_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
-  return value;
-}
-
-std::string_view take_until(std::string_view& text, char separator) {
-  const std::size_t end = text.find(separator);
-  const std::string_view part = text.substr(0, end);
-  text.remove_prefix(end == std::string_view::npos ? text.size() : end + 1);
-  return part;
-}
-
 }  // namespace
 
 std::optional<AccountEntry> account_in(std::string_view passwd, uid_t uid) {
   while (!passwd.empty()) {
     const auto fields = fields_of<4>(take_until(passwd, '\n'));  // name:password:uid:gid:...
-    if (!fields || (*fields)[0].empty() || number_in((*fields)[2]) != uid) continue;
-    if (const auto gid = number_in((*fields)[3])) return AccountEntry{std::string((*fields)[0]), uid, *gid};
+    if (!fields || (*fields)[0].empty() || parse_number<std::uint32_t>((*fields)[2]) != uid) continue;
+    if (const auto gid = parse_number<std::uint32_t>((*fields)[3]))
+      return AccountEntry{std::string((*fields)[0]), uid, *gid};
   }
   return std::nullopt;
 }
@@ -52,7 +39,7 @@ std::optional<AccountEntry> account_in(std::string_view passwd, uid_t uid) {
 bool lists_member(std::string_view group, gid_t gid, std::string_view account) {
   while (!group.empty()) {
     const auto fields = fields_of<4>(take_until(group, '\n'));  // name:password:gid:member,member
-    if (!fields || number_in((*fields)[2]) != gid) continue;
+    if (!fields || parse_number<std::uint32_t>((*fields)[2]) != gid) continue;
     for (std::string_view members = (*fields)[3]; !members.empty();)
       if (take_until(members, ',') == account) return true;
   }

@@ -2,23 +2,18 @@
 
 #include <unistd.h>
 
-#include <charconv>
 #include <cstdlib>
 #include <string_view>
 
 #include "base/accounts.h"
+#include "base/parse.h"
 
 namespace fathom {
 namespace {
 
 std::optional<std::uint32_t> whole_number(const char* name) {
   const char* text = std::getenv(name);
-  if (text == nullptr) return std::nullopt;
-  const std::string_view digits(text);
-  std::uint32_t value = 0;
-  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
-  if (error != std::errc() || end != digits.data() + digits.size()) return std::nullopt;
-  return value;
+  return text == nullptr ? std::nullopt : parse_number<std::uint32_t>(text);
 }
 
 }  // namespace

@@ -11,6 +11,7 @@
 #include <memory>
 #include <utility>
 
+#include "base/parse.h"
 #include "cli/option_groups.h"
 #include "cli/seconds_word.h"
 
@@ -38,9 +39,7 @@ Result<std::uint64_t> parse_with_unit(std::string_view text, const Unit (&units)
 
 Result<std::uint64_t> parse_address(std::string_view text) {
   const std::string_view digits = text.starts_with("0x") || text.starts_with("0X") ? text.substr(2) : text;
-  std::uint64_t address = 0;
-  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), address, 16);
-  if (error == std::errc() && end == digits.data() + digits.size() && !digits.empty()) return address;
+  if (const auto address = parse_number(digits, 16)) return *address;
   return fail(ErrorKind::kUsage, fmt::format("'{}' is not an address", text),
               "--address 0x7f12345678 or FIRST:END");
 }

@@ -8,6 +8,7 @@
 
 #include "analysis/core/words.h"
 #include "base/clock.h"
+#include "base/parse.h"
 #include "base/shell_word.h"
 #include "cli/clock_time.h"
 #include "cli/notices.h"
@@ -29,8 +30,7 @@ bool is_folder(const std::string& path) {
 
 Result<> take_query(std::string_view query, StoreChoice& choice) {
   while (!query.empty()) {
-    const std::string_view pair = query.substr(0, query.find('&'));
-    query.remove_prefix(pair.size() == query.size() ? pair.size() : pair.size() + 1);
+    const std::string_view pair = take_until(query, '&');
     const std::size_t equals = pair.find('=');
     const std::string_view key = pair.substr(0, equals);
     const std::string value(equals == std::string_view::npos ? std::string_view() : pair.substr(equals + 1));

@@ -12,18 +12,14 @@
 #include "analysis/core/words.h"
 #include "base/fd.h"
 #include "base/files.h"
+#include "base/parse.h"
 #include "base/sudo_user.h"
+#include "base/text.h"
 
 namespace fathom::cli {
 namespace {
 
 constexpr std::size_t kMostBytes = 1 << 20;
-
-std::string_view trimmed(std::string_view text) {
-  const std::size_t first = text.find_first_not_of(" \t\r");
-  if (first == text.npos) return {};
-  return text.substr(first, text.find_last_not_of(" \t\r") - first + 1);
-}
 
 bool is_bare_key(std::string_view key) {
   return !key.empty() && std::ranges::all_of(key, [](char c) {
@@ -83,9 +79,7 @@ Result<Presets> parse_presets(std::string_view text, const std::string& path) {
   Presets presets;
   std::string command;
   for (std::size_t number = 1; !text.empty(); ++number) {
-    const std::size_t end = std::min(text.find('\n'), text.size());
-    const std::string_view line = trimmed(text.substr(0, end));
-    text.remove_prefix(std::min(end + 1, text.size()));
+    const std::string_view line = trimmed(take_until(text, '\n'));
     const auto wrong = [&](std::string_view what) {
       return fail(ErrorKind::kMalformed, fmt::format("{}: line {}: {}", path, number, what),
                   "[record], and below it: NAME = \"-d 60 --heap\"");

@@ -3,10 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <optional>
 
 #include "analysis/core/words.h"
+#include "base/parse.h"
 #include "base/word_distance.h"
 #include "cli/idioms.h"
 #include "cli/option_table.h"
@@ -30,13 +30,6 @@ std::optional<std::string> between(std::string_view text, std::string_view befor
   const std::size_t end = after.empty() ? text.size() : text.rfind(after);
   if (end == text.npos) return std::nullopt;
   return std::string(text.substr(0, end));
-}
-
-std::optional<double> number(std::string_view text) {
-  double value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
-  return value;
 }
 
 // "a number from 1 to 100000", "a time above 0, such as 30, 500ms or 10m".
@@ -64,8 +57,8 @@ std::string refused_value(std::string_view text, const CLI::App* command) {
     std::erase_if(limits, [](char c) { return c == '[' || c == ']'; });
     const std::string_view apart = limits.find(" to ") != limits.npos ? " to " : " - ";
     const std::size_t to = limits.find(apart);
-    const auto low = number(limits.substr(0, to));
-    const auto high = number(to == limits.npos ? "" : limits.substr(to + apart.size()));
+    const auto low = parse_number<double>(limits.substr(0, to));
+    const auto high = parse_number<double>(to == limits.npos ? "" : limits.substr(to + apart.size()));
     if (low && high)
       return fmt::format("{} '{}': expected {}", name, shown(*value),
                          range_text(*low, *high, type_of(command, name)));

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "base/abi/walk.h"
+#include "base/parse.h"
 #include "model/fact_words.h"
 #include "model/facts.h"
 
@@ -85,8 +86,7 @@ std::vector<RecordedEvent> recorded_events(const Meta& meta) {
   const auto fact = meta.facts.find(kEventsFact);
   std::string_view text = fact == meta.facts.end() ? std::string_view() : fact->second;
   while (!text.empty() && events.size() < kMostEvents) {
-    std::string_view line = text.substr(0, text.find('\n'));
-    text.remove_prefix(std::min(text.size(), line.size() + 1));
+    std::string_view line = take_until(text, '\n');
     RecordedEvent event;
     event.name = next_word_of_fact(line);
     const auto count = number_of_fact<std::uint64_t>(next_word_of_fact(line));

@@ -2,10 +2,11 @@
 
 #include <fmt/format.h>
 
-#include <charconv>
 #include <cmath>
 #include <utility>
 #include <vector>
+
+#include "base/parse.h"
 
 namespace fathom::model {
 namespace {
@@ -20,10 +21,7 @@ void read_number(const Facts& facts, const Field& field, std::optional<Number>& 
   value.reset();
   const std::string* text = find_fact(facts, field.name);
   if (text == nullptr) return;
-  Number number{};
-  const char* end = text->data() + text->size();
-  const auto [at, error] = std::from_chars(text->data(), end, number);
-  if (error == std::errc{} && at == end) value = number;
+  value = parse_number<Number>(*text);
 }
 
 template <class Number>

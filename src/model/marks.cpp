@@ -4,6 +4,7 @@
 
 #include <charconv>
 
+#include "base/parse.h"
 #include "base/stable_sort.h"
 
 namespace fathom::model {
@@ -16,9 +17,7 @@ constexpr double kMostSeconds = 1e9;
 
 void add(std::vector<Phase>& phases, std::string_view text) {
   while (!text.empty() && phases.size() < kMostPhases) {
-    const std::size_t end = text.find('\n');
-    const std::string_view line = text.substr(0, end);
-    text.remove_prefix(end == std::string_view::npos ? text.size() : end + 1);
+    const std::string_view line = take_until(text, '\n');
     Phase phase;
     const auto [stop, error] = std::from_chars(line.data(), line.data() + line.size(), phase.from_s);
     const std::string_view rest(stop, static_cast<std::size_t>(line.data() + line.size() - stop));

@@ -1,6 +1,6 @@
 #include "model/nameless_function.h"
 
-#include <charconv>
+#include "base/parse.h"
 
 namespace fathom::model {
 
@@ -13,9 +13,9 @@ std::optional<NamelessFunction> nameless_function(std::string_view name) {
   address.remove_prefix(2);
   std::uint64_t code = 0;
   if (const std::size_t at = address.find('#'); at != address.npos) {
-    const std::string_view digits = address.substr(at + 1);
-    const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), code, 16);
-    if (error != std::errc{} || end != digits.data() + digits.size()) return std::nullopt;
+    const auto digits = parse_number(address.substr(at + 1), 16);
+    if (!digits) return std::nullopt;
+    code = *digits;
     address = address.substr(0, at);
   }
   if (address.empty() || address.find_first_not_of("0123456789abcdef") != address.npos) return std::nullopt;

@@ -10,6 +10,7 @@
 #include "analysis/core/idle.h"
 #include "analysis/core/prose_name.h"
 #include "analysis/core/words.h"
+#include "base/parse.h"
 
 namespace fathom::analysis {
 namespace {
@@ -22,9 +23,7 @@ struct Cost {
 std::vector<Cost> parse(std::string_view text) {
   std::vector<Cost> costs;
   while (!text.empty()) {
-    const std::size_t end = text.find('\n');
-    std::string_view line = text.substr(0, end);
-    text.remove_prefix(end == text.npos ? text.size() : end + 1);
+    std::string_view line = take_until(text, '\n');
     const std::size_t colon = line.find(": ");
     if (line.empty() || line.front() == '#' || colon == line.npos) continue;
     const std::string_view words = line.substr(0, colon);

@@ -6,6 +6,7 @@
 
 #include "analysis/core/code_name.h"
 #include "analysis/core/idle.h"
+#include "base/parse.h"
 #include "base/text.h"
 
 namespace fathom::analysis {
@@ -31,9 +32,7 @@ Result<ContainerRules> parse_container_rules(std::string_view text, const std::s
   ContainerRules rules;
   std::size_t number = 0;
   while (!text.empty()) {
-    const std::size_t end = text.find('\n');
-    const std::string_view line = trimmed(text.substr(0, end));
-    text.remove_prefix(end == std::string_view::npos ? text.size() : end + 1);
+    const std::string_view line = trimmed(take_until(text, '\n'));
     ++number;
     if (line.empty() || line.front() == '#') continue;
     const auto wrong = [&](const std::string& what) {

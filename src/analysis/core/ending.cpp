@@ -5,22 +5,15 @@
 #include <string.h>
 
 #include <algorithm>
-#include <charconv>
 #include <string_view>
 
+#include "base/parse.h"
 #include "model/facts.h"
 
 namespace fathom::analysis {
 namespace {
 
 constexpr std::string_view kEnd = "end.", kOutOfMemory = "oom.";
-
-template <class T>
-std::optional<T> number(std::string_view text) {
-  T value{};
-  const auto [at, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  return error == std::errc{} && at == text.data() + text.size() ? std::optional(value) : std::nullopt;
-}
 
 int signal_or_none(std::optional<int> signal) {
   return signal && *signal > 0 && *signal <= 64 ? *signal : 0;
@@ -33,7 +26,7 @@ void read_kill(const model::Profile& profile, std::int32_t pid, Ending& ending) 
   const std::string_view text = fact->second;
   const std::size_t space = std::min(text.find(' '), text.size());
   ending.out_of_memory = true;
-  ending.limit_bytes = number<std::uint64_t>(text.substr(0, space));
+  ending.limit_bytes = parse_number<std::uint64_t>(text.substr(0, space));
   ending.cgroup = text.substr(std::min(space + 1, text.size()));
 }
 
@@ -44,7 +37,7 @@ std::optional<Ending> told_apart(const model::Profile& profile, std::int32_t pid
   Ending ending;
   ending.pid = pid;
   const std::string_view text = fact->second;
-  if (text.starts_with("signal ")) ending.signal = signal_or_none(number<int>(text.substr(7)));
+  if (text.starts_with("signal ")) ending.signal = signal_or_none(parse_number<int>(text.substr(7)));
   ending.not_known = ending.signal == 0 && !text.starts_with("exit ");
   if (ending.signal == SIGKILL) read_kill(profile, pid, ending);
   const auto gone = profile.meta.facts.find("oom_unknown." + std::to_string(pid));
@@ -99,7 +92,7 @@ std::vector<Ending> endings_of(const model::Profile& profile) {
   std::vector<Ending> endings;
   for (auto fact = profile.meta.facts.lower_bound(std::string(kEnd));
        fact != profile.meta.facts.end() && fact->first.starts_with(kEnd); ++fact)
-    if (const auto pid = number<std::int32_t>(std::string_view(fact->first).substr(kEnd.size())))
+    if (const auto pid = parse_number<std::int32_t>(std::string_view(fact->first).substr(kEnd.size())))
       if (const auto ending = told_apart(profile, *pid); ending && !ending->by_itself())
         endings.push_back(*ending);
   std::ranges::sort(endings, {}, &Ending::pid);

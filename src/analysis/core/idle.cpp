@@ -3,9 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <map>
 
+#include "base/parse.h"
+#include "base/text.h"
 #include "model/system_call.h"
 
 namespace fathom::analysis {
@@ -13,18 +14,11 @@ namespace {
 
 constexpr std::size_t kMostRules = 128;
 
-std::string_view without_spaces(std::string_view text) {
-  const std::size_t first = text.find_first_not_of(" \t\r");
-  if (first == std::string_view::npos) return "";
-  return text.substr(first, text.find_last_not_of(" \t\r") - first + 1);
-}
-
 std::vector<std::string_view> split(std::string_view text, std::string_view separator) {
   std::vector<std::string_view> parts;
   while (!text.empty()) {
     const std::size_t end = text.find(separator);
-    if (const std::string_view part = without_spaces(text.substr(0, end)); !part.empty())
-      parts.push_back(part);
+    if (const std::string_view part = trimmed(text.substr(0, end)); !part.empty()) parts.push_back(part);
     text.remove_prefix(end == std::string_view::npos ? text.size() : end + separator.size());
   }
   return parts;
@@ -42,11 +36,9 @@ class Parser {
   Result<WaitRules> parse(std::string_view text, const std::string& name) {
     std::size_t number = 0;
     while (!text.empty()) {
-      const std::size_t end = text.find('\n');
       ++number;
-      if (std::string problem = take(without_spaces(text.substr(0, end))); !problem.empty())
+      if (std::string problem = take(trimmed(take_until(text, '\n'))); !problem.empty())
         return fail(ErrorKind::kMalformed, fmt::format("{}:{}: {}", name, number, problem));
-      text.remove_prefix(end == std::string_view::npos ? text.size() : end + 1);
     }
     for (const WaitRule& rule : result_.rules) {
       if (rule.causes.none())
@@ -61,7 +53,7 @@ class Parser {
     if (line.empty() || line.front() == '#') return "";
     const std::size_t space = line.find_first_of(" \t");
     const std::string_view word = line.substr(0, space);
-    const std::string_view rest = space == std::string_view::npos ? "" : without_spaces(line.substr(space));
+    const std::string_view rest = space == std::string_view::npos ? "" : trimmed(line.substr(space));
     if (rest.empty()) return fmt::format("nothing after '{}'", word);
     if (word == "idle" || word == "reason") {
       if (result_.rules.size() == kMostRules) return "too many rules";
@@ -104,8 +96,8 @@ class Parser {
   }
 
   static bool take_number(std::string_view text, std::uint32_t& number) {
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-    return error == std::errc{} && end == text.data() + text.size() && number != 0;
+    number = parse_number<std::uint32_t>(text).value_or(0);
+    return number != 0;
   }
 
   std::optional<PatternSet> pattern_set(std::string_view text) {

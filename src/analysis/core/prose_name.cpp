@@ -4,13 +4,13 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <vector>
 
 #include "analysis/core/common_costs.h"
 #include "analysis/core/fold_generics.h"
 #include "analysis/core/generated_name.h"
 #include "analysis/core/words.h"
+#include "base/parse.h"
 #include "model/nameless_function.h"
 
 namespace fathom::analysis {
@@ -104,11 +104,9 @@ std::vector<std::string> parts_of(const std::string& text) {
 
 // "$_0", as clang names a lambda of a function, and counts from 0: "{lambda#1}". Empty: the part is no such name.
 std::string lambda_of_clang(std::string_view part) {
-  unsigned number = 0;
   if (!part.starts_with("$_")) return "";
-  const auto read = std::from_chars(part.data() + 2, part.data() + part.size(), number);
-  const bool is_whole = read.ec == std::errc() && read.ptr == part.data() + part.size();
-  return is_whole ? fmt::format("{{lambda#{}}}", std::uint64_t{number} + 1) : "";
+  const auto number = parse_number<std::uint32_t>(part.substr(2));
+  return number ? fmt::format("{{lambda#{}}}", std::uint64_t{*number} + 1) : "";
 }
 
 // "{lambda(int)#1}" and the operator() that it is called by: "{lambda}"; the second of a function is "{lambda#2}".

@@ -6,6 +6,7 @@
 
 #include "analysis/core/code_owner.h"
 #include "analysis/core/idle.h"
+#include "base/parse.h"
 
 namespace fathom::analysis {
 namespace {
@@ -61,10 +62,8 @@ Result<RuntimeRules> RuntimeRules::parse(std::string_view text, const std::strin
     return "";
   };
   for (std::size_t number = 1; !text.empty(); ++number) {
-    const std::size_t end = text.find('\n');
-    if (const std::string problem = take(text.substr(0, end)); !problem.empty())
+    if (const std::string problem = take(take_until(text, '\n')); !problem.empty())
       return fail(ErrorKind::kMalformed, fmt::format("{}:{}: {}", name, number, problem));
-    text.remove_prefix(end == text.npos ? text.size() : end + 1);
   }
   return rules;
 }

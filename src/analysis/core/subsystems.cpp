@@ -4,16 +4,13 @@
 
 #include <algorithm>
 
+#include "base/parse.h"
+#include "base/text.h"
+
 namespace fathom::analysis {
 namespace {
 
 constexpr std::string_view kBlank = " \t\r";
-
-std::string_view without_blanks(std::string_view text) {
-  const std::size_t first = text.find_first_not_of(kBlank);
-  if (first == text.npos) return {};
-  return text.substr(first, text.find_last_not_of(kBlank) - first + 1);
-}
 
 // The next word of `rest`, without it; an expression between slashes may have blanks in it.
 std::string take_word(std::string_view& rest) {
@@ -21,7 +18,7 @@ std::string take_word(std::string_view& rest) {
   if (rest.starts_with('/'))
     if (const std::size_t close = rest.find('/', 1); close != rest.npos) end = close + 1;
   const std::string word(rest.substr(0, end));
-  rest = without_blanks(rest.substr(end));
+  rest = trimmed(rest.substr(end));
   return word;
 }
 
@@ -30,14 +27,11 @@ std::string take_word(std::string_view& rest) {
 Result<Subsystems> Subsystems::parse(std::string_view text, const std::string& path) {
   Subsystems found;
   for (std::size_t number = 1; !text.empty(); ++number) {
-    const std::size_t end = std::min(text.find('\n'), text.size());
-    const std::string_view line = without_blanks(text.substr(0, end));
-    text.remove_prefix(std::min(end + 1, text.size()));
+    const std::string_view line = trimmed(take_until(text, '\n'));
     if (line.empty() || line.starts_with('#')) continue;
     const std::size_t equals = line.find('=');
-    const std::string_view name = without_blanks(line.substr(0, equals));
-    std::string_view rest =
-        equals == line.npos ? std::string_view() : without_blanks(line.substr(equals + 1));
+    const std::string_view name = trimmed(line.substr(0, equals));
+    std::string_view rest = equals == line.npos ? std::string_view() : trimmed(line.substr(equals + 1));
     if (name.empty() || rest.empty())
       return fail(ErrorKind::kMalformed,
                   fmt::format("{}: line {}: expected NAME = PATTERN PATTERN ...", path, number),

@@ -4,12 +4,12 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cmath>
 #include <utility>
 
 #include "analysis/core/name_pattern.h"
 #include "analysis/core/words.h"
+#include "base/parse.h"
 #include "base/stable_sort.h"
 #include "base/text.h"
 
@@ -96,11 +96,9 @@ Result<FailCondition> parse_fail_condition(const std::string& text) {
   }
   number = trimmed(number);
   if (number.starts_with('+')) number.remove_prefix(1);
-  const char* end = number.data() + number.size();
-  const auto [stop, error] = std::from_chars(number.data(), end, condition.limit);
-  if (error != std::errc{} || stop != end || !std::isfinite(condition.limit))
-    return refuse(fmt::format("'{}' is not a number", printable(number)));
-  condition.limit /= 100;
+  const auto limit = parse_number<double>(number);
+  if (!limit || !std::isfinite(*limit)) return refuse(fmt::format("'{}' is not a number", printable(number)));
+  condition.limit = *limit / 100;
   return condition;
 }
 

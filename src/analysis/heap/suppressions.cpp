@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "analysis/core/idle.h"
+#include "base/parse.h"
 #include "base/text.h"
 
 namespace fathom::analysis {
@@ -28,9 +29,7 @@ Result<std::vector<Suppression>> parse_suppressions(std::string_view text, const
   std::vector<Suppression> rows;
   std::uint32_t number = 0;
   while (!text.empty()) {
-    const std::size_t end = text.find('\n');
-    const std::string_view line = trimmed(text.substr(0, end));
-    text.remove_prefix(end == std::string_view::npos ? text.size() : end + 1);
+    const std::string_view line = trimmed(take_until(text, '\n'));
     ++number;
     if (line.empty() || line.front() == '#') continue;
     const auto wrong = [&](const std::string& what) {

@@ -4,10 +4,10 @@
 
 #include <algorithm>
 #include <cassert>
-#include <charconv>
 
 #include "analysis/core/code_name.h"
 #include "analysis/core/idle.h"
+#include "base/parse.h"
 #include "base/text.h"
 
 namespace fathom::analysis {
@@ -47,12 +47,11 @@ Result<ComponentRules> ComponentRules::parse(std::string_view text, const std::s
     if (rule.meaning == MetricMeaning::kBytes && parts.size() == 4) {
       constexpr std::string_view kUnit = " GiB";
       std::string_view size = parts.back();
-      std::uint64_t gigabytes = 0;
       if (size.ends_with(kUnit)) size.remove_suffix(kUnit.size());
-      const auto [end, error] = std::from_chars(size.data(), size.data() + size.size(), gigabytes);
-      if (error != std::errc{} || end != size.data() + size.size() || gigabytes == 0 || gigabytes > 1024)
+      const auto gigabytes = parse_number(size);
+      if (!gigabytes || *gigabytes == 0 || *gigabytes > 1024)
         return fmt::format("'{}' is not a size, such as 2 GiB", parts.back());
-      rule.unusual_bytes = gigabytes << 30;
+      rule.unusual_bytes = *gigabytes << 30;
       parts.pop_back();
     }
     if (parts.size() != (has_crates ? 3U : 2U)) return "the parts of a rule are separated by ' : '";
@@ -68,10 +67,8 @@ Result<ComponentRules> ComponentRules::parse(std::string_view text, const std::s
     return "";
   };
   for (std::size_t number = 1; !text.empty(); ++number) {
-    const std::size_t end = text.find('\n');
-    if (const std::string problem = take(text.substr(0, end)); !problem.empty())
+    if (const std::string problem = take(take_until(text, '\n')); !problem.empty())
       return fail(ErrorKind::kMalformed, fmt::format("{}:{}: {}", name, number, problem));
-    text.remove_prefix(end == text.npos ? text.size() : end + 1);
   }
   return rules;
 }

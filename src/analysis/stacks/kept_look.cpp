@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/parse.h"
 #include "model/fact_words.h"
 
 namespace fathom::stacks {
@@ -25,8 +26,7 @@ std::string as_field(std::string text) {
 
 // Takes the text up to the next tab, and the tab, off `line`.
 std::string_view next_field(std::string_view& line) {
-  const std::string_view field = line.substr(0, line.find('\t'));
-  line.remove_prefix(std::min(line.size(), field.size() + 1));
+  const std::string_view field = take_until(line, '\t');
   return field;
 }
 
@@ -180,8 +180,7 @@ std::string to_fact(const Look& look) {
 Look look_of_fact(std::string_view text) {
   Look look;
   while (!text.empty()) {
-    std::string_view line = text.substr(0, text.find('\n'));
-    text.remove_prefix(std::min(text.size(), line.size() + 1));
+    std::string_view line = take_until(text, '\n');
     const std::string_view kind = next_field(line);
     if (kind == "at") {
       look.time_ns = model::number_of_fact<std::uint64_t>(line).value_or(0);

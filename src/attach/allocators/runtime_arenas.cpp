@@ -7,6 +7,8 @@
 #include <string>
 #include <string_view>
 
+#include "base/parse.h"
+
 namespace fathom::allocators {
 namespace {
 
@@ -78,8 +80,7 @@ std::vector<Unseen> runtime_arenas(const elf::ElfFile& file) {
 
 bool python_ignores_environment(std::string_view command_line) {
   const auto next = [&] {
-    const std::string_view argument = command_line.substr(0, command_line.find('\0'));
-    command_line.remove_prefix(std::min(command_line.size(), argument.size() + 1));
+    const std::string_view argument = take_until(command_line, '\0');
     return argument;
   };
   next();  // its name

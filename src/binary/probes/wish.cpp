@@ -2,8 +2,9 @@
 
 #include <fmt/format.h>
 
-#include <charconv>
 #include <optional>
+
+#include "base/parse.h"
 
 namespace fathom::probes {
 namespace {
@@ -15,11 +16,7 @@ template <class Number>
 std::optional<Number> number(std::string_view text) {
   const bool hexadecimal = text.starts_with("0x");
   if (hexadecimal) text.remove_prefix(2);
-  Number value{};
-  const auto [end, error] =
-      std::from_chars(text.data(), text.data() + text.size(), value, hexadecimal ? 16 : 10);
-  if (text.empty() || error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
-  return value;
+  return parse_number<Number>(text, hexadecimal ? 16 : 10);
 }
 
 // Where the part behind the function begins. The colons of "Database::put" are none.

@@ -3,12 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <map>
 #include <memory>
 #include <optional>
 #include <vector>
 
+#include "base/parse.h"
 #include "base/text.h"
 #include "binary/elf/module_file.h"
 #include "binary/symbolize/function_code.h"
@@ -98,11 +98,8 @@ RecordedCode recorded_code(const Profile& profile, const std::vector<std::uint32
     const auto nameless =
         model::nameless_function(profile.strings[profile.functions[line.function.value].name]);
     if (!nameless || nameless->code == 0) continue;
-    std::uint64_t start = 0;
-    const char* const end = nameless->address.data() + nameless->address.size();
-    if (const auto [stop, error] = std::from_chars(nameless->address.data(), end, start, 16);
-        error == std::errc{} && stop == end)
-      functions[ElfAddress{start}] = nameless->code;
+    if (const auto start = parse_number(nameless->address, 16))
+      functions[ElfAddress{*start}] = nameless->code;
   }
   return functions;
 }

@@ -7,7 +7,6 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <charconv>
 #include <cstring>
 #include <exception>
 #include <memory>
@@ -16,6 +15,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "base/parse.h"
 #include "binary/symbolize/confinement.h"
 #include "binary/symbolize/file_symbols.h"
 #include "binary/symbolize/name_process.h"
@@ -132,18 +132,11 @@ class Reader {
   std::unordered_map<std::uint32_t, Module> modules_;
 };
 
-std::optional<std::uint64_t> number(const char* text) {
-  std::uint64_t value = 0;
-  const char* end = text + std::strlen(text);
-  const auto [stopped, error] = std::from_chars(text, end, value);
-  return error == std::errc() && stopped == end ? std::optional(value) : std::nullopt;
-}
-
 }  // namespace
 
 int run_name_process(int argc, char** argv) {
   if (argc != 4) return 2;
-  const auto socket = number(argv[2]), memory = number(argv[3]);
+  const auto socket = parse_number(argv[2]), memory = parse_number(argv[3]);
   if (!socket || !memory) return 2;
   g_socket = static_cast<int>(*socket);
   sockaddr address{};

@@ -6,6 +6,7 @@
 #include <map>
 #include <tuple>
 
+#include "base/parse.h"
 #include "base/stable_sort.h"
 #include "base/text.h"
 #include "formats/jemalloc/estimate.h"
@@ -20,9 +21,7 @@ std::string place_of(std::string_view maps) {
   std::string place;
   bool first = true;
   while (!maps.empty()) {
-    const std::size_t end = std::min(maps.find('\n'), maps.size());
-    std::string_view line = maps.substr(0, end);
-    maps.remove_prefix(std::min(maps.size(), end + 1));
+    std::string_view line = take_until(maps, '\n');
     // A process whose file was replaced in the meantime is still the same run.
     if (constexpr std::string_view kDeleted = " (deleted)"; line.ends_with(kDeleted))
       line.remove_suffix(kDeleted.size());

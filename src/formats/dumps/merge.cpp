@@ -4,8 +4,8 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <charconv>
 
+#include "base/parse.h"
 #include "base/text.h"
 #include "model/facts.h"
 
@@ -269,9 +269,8 @@ Result<Merge> parse_merge(std::string_view text) {
   constexpr std::string_view kLast = "last:";
   Merge merge{Kind::kLast, 0};
   if (text.starts_with(kLast)) {
-    const char* const end = text.data() + text.size();
-    const auto [stop, error] = std::from_chars(text.data() + kLast.size(), end, merge.count);
-    if (error == std::errc{} && stop == end && merge.count > 0) return merge;
+    merge.count = parse_number<decltype(merge.count)>(text.substr(kLast.size())).value_or(0);
+    if (merge.count > 0) return merge;
   }
   return fail(ErrorKind::kUsage, fmt::format("--merge: '{}' is not a way to take dumps together", text),
               "latest, last:N, all, sum, mean or max");

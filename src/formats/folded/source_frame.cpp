@@ -2,7 +2,8 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
+
+#include "base/parse.h"
 
 namespace fathom::formats {
 namespace {
@@ -19,10 +20,8 @@ bool is_script(std::string_view file) {
 std::optional<std::uint32_t> take_number(std::string_view& text) {
   const std::size_t colon = text.rfind(':');
   if (colon == std::string_view::npos || colon == 0 || colon + 1 == text.size()) return std::nullopt;
-  std::uint32_t number = 0;
-  const auto [end, error] = std::from_chars(text.data() + colon + 1, text.data() + text.size(), number);
-  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
-  text = text.substr(0, colon);
+  const auto number = parse_number<std::uint32_t>(text.substr(colon + 1));
+  if (number) text = text.substr(0, colon);
   return number;
 }
 

@@ -5,6 +5,7 @@
 #include <optional>
 #include <unordered_map>
 
+#include "base/parse.h"
 #include "base/text.h"
 #include "formats/heaptrack/heap_course.h"
 #include "formats/heaptrack/heaptrack.h"
@@ -73,12 +74,7 @@ class Reader {
   }
 
  private:
-  std::string_view take_line() {
-    const std::size_t end = std::min(rest_.find('\n'), rest_.size());
-    const std::string_view line = rest_.substr(0, end);
-    rest_.remove_prefix(std::min(rest_.size(), end + 1));
-    return line;
-  }
+  std::string_view take_line() { return take_until(rest_, '\n'); }
 
   Result<> read_version() {
     ++line_;

@@ -1,15 +1,15 @@
 #include "formats/jemalloc/file_name.h"
 
-#include <charconv>
-#include <system_error>
+#include "base/parse.h"
 
 namespace fathom::formats {
 namespace {
 
 template <class T>
 bool read_whole(std::string_view text, T& value) {
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  return error == std::errc{} && end == text.data() + text.size() && !text.empty() && text.front() != '-';
+  const auto number = text.starts_with('-') ? std::nullopt : parse_number<T>(text);
+  value = number.value_or(0);
+  return number.has_value();
 }
 
 // Cuts what is behind the last dot off.

@@ -1,8 +1,8 @@
 #include "formats/perf_script/perf_script_lines.h"
 
 #include <algorithm>
-#include <charconv>
 
+#include "base/parse.h"
 #include "base/text.h"
 
 namespace fathom::formats {
@@ -35,11 +35,7 @@ auto take_word(std::string_view& text, Parse parse) {
 
 template <class Integer>
 std::optional<Integer> parse_number(std::string_view word) {
-  Integer value{};
-  if (word.empty() || !is_digit(word[0])) return std::nullopt;
-  const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), value);
-  if (error != std::errc() || end != word.data() + word.size()) return std::nullopt;
-  return value;
+  return word.starts_with('-') ? std::nullopt : fathom::parse_number<Integer>(word);
 }
 
 struct Ids {

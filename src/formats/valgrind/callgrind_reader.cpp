@@ -2,13 +2,13 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cmath>
 #include <map>
 #include <optional>
 #include <unordered_map>
 #include <vector>
 
+#include "base/parse.h"
 #include "base/text.h"
 #include "formats/import/import.h"
 #include "formats/import/left_out_lines.h"
@@ -36,10 +36,7 @@ std::optional<std::uint64_t> number_in(std::string_view digits) {
     digits.remove_prefix(2);
     base = 16;
   }
-  std::uint64_t value = 0;
-  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value, base);
-  if (error != std::errc{} || end != digits.data() + digits.size()) return std::nullopt;
-  return value;
+  return parse_number(digits, base);
 }
 
 class CallgrindReader {

@@ -2,8 +2,7 @@
 
 #include <fmt/format.h>
 
-#include <charconv>
-
+#include "base/parse.h"
 #include "base/text.h"
 #include "formats/import/import.h"
 
@@ -31,11 +30,9 @@ FrameText parse_frame_text(std::string_view text) {
       const auto take_number = [&] {
         const std::size_t at = place.rfind(':');
         if (at == std::string_view::npos) return false;
-        const std::string_view digits = place.substr(at + 1);
-        std::uint32_t value = 0;
-        const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
-        if (digits.empty() || error != std::errc{} || end != digits.data() + digits.size()) return false;
-        number = value;
+        const auto value = parse_number<std::uint32_t>(place.substr(at + 1));
+        if (!value) return false;
+        number = *value;
         place = place.substr(0, at);
         return true;
       };

@@ -1,11 +1,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <map>
 #include <optional>
 #include <vector>
 
+#include "base/parse.h"
 #include "base/text.h"
 #include "formats/import/import.h"
 #include "formats/import/left_out_lines.h"
@@ -22,20 +22,6 @@ constexpr std::size_t kMostTreeDepth = 1024;
 constexpr double kMostTime = 1e18;  // ns: thirty years, and what still fits into 64 bits
 constexpr std::string_view kBelow = "[places below massif's threshold]";
 
-std::string_view next_line(std::string_view& text) {
-  const std::size_t end = std::min(text.find('\n'), text.size());
-  const std::string_view line = text.substr(0, end);
-  text.remove_prefix(std::min(text.size(), end + 1));
-  return line;
-}
-
-std::optional<std::uint64_t> decimal_of(std::string_view digits) {
-  std::uint64_t value = 0;
-  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
-  if (error != std::errc{} || end != digits.data() + digits.size()) return std::nullopt;
-  return value;
-}
-
 class MassifReader {
  public:
   MassifReader(std::string_view text, const std::string& name) : rest_(text), name_(name) {
@@ -43,14 +29,14 @@ class MassifReader {
     constexpr std::string_view kUnit = "time_unit: ";
     if (const std::size_t at = text.find(kUnit); at != std::string_view::npos) {
       text.remove_prefix(at + kUnit.size());
-      unit_ = next_line(text);
+      unit_ = take_until(text, '\n');
     }
   }
 
   Result<model::Profile> read() {
     while (!rest_.empty()) {
       ++line_;
-      const std::string_view line = next_line(rest_);
+      const std::string_view line = take_until(rest_, '\n');
       if (!take(line)) left_out_.add(line_, line);
     }
     end_snapshot();
@@ -89,7 +75,7 @@ class MassifReader {
       return true;
     }
     if (key == "time") return take_time(value);
-    const std::optional<std::uint64_t> number = decimal_of(value);
+    const std::optional<std::uint64_t> number = parse_number(value);
     if (!number || *number > kMostBytes) return false;
     if (key == "snapshot") {
       end_snapshot();
@@ -103,11 +89,9 @@ class MassifReader {
 
   // valgrind writes whole numbers, heaptrack_print seconds with fractions.
   bool take_time(std::string_view value) {
-    double time = 0;
-    const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), time);
-    if (error != std::errc{} || end != value.data() + value.size() || !(time >= 0 && time <= kMostTime))
-      return false;
-    time_ = time;
+    const auto time = parse_number<double>(value);
+    if (!time || !(*time >= 0 && *time <= kMostTime)) return false;
+    time_ = *time;
     return true;
   }
 
@@ -115,9 +99,9 @@ class MassifReader {
   bool take_node(std::string_view text, std::size_t depth) {
     if (!has_tree_ || depth > path_.size() || depth > kMostTreeDepth) return false;
     const std::size_t colon = text.find(": ");
-    const auto children = decimal_of(text.substr(1, colon - 1));
+    const auto children = parse_number(text.substr(1, colon - 1));
     text.remove_prefix(colon + 2);
-    const auto bytes = decimal_of(text.substr(0, text.find(' ')));
+    const auto bytes = parse_number(text.substr(0, text.find(' ')));
     if (!children || !bytes || *bytes > kMostBytes) return false;
     text.remove_prefix(std::min(text.find(' '), text.size() - 1) + 1);
     close_below(depth);

@@ -9,10 +9,10 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cstring>
 
 #include "base/fd.h"
+#include "base/parse.h"
 
 namespace fathom::metrics {
 
@@ -68,11 +68,11 @@ Result<Address> parse_address(std::string_view text) {
     host = {};  // an address of version 6 without brackets: where it ends is not clear
   }
   address.host = host == "localhost" ? "127.0.0.1" : host;
-  const auto [end, error] = std::from_chars(port.data(), port.data() + port.size(), address.port);
+  const auto number = parse_number<std::uint16_t>(port);
+  address.port = number.value_or(0);
   sockaddr_storage storage;
   socklen_t size = 0;
-  if (port.empty() || error != std::errc{} || end != port.data() + port.size() ||
-      !address.fill(storage, size))
+  if (!number || !address.fill(storage, size))
     return fail(ErrorKind::kUsage, fmt::format("'{}' is not a numeric address with a port", text),
                 std::string(kForms));
   return address;

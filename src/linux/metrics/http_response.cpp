@@ -1,9 +1,9 @@
 #include "linux/metrics/http_response.h"
 
 #include <algorithm>
-#include <charconv>
 #include <utility>
 
+#include "base/parse.h"
 #include "base/text.h"
 
 namespace fathom::metrics {
@@ -13,8 +13,9 @@ constexpr std::size_t kMostLine = 4096;
 
 template <class T>
 bool parse(std::string_view text, T& value, int base = 10) {
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value, base);
-  return !text.empty() && error == std::errc{} && end == text.data() + text.size();
+  const auto number = parse_number<T>(text, base);
+  value = number.value_or(0);
+  return number.has_value();
 }
 
 }  // namespace
@@ -38,9 +39,7 @@ bool HttpResponse::parse_head(std::string_view head) {
   std::optional<std::uint64_t> length;
   bool chunked = false, first = true;
   while (!head.empty()) {
-    const std::size_t end = head.find('\n');
-    std::string_view line = head.substr(0, end);
-    head.remove_prefix(end == head.npos ? head.size() : end + 1);
+    std::string_view line = take_until(head, '\n');
     if (line.ends_with('\r')) line.remove_suffix(1);
     if (std::exchange(first, false)) {
       // "HTTP/1.1 200 OK"

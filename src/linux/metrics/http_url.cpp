@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <charconv>
 
+#include "base/parse.h"
 #include "base/text.h"
 #include "linux/metrics/address.h"
 
@@ -94,8 +95,8 @@ Result<HttpUrl> parse_http_url(std::string_view text) {
     return no_url(text, "it names no host");
   url.port = url.tls ? 443 : 80;
   if (!port.empty()) {
-    const auto [stop, error] = std::from_chars(port.data() + 1, port.data() + port.size(), url.port);
-    if (port.front() != ':' || error != std::errc{} || stop != port.data() + port.size() || url.port == 0)
+    url.port = parse_number<std::uint16_t>(port.substr(1)).value_or(0);
+    if (port.front() != ':' || url.port == 0)
       return no_url(text, "the port must be a number from 1 to 65535");
   }
   return url;
@@ -112,8 +113,7 @@ Result<> for_each_parameter(
     std::string_view query, std::string_view form,
     const std::function<Result<>(const std::string& key, const std::string& value)>& take) {
   while (!query.empty()) {
-    const std::string_view pair = query.substr(0, query.find('&'));
-    query.remove_prefix(std::min(pair.size() + 1, query.size()));
+    const std::string_view pair = take_until(query, '&');
     const std::size_t equals = std::min(pair.find('='), pair.size());
     std::string key, value;
     if (!percent_decode(pair.substr(0, equals), key) ||

@@ -1,11 +1,11 @@
 #include "linux/metrics/read_text.h"
 
 #include <array>
-#include <charconv>
 #include <limits>
 #include <optional>
 #include <unordered_map>
 
+#include "base/parse.h"
 #include "base/text.h"
 
 namespace fathom::metrics {
@@ -87,13 +87,8 @@ class Line {
 std::optional<double> parse_value(std::string_view text) {
   if (text.starts_with('+')) text.remove_prefix(1);
   if (text.starts_with('+') || text.starts_with("-+")) return std::nullopt;
-  double value = 0;
-  // Takes "inf", "infinity" and "nan" in any case, as the formats do.
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (text.empty() || end != text.data() + text.size()) return std::nullopt;
-  if (error == std::errc::result_out_of_range) return std::nullopt;
-  if (error != std::errc{}) return std::nullopt;
-  return value;
+  return parse_number<double>(
+      text);  // also "inf", "infinity" and "nan" in any case, as the formats have them
 }
 
 std::optional<Type> parse_type(std::string_view word) {

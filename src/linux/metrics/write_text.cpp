@@ -9,6 +9,7 @@
 #include <iterator>
 #include <optional>
 
+#include "base/parse.h"
 #include "base/text.h"
 
 namespace fathom::metrics {
@@ -119,9 +120,7 @@ std::string_view content_type(Format format) {
 Format choose_format(std::string_view accept) {
   double best_open = 0, best_text = 0;
   while (!accept.empty()) {
-    const std::size_t end = accept.find(',');
-    std::string_view entry = accept.substr(0, end);
-    accept.remove_prefix(end == accept.npos ? accept.size() : end + 1);
+    std::string_view entry = take_until(accept, ',');
     double quality = 1;
     bool known_version = true;
     const std::size_t first = entry.find(';');
@@ -129,9 +128,7 @@ Format choose_format(std::string_view accept) {
     std::string_view rest = first == entry.npos ? std::string_view() : entry.substr(first + 1);
     type = trimmed(type, " \t");
     while (!rest.empty()) {
-      const std::size_t next = rest.find(';');
-      const std::string_view parameter = trimmed(rest.substr(0, next), " \t");
-      rest.remove_prefix(next == rest.npos ? rest.size() : next + 1);
+      const std::string_view parameter = trimmed(take_until(rest, ';'), " \t");
       if (parameter.starts_with("q=")) {
         const std::string_view number = parameter.substr(2);
         if (std::from_chars(number.data(), number.data() + number.size(), quality).ec != std::errc{})

@@ -13,6 +13,7 @@
 #include <string>
 
 #include "base/files.h"
+#include "base/parse.h"
 #include "linux/process/fields.h"
 #include "linux/process/status.h"
 
@@ -41,7 +42,7 @@ std::string remedy_for(int error_number) {
 }
 
 bool is_strict(const std::string& paranoid) {
-  return process::parse_number<int>(paranoid).value_or(0) > 2;
+  return parse_number<int>(paranoid).value_or(0) > 2;
 }
 
 }  // namespace
@@ -119,13 +120,10 @@ std::vector<int> parse_cpu_list(std::string_view text) {
   std::vector<int> cpus;
   while (!text.empty() && text.back() == '\n') text.remove_suffix(1);
   while (!text.empty()) {
-    const std::size_t comma = text.find(',');
-    const std::string_view range = text.substr(0, comma);
-    text.remove_prefix(comma == std::string_view::npos ? text.size() : comma + 1);
+    const std::string_view range = take_until(text, ',');
     const std::size_t dash = range.find('-');
-    const auto first = process::parse_number<int>(range.substr(0, dash));
-    const auto last =
-        dash == std::string_view::npos ? first : process::parse_number<int>(range.substr(dash + 1));
+    const auto first = parse_number<int>(range.substr(0, dash));
+    const auto last = dash == std::string_view::npos ? first : parse_number<int>(range.substr(dash + 1));
     if (!first || !last || *first < 0 || *last < *first || *last >= kMaxCpus) return {};
     for (int cpu = *first; cpu <= *last; ++cpu) cpus.push_back(cpu);
   }

@@ -4,10 +4,10 @@
 #include <linux/perf_event.h>
 
 #include <algorithm>
-#include <charconv>
 #include <optional>
 
 #include "base/abi/kernel_events.h"
+#include "base/parse.h"
 #include "base/word_distance.h"
 
 namespace fathom::sources {
@@ -41,11 +41,8 @@ constexpr KnownEvent kKnown[] = {
 
 template <class Number>
 std::optional<Number> number_of(std::string_view text) {
-  Number number{};
-  const auto read = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (text.empty() || read.ec != std::errc{} || read.ptr != text.data() + text.size() || number == 0)
-    return std::nullopt;
-  return number;
+  const auto number = parse_number<Number>(text);
+  return number != Number{0} ? number : std::nullopt;
 }
 
 bool is_term(std::string_view part) {
@@ -150,8 +147,7 @@ Result<std::vector<EventWish>> parse_events(const std::vector<std::string>& list
   for (const std::string& list : lists) {
     std::string_view rest = list;
     while (!rest.empty()) {
-      const std::string_view part = rest.substr(0, rest.find(','));
-      rest.remove_prefix(std::min(rest.size(), part.size() + 1));
+      const std::string_view part = take_until(rest, ',');
       if (auto taken = take_part(wishes, part); !taken) return tl::unexpected<Error>(taken.error());
     }
   }

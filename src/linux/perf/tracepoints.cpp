@@ -14,6 +14,7 @@
 #include <memory>
 
 #include "base/files.h"
+#include "base/parse.h"
 #include "base/stable_sort.h"
 #include "base/word_distance.h"
 
@@ -83,8 +84,7 @@ std::optional<Tracepoint> parse_tracepoint(std::string_view format) {
   Tracepoint tracepoint;
   bool has_id = false;
   while (!format.empty()) {
-    const std::string_view line = format.substr(0, format.find('\n'));
-    format.remove_prefix(std::min(format.size(), line.size() + 1));
+    const std::string_view line = take_until(format, '\n');
     if (line.starts_with("print fmt:")) break;
     if (line.starts_with("ID:")) {
       const auto id = number_after(line, "ID: ");

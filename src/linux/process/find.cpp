@@ -10,6 +10,7 @@
 
 #include "base/accounts.h"
 #include "base/files.h"
+#include "base/parse.h"
 #include "base/text.h"
 #include "linux/process/command_line.h"
 #include "linux/process/directory.h"
@@ -64,9 +65,7 @@ std::optional<Container> container_of(std::string_view part, std::string_view pa
 std::vector<std::string> parse_command_line(std::string_view text) {
   std::vector<std::string> arguments;
   while (!text.empty()) {
-    const std::size_t end = text.find('\0');
-    arguments.emplace_back(text.substr(0, end));
-    text.remove_prefix(end == std::string_view::npos ? text.size() : end + 1);
+    arguments.emplace_back(take_until(text, '\0'));
   }
   return arguments;
 }
@@ -206,9 +205,7 @@ std::optional<Container> guess_container(const std::vector<CgroupMembership>& me
     std::string_view parent, rest = path;
     std::optional<Container> innermost;
     while (!rest.empty()) {
-      const std::size_t end = rest.find('/');
-      const std::string_view part = rest.substr(0, end);
-      rest.remove_prefix(end == std::string_view::npos ? rest.size() : end + 1);
+      const std::string_view part = take_until(rest, '/');
       if (auto container = container_of(part, parent, in_kubernetes)) innermost = std::move(container);
       parent = part;
     }

@@ -11,6 +11,7 @@
 #include <set>
 
 #include "base/files.h"
+#include "base/parse.h"
 #include "base/text.h"
 #include "linux/process/directory.h"
 #include "linux/process/find.h"
@@ -26,9 +27,7 @@ constexpr std::size_t kShortId = 12;  // as engines print ids
 std::vector<std::string_view> parts_of(std::string_view path) {
   std::vector<std::string_view> parts;
   while (!path.empty()) {
-    const std::size_t end = std::min(path.find('/'), path.size());
-    if (end != 0) parts.push_back(path.substr(0, end));
-    path.remove_prefix(std::min(path.size(), end + 1));
+    if (const auto part = take_until(path, '/'); !part.empty()) parts.push_back(part);
   }
   return parts;
 }

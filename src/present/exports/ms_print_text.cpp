@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "analysis/core/words.h"
+#include "base/parse.h"
 #include "present/exports/massif_writer.h"
 
 namespace fathom::present {
@@ -105,8 +106,7 @@ class Tree {
 
   Left print(const std::string& before, std::string_view arrow, std::string_view beside, bool is_root,
              std::string& out) {
-    const std::string_view line = rest_.substr(0, rest_.find('\n'));
-    rest_.remove_prefix(std::min(rest_.size(), line.size() + 1));
+    const std::string_view line = take_until(rest_, '\n');
     const std::size_t start = line.find('n') + 1, colon = line.find(": ");
     const std::size_t children = std::stoul(std::string(line.substr(start, colon - start)));
     const std::size_t label = line.find(' ', colon + 2);

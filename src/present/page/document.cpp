@@ -3,12 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <map>
 #include <nlohmann/json.hpp>
 
 #include "analysis/core/stack_sums.h"
 #include "analysis/core/words.h"
+#include "base/parse.h"
 #include "model/event_samples.h"
 #include "model/marks.h"
 #include "present/page/call_nodes.h"
@@ -58,14 +58,6 @@ void add_costs(Costs& costs, Columns& columns, Json& metrics) {
     const model::MetricInfo& info = model::info_of(metric);
     metrics.push_back({{"name", info.name}, {"title", info.title}, {"table", "heap"}, {"unit", info.unit}});
   }
-}
-
-// 0: none that is known.
-std::uint64_t number_of(const std::string& text) {
-  std::uint64_t number = 0;
-  const char* end = text.data() + text.size();
-  const auto read = std::from_chars(text.data(), end, number);
-  return read.ec == std::errc() && read.ptr == end ? number : 0;
 }
 
 Json words_of(const Story& story) {
@@ -147,7 +139,7 @@ Result<std::string> pack(const model::Profile& profile, const LetGo& let_go, con
        profile.meta.end_ns > profile.meta.start_ns ? profile.meta.end_ns - profile.meta.start_ns : 0},
       {"cpus", fact("cpus")},
       {"host", fact("host")},
-      {"memory_limit", number_of(fact("oom_limit_bytes"))},
+      {"memory_limit", parse_number(fact("oom_limit_bytes")).value_or(0)},
       {"marks", std::move(marks)},
       {"slice_ms", slices.width_ms()},
       {"slices", slices.count()},

@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <cstring>
 
+#include "base/parse.h"
 #include "present/page/html.h"
 
 namespace fathom::page {
@@ -61,8 +62,7 @@ Result<std::string> make_token() {
 std::vector<std::pair<std::string, std::string>> query_words(std::string_view query) {
   std::vector<std::pair<std::string, std::string>> words;
   while (!query.empty()) {
-    const std::string_view word = query.substr(0, query.find('&'));
-    query.remove_prefix(std::min(query.size(), word.size() + 1));
+    const std::string_view word = take_until(query, '&');
     const std::size_t sign = std::min(word.find('='), word.size());
     if (!word.empty())
       words.emplace_back(decoded(word.substr(0, sign)),

@@ -2,11 +2,11 @@
 #include <fmt/format.h>
 
 #include <array>
-#include <charconv>
 #include <cmath>
 #include <utility>
 
 #include "analysis/core/words.h"
+#include "base/parse.h"
 #include "present/svg/flame_graph.h"
 #include "present/svg/flame_graph_text.h"
 
@@ -23,13 +23,12 @@ Result<MinWidth> min_width_from(std::string_view text) {
   } else if (digits.ends_with("px")) {
     digits.remove_suffix(2);
   }
-  const char* end = digits.data() + digits.size();
-  const auto [stop, error] = std::from_chars(digits.data(), end, result.value);
-  if (error != std::errc{} || stop != end || !std::isfinite(result.value) || result.value < 0 ||
-      (result.percent && result.value > 100)) {
+  const auto value = parse_number<double>(digits);
+  if (!value || !std::isfinite(*value) || *value < 0 || (result.percent && *value > 100)) {
     return fail(ErrorKind::kUsage, "\"" + clean_text(text) + "\" is not a width",
                 "--min-width 0.5 (pixels) or 0.1%");
   }
+  result.value = *value;
   return result;
 }
 

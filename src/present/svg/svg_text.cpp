@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "base/parse.h"
 #include "present/svg/flame_graph_text.h"
 
 namespace fathom::present {
@@ -17,8 +18,7 @@ std::vector<std::string> wrap(std::string_view text, std::size_t columns) {
   std::vector<std::string> lines;
   std::string line;
   while (!text.empty()) {
-    const std::string_view word = text.substr(0, text.find(' '));
-    text.remove_prefix(std::min(text.size(), word.size() + 1));
+    const std::string_view word = take_until(text, ' ');
     if (!line.empty() && text_columns(line) + 1 + text_columns(word) > columns)
       lines.push_back(std::move(line)), line.clear();
     line += (line.empty() ? "" : " ") + std::string(word);

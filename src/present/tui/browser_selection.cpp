@@ -2,9 +2,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <utility>
 
+#include "base/parse.h"
 #include "base/shell_word.h"
 #include "present/tui/browser.h"
 
@@ -12,11 +12,8 @@ namespace fathom::tui {
 namespace {
 
 std::optional<double> number(std::string_view text) {
-  double value = 0;
-  const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (problem != std::errc() || end != text.data() + text.size() || !(value >= 0) || value > 1e9)
-    return std::nullopt;
-  return value;
+  const auto value = parse_number<double>(text);
+  return value && *value >= 0 && *value <= 1e9 ? value : std::nullopt;
 }
 
 }  // namespace

@@ -6,15 +6,14 @@
 #include <filesystem>
 
 #include "analysis/core/words.h"
+#include "base/parse.h"
 #include "linux/process/environment.h"
 
 namespace fathom::doctor {
 std::vector<std::pair<std::string, std::string>> malloc_conf_variables(std::string_view environ) {
   std::vector<std::pair<std::string, std::string>> found;
   while (!environ.empty()) {
-    const std::size_t end = std::min(environ.find('\0'), environ.size());
-    const std::string_view row = environ.substr(0, end);
-    environ.remove_prefix(std::min(environ.size(), end + 1));
+    const std::string_view row = take_until(environ, '\0');
     const std::size_t equals = row.find('=');
     if (equals == std::string_view::npos || !row.substr(0, equals).ends_with("MALLOC_CONF")) continue;
     found.emplace_back(row.substr(0, equals), row.substr(equals + 1));

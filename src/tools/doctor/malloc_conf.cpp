@@ -3,11 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <map>
 
 #include "attach/allocators/settings/settings.h"
+#include "base/parse.h"
 #include "base/word_distance.h"
 
 namespace fathom::doctor {
@@ -144,37 +144,23 @@ std::string nearest(std::string_view name) {
   return least <= std::max<std::size_t>(2, name.size() / 4) ? std::string(best->name) : "";
 }
 
-std::optional<std::int64_t> number_in(std::string_view value) {
-  std::int64_t number = 0;
-  const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), number);
-  if (error != std::errc{} || end != value.data() + value.size()) return std::nullopt;
-  return number;
-}
-
-// Takes what stands before `end` off `text`, with `end`.
-std::string_view next_part(std::string_view& text, char end) {
-  const std::string_view part = text.substr(0, text.find(end));
-  text.remove_prefix(std::min(text.size(), part.size() + 1));
-  return part;
-}
-
 bool is_number(std::string_view value, std::int64_t least, std::int64_t most) {
-  const auto number = number_in(value);
+  const auto number = parse_number<std::int64_t>(value);
   return number && *number >= least && *number <= most;
 }
 
 bool is_ratio(std::string_view value) {
   if (value == "-1") return true;
-  const std::string_view whole = next_part(value, '.');
+  const std::string_view whole = take_until(value, '.');
   return is_number(whole, 0, INT32_MAX) && (value.empty() || is_number(value, 0, INT64_MAX));
 }
 
 bool is_classes(std::string_view value) {
   if (value.empty()) return false;
   while (!value.empty()) {
-    std::string_view number = next_part(value, '|');
-    std::string_view range = next_part(number, ':');
-    const std::string_view first = next_part(range, '-');
+    std::string_view number = take_until(value, '|');
+    std::string_view range = take_until(number, ':');
+    const std::string_view first = take_until(range, '-');
     if (!is_number(first, 0, INT64_MAX) || !is_number(range, 0, INT64_MAX) ||
         !is_number(number, 0, INT64_MAX))
       return false;
@@ -184,7 +170,7 @@ bool is_classes(std::string_view value) {
 
 bool takes(const Option& option, std::string_view value) {
   for (std::string_view words = option.words; !words.empty();)
-    if (next_part(words, ',') == value) return true;
+    if (take_until(words, ',') == value) return true;
   switch (option.kind) {
     case ValueKind::kBool:
       return value == "true" || value == "false";
@@ -331,7 +317,7 @@ class Checker {
       row.verdict = ConfVerdict::kDoubtful;
       row.text = std::move(text);
     };
-    const std::int64_t number = number_in(value).value_or(0);
+    const std::int64_t number = parse_number<std::int64_t>(value).value_or(0);
     if (name == "prof_gdump" && value == "true")
       doubt(
           "a dump for every new high of mapped memory: thousands of files within seconds while a program grows. --for peak has a better way");

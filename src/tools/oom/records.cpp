@@ -1,13 +1,13 @@
 #include "tools/oom/records.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <deque>
 #include <limits>
 #include <map>
 #include <utility>
 
+#include "base/parse.h"
 #include "linux/process/fields.h"
 #include "tools/oom/log_line.h"
 #include "tools/oom/message_fields.h"
@@ -19,7 +19,6 @@ namespace fathom::oom {
 namespace {
 
 using process::next_field;
-using process::parse_number;
 
 constexpr std::size_t kMostValues = 256;  // of one list
 constexpr std::size_t kMostKills = 4096;  // in one record
@@ -144,7 +143,7 @@ class Reader {
     const auto found = moments_.find(line.host);
     if (found == moments_.end()) return;
     const Moment& last = found->second;
-    const auto uptime = seconds_of_uptime(line.uptime), time = seconds_in(line.time);
+    const auto uptime = parse_number<double>(line.uptime), time = seconds_in(line.time);
     // Times of syslog have no year: from December to January they go back by one.
     constexpr double kYear = 300 * 86'400.0;
     const auto is_far = [](double seconds) {
@@ -159,13 +158,8 @@ class Reader {
   void remember(const LogLine& line) {
     if (moments_.size() == kMostRecords) moments_.clear();
     Moment& last = moments_[std::string(line.host)];
-    if (const auto uptime = seconds_of_uptime(line.uptime)) last.uptime = uptime;
+    if (const auto uptime = parse_number<double>(line.uptime)) last.uptime = uptime;
     if (const auto time = seconds_in(line.time)) last.time = time;
-  }
-  static std::optional<double> seconds_of_uptime(const std::string& text) {
-    double value = 0;
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-    return error == std::errc() && end == text.data() + text.size() ? std::optional(value) : std::nullopt;
   }
 
   // The record that is under way there, or a new one whose head is missing.

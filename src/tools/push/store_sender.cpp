@@ -5,11 +5,11 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <charconv>
 #include <chrono>
 #include <filesystem>
 
 #include "base/files.h"
+#include "base/parse.h"
 #include "base/text.h"
 #include "formats/open/interrupt_wakers.h"
 #include "model/store/reader.h"
@@ -174,10 +174,8 @@ void StoreSender::load_progress() {
     const std::string_view line = take_line(rest);
     const std::size_t blank = line.find(' ');
     if (blank == line.npos) continue;
-    std::uint64_t until = 0;
-    const auto [end, error] = std::from_chars(line.data() + blank + 1, line.data() + line.size(), until);
-    if (error == std::errc{} && end == line.data() + line.size())
-      sent_until_[std::string(line.substr(0, blank))] = until;
+    if (const auto until = parse_number(line.substr(blank + 1)))
+      sent_until_[std::string(line.substr(0, blank))] = *until;
   }
 }
 

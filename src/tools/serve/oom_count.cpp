@@ -1,8 +1,7 @@
 #include "tools/serve/oom_count.h"
 
-#include <charconv>
-
 #include "base/files.h"
+#include "base/parse.h"
 #include "base/text.h"
 #include "linux/process/cgroup.h"
 
@@ -29,9 +28,7 @@ std::optional<std::uint64_t> oom_kills_in(std::string_view text) {
     constexpr std::string_view kName = "oom_kill ";
     if (!line.starts_with(kName)) continue;
     line.remove_prefix(kName.size());
-    std::uint64_t kills = 0;
-    const auto [end, error] = std::from_chars(line.data(), line.data() + line.size(), kills);
-    if (error == std::errc{} && end == line.data() + line.size()) return kills;
+    if (const auto kills = parse_number(line)) return kills;
   }
   return std::nullopt;
 }

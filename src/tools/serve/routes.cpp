@@ -1,7 +1,8 @@
 #include "tools/serve/routes.h"
 
-#include <charconv>
 #include <optional>
+
+#include "base/parse.h"
 
 namespace fathom::serve {
 namespace {
@@ -16,8 +17,7 @@ int digit_of(char c) {
 // The first value with this name; nullopt: it is not there.
 std::optional<std::string> parameter(std::string_view query, std::string_view name) {
   while (!query.empty()) {
-    const std::string_view pair = query.substr(0, query.find('&'));
-    query.remove_prefix(pair.size() == query.size() ? pair.size() : pair.size() + 1);
+    const std::string_view pair = take_until(query, '&');
     const std::size_t equals = pair.find('=');
     if (pair.substr(0, equals) != name) continue;
     std::string value;
@@ -25,13 +25,6 @@ std::optional<std::string> parameter(std::string_view query, std::string_view na
     return value;
   }
   return std::nullopt;
-}
-
-std::optional<std::uint64_t> whole_number(const std::string& text) {
-  std::uint64_t number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (text.empty() || error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
-  return number;
 }
 
 std::optional<Cost> cost_of(std::string_view name) {
@@ -60,7 +53,7 @@ Route profile_route(Route route, std::string_view name, std::string_view query) 
   route.cost = *cost;
   const auto seconds = parameter(query, "seconds"), debug = parameter(query, "debug");
   if (seconds) {
-    const auto number = whole_number(*seconds);
+    const auto number = parse_number(*seconds);
     if (!number || *number == 0)
       return wrong(route, "invalid value for \"seconds\" - must be a positive integer");
     if (*number > kMostPullSeconds) return wrong(route, "\"seconds\" is more than 300");
@@ -69,7 +62,7 @@ Route profile_route(Route route, std::string_view name, std::string_view query) 
     route.seconds = kUsualPullSeconds;
   }
   if (debug) {
-    const auto number = whole_number(*debug);
+    const auto number = parse_number(*debug);
     if (!number) return wrong(route, "invalid value for \"debug\" - must be a number");
     if (*number != 0 && seconds && route.cost != Cost::kCpu)
       return wrong(route, "\"debug\" and \"seconds\" are incompatible");

@@ -1,6 +1,7 @@
 #include <nlohmann/json.hpp>
 
 #include "attach/allocators/statistics/parts.h"
+#include "base/parse.h"
 
 namespace fathom::allocators {
 namespace {
@@ -111,7 +112,7 @@ std::optional<Statistics> read_json_statistics(std::string_view text) {
     for (const auto& [name, arena] : single.items()) {
       if (name == "merged")
         arenas.merged = read_arena(arena, known, "all arenas");
-      else if (whole_number(name))
+      else if (parse_number(name))
         arenas.single.push_back(read_arena(arena, known, "arena " + name));
     }
   }

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <algorithm>
-#include <charconv>
 #include <functional>
 #include <map>
 #include <optional>
@@ -10,15 +9,9 @@
 #include <string_view>
 
 #include "attach/allocators/statistics/statistics.h"
+#include "base/parse.h"
 
 namespace fathom::allocators {
-
-inline std::optional<std::uint64_t> whole_number(std::string_view word) {
-  std::uint64_t value = 0;
-  const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), value);
-  if (error != std::errc() || end != word.data() + word.size() || word.empty()) return std::nullopt;
-  return value;
-}
 
 // Hostile numbers may not wrap around: what does not fit is as much as fits.
 inline std::uint64_t plus(std::uint64_t a, std::uint64_t b) {

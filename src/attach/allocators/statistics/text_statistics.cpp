@@ -2,6 +2,7 @@
 #include <span>
 
 #include "attach/allocators/statistics/parts.h"
+#include "base/parse.h"
 
 namespace fathom::allocators {
 namespace {
@@ -37,7 +38,7 @@ class Row {
   bool fits() const { return values_.size() == head_.size(); }
   std::optional<std::uint64_t> operator[](std::string_view column) const {
     for (std::size_t i = 0; i < head_.size(); ++i)
-      if (head_[i] == column) return whole_number(values_[i]);
+      if (head_[i] == column) return parse_number(values_[i]);
     return std::nullopt;
   }
 
@@ -156,7 +157,7 @@ void TextReader::totals(const Words& words) {
   for (std::size_t i = 0; i + 1 < words.size(); ++i)
     for (const auto& [name, value] : kKnown)
       if (words[i] == name)
-        *value = whole_number(words[i + 1].substr(0, words[i + 1].find_first_not_of("0123456789")));
+        *value = parse_number(words[i + 1].substr(0, words[i + 1].find_first_not_of("0123456789")));
 }
 
 void TextReader::word_and_number(std::string_view word, std::uint64_t number) {
@@ -200,7 +201,7 @@ void TextReader::lock(const Row& row, std::string_view name) {
 void TextReader::row(const Words& words) {
   if (words[0].starts_with('[')) return;  // "[3..5]" of 3.x: bins that were never used
   const bool named = table_ == Table::kLocks || table_ == Table::kDecay;
-  const bool is_number = whole_number(words[0]).has_value();
+  const bool is_number = parse_number(words[0]).has_value();
   if (named == is_number || words[0] == "---") {
     if (words[0] != "---") table_ = Table::kNone;
     return;
@@ -234,15 +235,15 @@ void TextReader::line(std::string_view line) {
   } else if (words[0] == "Allocated:") {
     totals(words);
   } else if (words.size() == 3 && words[0] == "Page" && words[1] == "size:") {
-    out_.page_bytes = whole_number(words[2]);
+    out_.page_bytes = parse_number(words[2]);
   } else if (words.size() > 3 && words[0] == "dirty" && words[1] == "pages:" && arena_ != nullptr) {
     // 3.x and 4.0: "dirty pages: 877:75 active:dirty, ..."
     arena_->dirty_pages =
-        whole_number(words[2].substr(std::min(words[2].find(':'), words[2].size() - 1) + 1));
+        parse_number(words[2].substr(std::min(words[2].find(':'), words[2].size() - 1) + 1));
   } else if (words.size() > 2 && words[0] == "purging:" && words[1] == "dirty:" && arena_ != nullptr) {
     // "purging: dirty: 1140, sweeps: 0, madvises: 0, purged: 0": 4.1 to 4.5
-    arena_->dirty_pages = whole_number(words[2].substr(0, words[2].find(',')));
-  } else if (const auto number = words.size() == 2 ? whole_number(words[1]) : std::nullopt; number) {
+    arena_->dirty_pages = parse_number(words[2].substr(0, words[2].find(',')));
+  } else if (const auto number = words.size() == 2 ? parse_number(words[1]) : std::nullopt; number) {
     word_and_number(words[0], *number);
     table_ = Table::kNone;
   } else if (table_ != Table::kNone) {

@@ -3,12 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <memory>
 #include <string>
 #include <system_error>
 
 #include "attach/inject/stop/target.h"
+#include "base/parse.h"
 #include "linux/process/status.h"
 
 namespace fathom::inject {
@@ -117,14 +117,12 @@ std::optional<int> locking_profiler(std::string_view locks, const process::MapEn
   const std::string file =
       fmt::format(" {:02x}:{:02x}:{} ", shared.device_major, shared.device_minor, shared.inode);
   while (!locks.empty()) {
-    const std::string_view line = locks.substr(0, locks.find('\n'));
-    locks.remove_prefix(std::min(line.size() + 1, locks.size()));
+    const std::string_view line = take_until(locks, '\n');
     const std::size_t at = line.find(file);
     if (at == line.npos || line.find(": FLOCK ") == line.npos) continue;
     const std::size_t begin = line.rfind(' ', at - 1) + 1;
-    int pid = 0;
-    const auto [end, error] = std::from_chars(line.data() + begin, line.data() + at, pid);
-    if (error == std::errc() && end == line.data() + at && pid > 0) return pid;
+    const auto pid = parse_number<int>(line.substr(begin, at - begin));
+    if (pid > 0) return pid;
   }
   return std::nullopt;
 }
