@@ -1,16 +1,11 @@
 // fathom diff: two recordings, two parts of one, or several runs on either side: what changed, and whether that is more than
 // noise.
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <charconv>
-#include <cmath>
 #include <iterator>
-#include <map>
 #include <memory>
 #include <optional>
-#include <set>
 #include <string>
 #include <vector>
 
@@ -21,12 +16,13 @@
 #include "analysis/diff/memory_diff.h"
 #include "analysis/diff/power.h"
 #include "analysis/diff/totals.h"
-#include "analysis/diff/work_series.h"
 #include "analysis/spans/span_totals.h"
 #include "analysis/summary/side_quality.h"
+#include "base/parse.h"
 #include "base/stable_sort.h"
 #include "cli/command.h"
 #include "cli/diff_conditions.h"
+#include "cli/diff_inputs.h"
 #include "cli/notices.h"
 #include "cli/number_word.h"
 #include "cli/open_store.h"
@@ -34,8 +30,6 @@
 #include "cli/output.h"
 #include "cli/output_kind.h"
 #include "cli/selection_options.h"
-#include "formats/open/short_names.h"
-#include "model/marks.h"
 #include "present/exports/diff_folded_writer.h"
 #include "present/json/diff_json.h"
 #include "present/sentences/diff_sentences.h"
@@ -46,12 +40,8 @@ namespace fathom::cli {
 namespace {
 
 struct DiffArguments {
-  std::vector<std::string> files;
-  std::vector<std::string> base, fresh;  // more runs, or ranges of one file
-  SelectionOptions selection;
+  DiffSides sides;
   std::string normalization;
-  std::vector<double> work_base, work_fresh;
-  std::string work_name;
   std::vector<std::string> fail_if;
   std::optional<std::string> power;
   std::string flamegraph, width = "both";
@@ -64,206 +54,9 @@ struct DiffArguments {
   bool since_upgrade = false;
 };
 
-// A part of a recording: of its time, or one of its processes.
-struct Range {
-  std::optional<double> from_s, to_s;
-  std::optional<std::int32_t> pid;
-  std::string label;
-};
-
-// "pid:4711": what this process did.
-std::optional<Range> process_from(std::string_view text) {
-  constexpr std::string_view kPid = "pid:";
-  if (!text.starts_with(kPid)) return std::nullopt;
-  text.remove_prefix(kPid.size());
-  Range range;
-  std::int32_t pid = 0;
-  const auto [stop, error] = std::from_chars(text.data(), text.data() + text.size(), pid);
-  if (error != std::errc{} || stop != text.data() + text.size() || pid <= 0) return std::nullopt;
-  range.pid = pid;
-  range.label = fmt::format("{}{}", kPid, pid);
-  return range;
-}
-
-// "10:40", "10:", ":40": seconds after the start.
-std::optional<Range> range_from(const std::string& text) {
-  if (auto process = process_from(text)) return process;
-  const std::size_t colon = text.find(':');
-  if (colon == std::string::npos || text.size() < 2) return std::nullopt;
-  Range range;
-  const auto number = [](std::string_view digits, std::optional<double>& value) {
-    if (digits.empty()) return true;
-    double read = 0;
-    const auto [stop, error] = std::from_chars(digits.data(), digits.data() + digits.size(), read);
-    if (error != std::errc{} || stop != digits.data() + digits.size() || !(read >= 0) || read > 1e9)
-      return false;
-    value = read;
-    return true;
-  };
-  const std::string_view view = text;
-  if (!number(view.substr(0, colon), range.from_s) || !number(view.substr(colon + 1), range.to_s))
-    return std::nullopt;
-  range.label =
-      fmt::format("{:g}:{}", range.from_s.value_or(0), range.to_s ? fmt::format("{:g}", *range.to_s) : "");
-  return range;
-}
-
-// Files, each read once, and what is compared of them.
-struct Input {
-  model::Profile profile;
-  std::vector<std::uint64_t> codes;  // of functions without a name
-};
-struct Inputs {
-  std::map<std::string, std::unique_ptr<Input>> files;
-  std::vector<analysis::DiffRun> base, fresh;
-};
-
-class Opener {
- public:
-  Opener(const DiffArguments& arguments, Inputs& inputs) : arguments_(arguments), inputs_(inputs) {}
-
-  Result<> open() {
-    const std::vector<std::string>& files = arguments_.files;
-    const bool ranges = files.size() == 1 && (!arguments_.base.empty() || !arguments_.fresh.empty());
-    if (ranges) return open_ranges(files.front());
-    if (files.size() == 2 && arguments_.base.empty() && arguments_.fresh.empty()) {
-      if (files[0] == "-" && files[1] == "-")
-        return fail(ErrorKind::kUsage, "both sides are standard input", "a file for one of them");
-      if (const Result<> read = add_runs(files[0], inputs_.base); !read) return read;
-      return add_runs(files[1], inputs_.fresh);
-    }
-    if (!files.empty() || arguments_.base.empty() || arguments_.fresh.empty())
-      return fail(
-          ErrorKind::kUsage, "two sides are compared",
-          "fathom diff BASE NEW, or fathom diff --base RUN... --new RUN..., or fathom diff FILE --base 0:30 --new 30:60");
-    for (const std::string& file : arguments_.base) {
-      if (const Result<> read = add_runs(file, inputs_.base); !read) return read;
-    }
-    for (const std::string& file : arguments_.fresh) {
-      if (const Result<> read = add_runs(file, inputs_.fresh); !read) return read;
-    }
-    return {};
-  }
-
- private:
-  Result<> add_runs(const std::string& file, std::vector<analysis::DiffRun>& side) {
-    const auto runs = runs_of_input(file, arguments_.selection);
-    if (!runs) return tl::unexpected(runs.error());
-    for (const std::string& run : *runs)
-      if (const Result<> read = add(run, {}, side); !read) return read;
-    return {};
-  }
-
-  Result<> open_ranges(const std::string& file) {
-    for (const auto* side : {&arguments_.base, &arguments_.fresh}) {
-      if (side->empty())
-        return fail(ErrorKind::kUsage, "one file needs two ranges to compare", "--base 0:30 --new 30:60");
-      for (const std::string& text : *side) {
-        const Result<std::vector<Range>> ranges = ranges_named(file, text);
-        if (!ranges) return tl::unexpected(ranges.error());
-        for (const Range& range : *ranges) {
-          if (const Result<> read = add(file, range, side == &arguments_.base ? inputs_.base : inputs_.fresh);
-              !read)
-            return read;
-        }
-      }
-    }
-    return {};
-  }
-
-  // A phase that came several times is several runs.
-  Result<std::vector<Range>> ranges_named(const std::string& file, const std::string& text) {
-    const Result<Input*> input = opened(file);
-    if (!input) return tl::unexpected(input.error());
-    std::vector<Range> ranges;
-    for (const model::Phase& phase : model::phases_of((*input)->profile)) {
-      if (phase.name != text || (phase.to_s && *phase.to_s <= phase.from_s)) continue;
-      ranges.push_back({phase.from_s, phase.to_s, {}, phase.name});
-    }
-    if (!ranges.empty()) return ranges;
-    const std::optional<Range> range = range_from(text);
-    const std::string known = known_marks((*input)->profile);
-    if (!range || (range->from_s && range->to_s && *range->from_s >= *range->to_s))
-      return fail(ErrorKind::kUsage,
-                  known.empty()
-                      ? fmt::format("'{}' is not a range of seconds", analysis::printable(text))
-                      : fmt::format("'{}' is neither a range of seconds nor a mark; the marks are {}",
-                                    analysis::printable(text), known),
-                  "--base 10:40, --new 60: or --base pid:NUMBER, or two files");
-    return std::vector<Range>{*range};
-  }
-
-  Result<Input*> opened(const std::string& file) {
-    std::unique_ptr<Input>& input = inputs_.files[file];
-    if (input) return input.get();
-    SelectionOptions reading = arguments_.selection;
-    reading.long_names = true;  // they have the code, which finds functions without a name in another build
-    Result<model::Profile> read = open_selected(file, reading);
-    if (!read) return tl::unexpected(read.error());
-    input = std::make_unique<Input>(Input{std::move(*read), {}});
-    input->codes = open::shorten_nameless_functions(input->profile);
-    return input.get();
-  }
-
-  Result<> add(const std::string& file, const Range& range, std::vector<analysis::DiffRun>& side) {
-    const Result<Input*> file_input = opened(file);
-    if (!file_input) return tl::unexpected(file_input.error());
-    const Input* input = *file_input;
-    SelectionOptions options = arguments_.selection;
-    if (range.from_s) options.from = {range.from_s, {}};
-    if (range.to_s) options.until = {range.to_s, {}};
-    if (range.pid) options.pid = range.pid;
-    Result<analysis::Selection> selection = selection_from(options, input->profile);
-    if (!selection) return within(file, selection.error());
-    analysis::DiffRun run;
-    run.profile = &input->profile;
-    run.codes = input->codes;
-    run.selection = std::move(*selection);
-    run.label = file;
-    if (!range.label.empty()) run.label += " " + range.label;
-    side.push_back(std::move(run));
-    return {};
-  }
-
-  const DiffArguments& arguments_;
-  Inputs& inputs_;
-};
-
 constexpr double kLeastWork = 1e-12, kMostWork = 1e18;  // beyond them figures are no numbers any more
 
-// One number for all runs of a side, or one for each.
-Result<> add_work(const std::vector<double>& work, const char* option, std::vector<analysis::DiffRun>& side) {
-  if (work.empty()) return {};
-  if (work.size() != 1 && work.size() != side.size())
-    return fail(
-        ErrorKind::kUsage,
-        fmt::format("{}: {} numbers for {}", option, work.size(), analysis::counted(side.size(), "run")),
-        "one, or one for each run");
-  for (std::size_t i = 0; i < side.size(); ++i) side[i].work = work.size() == 1 ? work[0] : work[i];
-  return {};
-}
-
-// Without numbers, the name of the work is that of a series in which it was counted.
-Result<> work_of_series(const std::string& name, std::vector<analysis::DiffRun>& side) {
-  for (analysis::DiffRun& run : side) {
-    const Result<double> work =
-        analysis::work_of_series(*run.profile, name, run.selection.from_ns, run.selection.to_ns);
-    if (!work) return within(run.label, work.error());
-    run.work = *work;
-  }
-  return {};
-}
-
-Result<> know_work(const DiffArguments& arguments, Inputs& inputs) {
-  if (!arguments.work_name.empty() && arguments.work_base.empty() && arguments.work_fresh.empty()) {
-    if (const Result<> base = work_of_series(arguments.work_name, inputs.base); !base) return base;
-    return work_of_series(arguments.work_name, inputs.fresh);
-  }
-  if (const Result<> base = add_work(arguments.work_base, "--work-base", inputs.base); !base) return base;
-  return add_work(arguments.work_fresh, "--work-new", inputs.fresh);
-}
-
-bool is_measured(const Inputs& inputs, model::Metric metric) {
+bool is_measured(const DiffInputs& inputs, model::Metric metric) {
   const auto measured = [&](const analysis::DiffRun& run) {
     return analysis::is_measured(*run.profile, metric);
   };
@@ -271,7 +64,7 @@ bool is_measured(const Inputs& inputs, model::Metric metric) {
 }
 
 // A run has values of the metric, or a clock that takes the place of the samples of its CPU time.
-bool has_values(const Inputs& inputs, model::Metric metric) {
+bool has_values(const DiffInputs& inputs, model::Metric metric) {
   const auto has = [&](const analysis::DiffRun& run) {
     const std::vector<model::Metric> metrics = analysis::metrics_in(*run.profile);
     return std::ranges::find(metrics, metric) != metrics.end() ||
@@ -290,9 +83,10 @@ std::string metrics_text(const analysis::DiffRun& run) {
 
 // The metric that was asked for; else CPU time, then waiting, then the heap, as far as both sides measured them.
 // kNotFound if they have none in common: what a file does not have is unknown, and not zero.
-Result<std::vector<model::Metric>> metrics_of(const DiffArguments& arguments, const Inputs& inputs) {
+Result<std::vector<model::Metric>> metrics_of(const DiffArguments& arguments, const DiffInputs& inputs) {
   using model::Metric;
-  if (!arguments.selection.metric.empty()) return std::vector<Metric>{inputs.base.front().selection.metric};
+  if (!arguments.sides.selection.metric.empty())
+    return std::vector<Metric>{inputs.base.front().selection.metric};
   std::vector<Metric> metrics;
   for (const Metric metric :
        {Metric::kCpu, Metric::kOffCpu, Metric::kHeapPeak, Metric::kHeapLive, Metric::kHeapAllocated,
@@ -307,7 +101,7 @@ Result<std::vector<model::Metric>> metrics_of(const DiffArguments& arguments, co
   return metrics;
 }
 
-Result<std::vector<analysis::DiffReport>> compare(const DiffArguments& arguments, Inputs& inputs,
+Result<std::vector<analysis::DiffReport>> compare(const DiffArguments& arguments, DiffInputs& inputs,
                                                   const std::vector<analysis::FailCondition>& conditions) {
   analysis::DiffOptions options;
   options.fold_generics = arguments.fold_generics;
@@ -336,7 +130,7 @@ Result<std::vector<analysis::DiffReport>> compare(const DiffArguments& arguments
       if (optional && report.error().kind == ErrorKind::kUsage) continue;
       return tl::unexpected(report.error());
     }
-    report->work = arguments.work_name;
+    report->work = arguments.sides.work_name;
     const bool of_whole_run = report->normalization == analysis::Normalization::kAbsolute;
     reports.push_back(std::move(*report));
     // What a whole run allocated does not say how fast.
@@ -354,13 +148,12 @@ Result<std::vector<analysis::DiffReport>> compare(const DiffArguments& arguments
 Result<double> power_from(const std::string& text) {
   std::string_view digits = text;
   if (digits.ends_with('%')) digits.remove_suffix(1);
-  double value = 0;
-  const auto [stop, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
-  if (error != std::errc{} || stop != digits.data() + digits.size() || !(value > 0) || value > 1000)
+  const auto value = parse_number<double>(digits);
+  if (!value || !(*value > 0) || *value > 1000)
     return fail(ErrorKind::kUsage,
                 fmt::format("--power: '{}' is not a change in per cent", analysis::printable(text)),
                 "--power 1%");
-  return value / 100;
+  return *value / 100;
 }
 
 // Of the whole, and of the functions that cost most.
@@ -419,10 +212,9 @@ Result<int> run_diff(const DiffArguments& arguments) {
     if (!read) return tl::unexpected(read.error());
     power = *read;
   }
-  Inputs inputs;
-  if (const Result<> opened = Opener(arguments, inputs).open(); !opened)
-    return tl::unexpected(opened.error());
-  if (const Result<> work = know_work(arguments, inputs); !work) return tl::unexpected(work.error());
+  Result<DiffInputs> opened = open_sides(arguments.sides);
+  if (!opened) return tl::unexpected(opened.error());
+  DiffInputs inputs = std::move(*opened);
   const Result<std::vector<analysis::DiffReport>> reports = compare(arguments, inputs, conditions);
   if (!reports) return tl::unexpected(reports.error());
 
@@ -441,8 +233,8 @@ Result<int> run_diff(const DiffArguments& arguments) {
   if (!arguments.top && !arguments.noise) style.lines = kOneScreen;
   // Of all that is compared; a metric that was asked for by name is compared alone.
   const std::optional<analysis::MemoryDiff> memory =
-      arguments.selection.metric.empty() ? analysis::make_memory_diff(inputs.base, inputs.fresh)
-                                         : std::nullopt;
+      arguments.sides.selection.metric.empty() ? analysis::make_memory_diff(inputs.base, inputs.fresh)
+                                               : std::nullopt;
   style.memory = memory ? &*memory : nullptr;
   style.totals = &totals;
   const analysis::DiffQuality quality{quality_of(inputs.base), quality_of(inputs.fresh)};
@@ -468,25 +260,25 @@ Result<int> run_diff(const DiffArguments& arguments) {
 
 Run add_diff(CLI::App& app) {
   auto arguments = std::make_shared<DiffArguments>();
-  app.add_option("files", arguments->files, "BASE and NEW; or one FILE with --base and --new")
+  app.add_option("files", arguments->sides.files, "BASE and NEW; or one FILE with --base and --new")
       ->type_name("FILE");
   begin_group(app, "Sides");
-  app.add_option("--base", arguments->base, "runs; of one FILE: seconds 10:40, a mark, or pid:4711")
+  app.add_option("--base", arguments->sides.base, "runs; of one FILE: seconds 10:40, a mark, or pid:4711")
       ->type_name("RUN");
-  app.add_option("--new", arguments->fresh, "the same for the new side")->type_name("RUN");
+  app.add_option("--new", arguments->sides.fresh, "the same for the new side")->type_name("RUN");
   begin_group(app, kRareGroup);
   app.add_option(
          "--normalize", arguments->normalization,
          "how to make both sides comparable (default: absolute for programs recorded from start to end and for live memory, per-second for other times, share if times are unknown or the machine was too busy)")
       ->check(CLI::IsMember({"per-second", "absolute", "share", "cpu-second", "work"}));
-  app.add_option("--work-base", arguments->work_base,
+  app.add_option("--work-base", arguments->sides.work_base,
                  "units of work that base did: one number, or one per run")
       ->check(number_between(kLeastWork, kMostWork))
       ->type_name("N");
-  app.add_option("--work-new", arguments->work_fresh, "the same for the new side")
+  app.add_option("--work-new", arguments->sides.work_fresh, "the same for the new side")
       ->check(number_between(kLeastWork, kMostWork))
       ->type_name("N");
-  app.add_option("--work", arguments->work_name,
+  app.add_option("--work", arguments->sides.work_name,
                  "name of a unit of work; without numbers, the recorded counter to use")
       ->type_name("NAME");
   begin_group(app, kOutputGroup);
@@ -524,18 +316,18 @@ Run add_diff(CLI::App& app) {
   markdown->excludes(folded);
   add_output_options(app, arguments->output, "file (default: standard output)");
   add_color_option(app, arguments->color);
-  add_selection_options(app, arguments->selection);
+  add_selection_options(app, arguments->sides.selection);
   return [arguments]() -> Result<int> {
     if (arguments->since_upgrade) {
-      if (arguments->files.size() != 1)
+      if (arguments->sides.files.size() != 1)
         return fail(ErrorKind::kUsage, "--since-upgrade compares two times of one store of fathom serve",
                     "fathom diff --since-upgrade FOLDER");
-      const std::string store = arguments->files.front();
+      const std::string store = arguments->sides.files.front();
       std::string folder;
       if (const auto choice = store_choice(store, folder); choice && !*choice)
         return fail(ErrorKind::kNotFound, store + ": not a store of fathom serve",
                     "fathom diff --since-upgrade FOLDER, such as fathom-store");
-      arguments->files = {input_for_upgrade(store, false), input_for_upgrade(store, true)};
+      arguments->sides.files = {input_for_upgrade(store, false), input_for_upgrade(store, true)};
     }
     return run_diff(*arguments);
   };
