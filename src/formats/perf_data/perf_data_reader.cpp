@@ -4,15 +4,12 @@
 #include <bit>
 #include <cstring>
 #include <map>
-#include <memory>
 #include <optional>
-#include <unordered_map>
 #include <vector>
 
 #include "base/abi/walk.h"
 #include "base/arch/perf_registers.h"
 #include "base/cursor.h"
-#include "base/text.h"
 #include "formats/import/idle_cpus.h"
 #include "formats/import/import.h"
 #include "formats/perf_data/code_maps.h"
@@ -20,6 +17,7 @@
 #include "formats/perf_data/perf_data.h"
 #include "formats/perf_data/records.h"
 #include "formats/perf_data/switches.h"
+#include "formats/perf_data/tasks.h"
 #include "model/facts.h"
 
 namespace fathom::formats {
@@ -31,8 +29,8 @@ using namespace std::string_view_literals;
 constexpr std::string_view kMagic = "PERFILE2"sv;
 constexpr std::uint64_t kFirstContext = static_cast<std::uint64_t>(-4095);  // marks of the kernel lie above
 constexpr std::uint64_t kReleaseEach = std::uint64_t{32} << 20;
-// Of mappings that forked children take over, and that are put into tables for walks, over the whole file.
-constexpr std::uint64_t kMostCopiedMappings = 20'000'000, kMostMappingWork = 400'000'000;
+// Of mappings that are put into tables for walks, over the whole file.
+constexpr std::uint64_t kMostMappingWork = 400'000'000;
 constexpr std::uint64_t kMostValue = std::uint64_t{1} << 53;
 
 enum class Mode : std::uint8_t { kKernel, kUser, kOther };
@@ -82,21 +80,6 @@ class Reader {
     std::uint64_t time_ns;
     PerfPlace place;
   };
-  struct Process {
-    std::int32_t parent = 0;
-    std::string name;
-    std::string_view executable;  // of the first file that it mapped
-    std::uint64_t start_ns = 0;
-    CodeMaps maps;
-    std::optional<model::ProcessId> row;
-  };
-  struct Thread {
-    std::int32_t pid = 0;
-    std::string name;
-    std::uint64_t start_ns = 0;
-    std::optional<model::ThreadId> row;
-  };
-
   // What is to be taken in order of time, and what can be counted at once.
   Result<> scan() {
     std::uint64_t since_release = 0;
@@ -152,109 +135,17 @@ class Reader {
       case PERF_RECORD_MMAP2:
         return take_mapping(record);
       case PERF_RECORD_COMM:
-        return take_name(record);
+        if (const auto name = parse_name(record)) return tasks_.take(*name);
+        return unread();
       case PERF_RECORD_FORK:
-        return take_fork(record);
+        if (const auto task = parse_task(record)) return tasks_.take_fork(*task);
+        return unread();
       case PERF_RECORD_EXIT:
-        return take_exit(record);
+        if (const auto task = parse_task(record)) return tasks_.take_exit(*task);
+        return unread();
       default:
         return take_switch_record(record, time_ns);
     }
-  }
-
-  Process& process(std::int32_t pid) {
-    std::unique_ptr<Process>& row = processes_[pid];
-    if (row == nullptr) row = std::make_unique<Process>();
-    return *row;
-  }
-  Thread& thread(std::int32_t pid, std::int32_t tid) {
-    const auto [row, added] = threads_.try_emplace(tid);
-    if (added || row->second.pid != pid) row->second = {pid, process(pid).name, 0, {}};
-    return row->second;
-  }
-  model::ProcessId row_of(std::int32_t pid, Process& process) {
-    if (!process.row) {
-      process.row = {static_cast<std::uint32_t>(import_.profile.processes.size())};
-      model::Process row;
-      row.pid = pid;
-      row.parent_pid = process.parent;
-      row.start_ns = process.start_ns;
-      row.name = import_.builder.string(process.name.empty() ? base_name(process.executable) : process.name);
-      row.executable = import_.builder.string(process.executable);
-      import_.profile.processes.push_back(row);
-    }
-    return *process.row;
-  }
-  model::ThreadId row_of(std::int32_t tid, Thread& thread) {
-    if (!thread.row) {
-      model::Thread row;
-      row.process = row_of(thread.pid, process(thread.pid));
-      row.tid = tid;
-      // The kernel gives task 0 no name of its own in the file; its tools call it so.
-      row.name = import_.builder.string(tid == 0 && thread.name.empty() ? "swapper" : thread.name);
-      row.start_ns = thread.start_ns;
-      thread.row = {static_cast<std::uint32_t>(import_.profile.threads.size())};
-      import_.profile.threads.push_back(row);
-    }
-    return *thread.row;
-  }
-
-  void take_name(const PerfRecord& record) {
-    const std::optional<PerfName> name = parse_name(record);
-    if (!name) return unread();
-    if (name->by_exec) {
-      // The memory of the program before is gone; its samples stay with the process.
-      const std::unique_ptr<Process> before = std::move(processes_[name->pid]);
-      Process& now = process(name->pid);
-      if (before != nullptr) {
-        now.parent = before->parent;
-        now.start_ns = before->start_ns;
-        now.row = before->row;
-      }
-    }
-    Thread& row = thread(name->pid, name->tid);
-    row.name = name->name;
-    if (row.row) import_.profile.threads[row.row->value].name = import_.builder.string(name->name);
-    if (name->pid != name->tid) return;
-    Process& owner = process(name->pid);
-    owner.name = name->name;
-    if (owner.row) import_.profile.processes[owner.row->value].name = import_.builder.string(name->name);
-  }
-
-  void take_fork(const PerfRecord& record) {
-    const std::optional<PerfTask> task = parse_task(record);
-    if (!task) return unread();
-    const auto creator = threads_.find(task->parent_tid);
-    std::string name = creator != threads_.end() ? creator->second.name : "";
-    if (task->pid != task->parent_pid) {
-      const auto parent = processes_.find(task->parent_pid);
-      auto child = std::make_unique<Process>();
-      child->parent = task->parent_pid;
-      child->start_ns = task->time_ns;
-      if (parent != processes_.end()) {
-        child->name = parent->second->name;
-        child->executable = parent->second->executable;
-        copied_ += parent->second->maps.size();
-        if (copied_ <= kMostCopiedMappings)
-          child->maps.copy_from(parent->second->maps);
-        else
-          bounded_ = true;
-      }
-      if (name.empty()) name = child->name;
-      processes_[task->pid] = std::move(child);
-    }
-    threads_[task->tid] = {task->pid, std::move(name), task->time_ns, {}};
-  }
-
-  void take_exit(const PerfRecord& record) {
-    const std::optional<PerfTask> task = parse_task(record);
-    if (!task) return unread();
-    const auto ended = threads_.find(task->tid);
-    if (ended != threads_.end() && ended->second.row)
-      import_.profile.threads[ended->second.row->value].end_ns = task->time_ns;
-    const auto owner = processes_.find(task->pid);
-    if (task->pid == task->tid && owner != processes_.end() && owner->second->row)
-      import_.profile.processes[owner->second->row->value].end_ns = task->time_ns;
   }
 
   void take_mapping(const PerfRecord& record) {
@@ -262,7 +153,7 @@ class Reader {
     if (!mapping) return unread();
     if (mode_of(record.misc) == Mode::kKernel || mapping->pid == -1) return take_kernel(*mapping);
     if (!mapping->executable) return;
-    Process& owner = process(mapping->pid);
+    PerfTasks::Process& owner = tasks_.process(mapping->pid);
     CodeFile* code = files_.of(*mapping);
     if (owner.executable.empty() && code->kind == model::ModuleKind::kFile) {
       owner.executable = mapping->path;
@@ -325,7 +216,7 @@ class Reader {
     if (use == EventUse::kWakeUp && sample->tid == 0) return take_wake_up(*sample, model::kNoThread, {0});
     model::Sample row;
     row.time_ns = sample->time_ns;
-    row.thread = row_of(sample->tid, thread(sample->pid, sample->tid));
+    row.thread = tasks_.row_of(sample->tid, tasks_.thread(sample->pid, sample->tid));
     row.cpu = static_cast<std::uint16_t>(std::min<std::uint32_t>(sample->cpu, UINT16_MAX));
     row.stack = stack_of(*sample, record.misc, row.end);
     if (use == EventUse::kSwitch) return take_switch(*sample, row);
@@ -355,7 +246,7 @@ class Reader {
   // Leaf first in the record.
   model::StackId stack_of(const PerfSample& sample, std::uint16_t misc, model::WalkEnd& end) {
     frames_.clear();
-    const Process& owner = process(sample.pid);
+    const PerfTasks::Process& owner = tasks_.process(sample.pid);
     Mode mode = mode_of(misc);
     bool exact = true;  // the next address is no return address
     const auto add = [&](std::uint64_t address) {
@@ -413,7 +304,7 @@ class Reader {
     input.registers = &registers;
     input.stack_start = {input.sp};
     input.stack = sample.stack;
-    Process& owner = process(sample.pid);
+    PerfTasks::Process& owner = tasks_.process(sample.pid);
     walked_.clear();
     std::optional<walk_end> walked;
     if (work_ <= kMostMappingWork && !sample.stack.empty()) walked = owner.maps.walk(input, walked_);
@@ -510,7 +401,8 @@ class Reader {
     }
     if (unread_ + nobodys_ != 0)
       import_.note(fmt::format("{} records could not be read.", unread_ + nobodys_));
-    if (bounded_) import_.note("The file has more mappings than are followed: some frames have no module.");
+    if (bounded_ || tasks_.is_bounded())
+      import_.note("The file has more mappings than are followed: some frames have no module.");
   }
 
   PerfContainer container_;
@@ -527,13 +419,12 @@ class Reader {
   PerfKernel kernel_;
   std::vector<PerfKernelFunction> functions_;
   bool functions_asked_ = false;
-  std::unordered_map<std::int32_t, std::unique_ptr<Process>> processes_;
-  std::unordered_map<std::int32_t, Thread> threads_;
+  PerfTasks tasks_{import_};
   std::vector<model::FrameId> frames_;  // leaf first
   std::vector<FrameAddress> walked_;
   std::map<std::pair<model::WalkEnd, model::ModuleId>, std::uint64_t> early_;
   std::uint64_t first_ns_ = UINT64_MAX, last_ns_ = 0;
-  std::uint64_t copied_ = 0, work_ = 0, unread_ = 0, nobodys_ = 0, unwalked_ = 0;
+  std::uint64_t work_ = 0, unread_ = 0, nobodys_ = 0, unwalked_ = 0;
   std::uint32_t frequency_ = 0;
   bool bounded_ = false;
 };
