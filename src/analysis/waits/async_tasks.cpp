@@ -64,7 +64,7 @@ class LongestHolds {
 // In pieces of the time, so that millions of samples and waits take no memory of their own.
 LongestHolds find_longest(const Waits& waits, const Filter& filter, const PolledTasks& tasks,
                           std::uint64_t gap_ns) {
-  constexpr std::size_t kRowsOfPiece = std::size_t{1} << 21;
+  constexpr std::size_t kRowsOfPiece = std::size_t{1} << 19;
   const model::Profile& profile = waits.profile();
   LongestHolds holds(profile.threads.size(), gap_ns);
   const std::size_t pieces = 1 + (profile.all_samples().size() + waits.rows().size()) / kRowsOfPiece;

@@ -78,5 +78,18 @@ TEST_F(AsyncTasks, ATaskHoldsItsWorkerFromItsFirstSampleToItsLast) {
   EXPECT_EQ(found[1].longest_ns, 0u);
 }
 
+// More samples than are looked at together: the poll goes on from one piece of the time to the next.
+TEST_F(AsyncTasks, ATaskOfManySamplesIsHeldForAllOfThem) {
+  const auto stack = hand.stack(polled({"shop::import::{{closure}}", "shop::decode"}));
+  constexpr std::uint64_t kSamples = 1'100'000, kApart = 9'000;  // 9.9 of the ten seconds
+  for (std::uint64_t i = 0; i < kSamples; ++i) {
+    hand.sample(worker, stack, 1);
+    hand.profile.samples.back().time_ns = hand.profile.meta.start_ns + i * kApart;
+  }
+  const auto found = rows();
+  ASSERT_THAT(found, SizeIs(1));
+  EXPECT_EQ(found[0].longest_ns, (kSamples - 1) * kApart);
+}
+
 }  // namespace
 }  // namespace fathom::analysis
