@@ -105,7 +105,7 @@ TEST_F(TmuxRun, AWalkWithTheKeysOfPerfReport) {
   EXPECT_THAT(flat, HasSubstr("1/")) << "the cursor is on the first row";
   keys({"Down"});
   EXPECT_THAT(screen_with("2/"), HasSubstr("2/"));
-  keys({"2"});
+  keys({"7"});
   (void)screen_with("call tree");
   keys({"E"});
   EXPECT_THAT(screen_with("serve"), HasSubstr("- [.] main"));
@@ -115,7 +115,7 @@ TEST_F(TmuxRun, AWalkWithTheKeysOfPerfReport) {
   ASSERT_EQ(tmux({"resize-window", "-t", "s", "-x", "30", "-y", "5"}).exit_status, 0);
   EXPECT_THAT(screen_with("total who"), HasSubstr("total who called parse")) << "one share and the name";
   ASSERT_EQ(tmux({"resize-window", "-t", "s", "-x", "100", "-y", "30"}).exit_status, 0);
-  EXPECT_THAT(screen_with("9 answer"), HasSubstr("9 answer"));
+  EXPECT_THAT(screen_with("9 annotate"), HasSubstr("9 annotate"));
   keys({"h"});
   EXPECT_THAT(screen_with("open all, close all"), HasSubstr("open all, close all"));
 }

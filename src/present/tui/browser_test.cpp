@@ -125,7 +125,7 @@ TEST_F(BrowserTest, EnterShowsCallersAndEscapeGoesBack) {
 }
 
 TEST_F(BrowserTest, ATreeOpensAndCloses) {
-  type("2");
+  type("7");
   EXPECT_THAT(cursor(), HasSubstr("+"));
   press(KeyKind::kEnter);
   EXPECT_THAT(cursor(), HasSubstr("-"));
@@ -137,7 +137,7 @@ TEST_F(BrowserTest, ATreeOpensAndCloses) {
 }
 
 TEST_F(BrowserTest, SearchFindsWhatIsNotOpened) {
-  type("2");
+  type("7");
   EXPECT_THAT(screen(), testing::Not(Contains(HasSubstr("ksys_write"))));
   find("ksys_write");
   EXPECT_THAT(cursor(), HasSubstr("ksys_write"));
@@ -151,9 +151,9 @@ TEST_F(BrowserTest, SearchFindsWhatIsNotOpened) {
 }
 
 TEST_F(BrowserTest, OrderAndGroupsAreTheFlatViewsAlone) {
-  type("2sg");
+  type("7sg");
   EXPECT_THAT(screen().back(), HasSubstr("flat view"));
-  type("1");
+  type("2");
   EXPECT_THAT(screen()[2], HasSubstr("by self"));
 }
 
@@ -161,14 +161,14 @@ TEST_F(BrowserTest, ANarrowScreenHasNames) {
   find("ksys_write");
   EXPECT_THAT(cursor(24, 5), HasSubstr("ksys_write"));
   EXPECT_THAT(cursor(60, 5), HasSubstr("ksys_write"));
-  EXPECT_THAT(screen(60, 8)[1], testing::AllOf(HasSubstr("[1 flat]"), HasSubstr(" 9 ")));
-  type("2E");
+  EXPECT_THAT(screen(60, 8)[1], testing::AllOf(HasSubstr("[2 flat]"), HasSubstr(" 9 ")));
+  type("7E");
   find("ksys_write");
   EXPECT_THAT(cursor(40, 8), HasSubstr("ksys_write"));
 }
 
 TEST_F(BrowserTest, AThreadIsTakenAndGivenBack) {
-  type("6");
+  type("4");
   EXPECT_EQ(browser_->kind(), ViewKind::kThreads);
   find("worker-1");
   type("t");
@@ -193,7 +193,7 @@ TEST_F(BrowserTest, ATimeIsTypedAndMoved) {
 }
 
 TEST_F(BrowserTest, WhatIsOpenStaysOpenWhenTheTimeIsAnother) {
-  type("2E");
+  type("7E");
   find("ksys_write");
   type("T5:8");
   press(KeyKind::kEnter);
@@ -226,7 +226,7 @@ TEST_F(BrowserTest, FiltersAreThoseOfTheCommandLine) {
 }
 
 TEST_F(BrowserTest, CallsAreHiddenAndStacksBeginAtOne) {
-  type("2E");
+  type("7E");
   EXPECT_THAT(screen(), Contains(HasSubstr("main")));
   type("Hmain");
   press(KeyKind::kEnter);
@@ -261,7 +261,7 @@ TEST_F(BrowserTest, AnnotateShowsCode) {
 }
 
 TEST_F(BrowserTest, UnrecordedDataIsReported) {
-  type("8");
+  type("6");
   EXPECT_THAT(screen().back(), HasSubstr("the heap was not recorded"));
   EXPECT_EQ(browser_->kind(), ViewKind::kFlat);
 }
@@ -273,7 +273,7 @@ TEST_F(BrowserTest, YCopiesTheCommandOnce) {
 }
 
 TEST_F(BrowserTest, EveryScreenHasItsSize) {
-  for (const std::string_view keys : {"", "2E", "6", "9", "h", "/x", "7"}) {
+  for (const std::string_view keys : {"", "7E", "4", "1", "h", "/x", "5"}) {
     open({});
     type(keys);
     for (std::size_t width = 0; width <= 140; width += 7)
@@ -295,7 +295,7 @@ TEST_F(BrowserTest, NamesNeverReachTheTerminalAsTheyAre) {
                                               "31m\xff\n\t"})}),
               10);
   profile_ = hand.profile;
-  for (const std::string_view keys : {"", "g", "ggg", "2E", "6", "9", "<", ">", "a", "t"}) {
+  for (const std::string_view keys : {"", "g", "ggg", "7E", "4", "1", "<", ">", "a", "t"}) {
     open({});
     type(keys);
     for (const ScreenLine& line : browser_->draw(90, 24))
@@ -332,7 +332,7 @@ TEST_F(BrowserTest, TheMousePutsTheCursorOnARowAndOpensIt) {
   ASSERT_NE(column, std::string::npos);
   browser_->press({KeyKind::kClick, "", 1, column});
   EXPECT_EQ(browser_->kind(), ViewKind::kTree);
-  type("1");
+  type("2");
   press(KeyKind::kHome);
   const std::string first = cursor();
   press(KeyKind::kWheelDown);

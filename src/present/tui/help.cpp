@@ -6,7 +6,7 @@ std::string help_text() {
   return "Keys\n"
          "\n"
          "  Up Down PgUp PgDn Home End Space   move\n"
-         "  1 ... 9, Tab                       flat, tree, callers, callees, annotate, threads, waits, heap, answer\n"
+         "  1 ... 9, Tab                       answer, flat, callers, threads, waits, heap, tree, callees, annotate\n"
          "  Enter                              of a function its callers; of a call open or close; of a thread only it\n"
          "  <  >                               who called the function at the cursor; what it called\n"
          "  a                                  its source and machine code, with what each line and instruction costs\n"

@@ -12,15 +12,16 @@ struct Tab {
   ViewKind kind;
   std::string_view name;
 };
-constexpr std::array<Tab, 9> kTabs = {{{ViewKind::kFlat, "flat"},
-                                       {ViewKind::kTree, "tree"},
+// 2 to 7 as on the page (web/src/state.ts), whose flame graph has the 1.
+constexpr std::array<Tab, 9> kTabs = {{{ViewKind::kAnswer, "answer"},
+                                       {ViewKind::kFlat, "flat"},
                                        {ViewKind::kCallers, "callers"},
-                                       {ViewKind::kCallees, "callees"},
-                                       {ViewKind::kAnnotate, "annotate"},
                                        {ViewKind::kThreads, "threads"},
                                        {ViewKind::kWaits, "waits"},
                                        {ViewKind::kHeap, "heap"},
-                                       {ViewKind::kAnswer, "answer"}}};
+                                       {ViewKind::kTree, "tree"},
+                                       {ViewKind::kCallees, "callees"},
+                                       {ViewKind::kAnnotate, "annotate"}}};
 
 inline bool needs_function(ViewKind kind) {
   return kind == ViewKind::kCallers || kind == ViewKind::kCallees || kind == ViewKind::kAnnotate;
