@@ -70,6 +70,32 @@ TEST(SpanTruth, EachCallOfAFunctionIsASpan) {
   EXPECT_EQ(unknown.exit_status, 3) << unknown.describe();
 }
 
+// Two handles are open at a time: without the argument, an end would be that of the handle opened last.
+TEST(SpanTruth, CallsWithTheSameArgumentBeginAndEndASpan) {
+  FATHOM_NEEDS_BPF();
+  const TempDir folder;
+  const Outcome program =
+      fathom({"record", "--span", "open=known_open:arg1..known_close:arg2", "--span",
+              "round=known_open..known_value", "-o", folder / "x.fathom", "--", KNOWN_CALLS, "20"});
+  ASSERT_TRUE(program.ok()) << program.describe();
+  const double slept_ns = json::parse(program.output).at("slept_inside_ns");
+  const json spans = spans_in(folder / "x.fathom");
+  const json open = kind_of(spans, "open"), round = kind_of(spans, "round");
+  EXPECT_EQ(open.at("count"), 20);
+  EXPECT_EQ(open.at("seen"), 20);
+  EXPECT_GE(open.at("total_ns").get<double>(), slept_ns * 39 / 20 * 0.9) << "19 of two rounds, and one";
+  EXPECT_EQ(round.at("count"), 20);
+  EXPECT_GE(round.at("total_ns").get<double>(), slept_ns);
+  EXPECT_LT(round.at("total_ns").get<double>(), open.at("total_ns").get<double>());
+
+  const Outcome left = fathom({"record", "--span", "open=known_open:arg1..known_write:arg1", "-o",
+                               folder / "y.fathom", "--", KNOWN_CALLS, "3"});
+  ASSERT_TRUE(left.ok()) << left.describe();
+  const Outcome said = fathom({"report", folder / "y.fathom", "--json"});
+  EXPECT_THAT(said.output, testing::HasSubstr("3 spans have begun and not ended: the oldest is open"))
+      << said.output;
+}
+
 TEST(SpanTruth, AFunctionThatDoesNotExistIsRefusedBeforeTheProgramRuns) {
   FATHOM_NEEDS_BPF();
   const TempDir folder;

@@ -7,7 +7,6 @@
 #include <cstdlib>
 #include <utility>
 
-#include "analysis/core/words.h"
 #include "cli/named_target.h"
 #include "cli/notices.h"
 #include "cli/source_list.h"
@@ -175,20 +174,6 @@ Result<> fits_flight(const RecordArguments& arguments) {
   return {};
 }
 
-// NAME=FUNCTION, or a function whose spans have its name.
-Result<probes::Wish> span_wish(const std::string& text) {
-  const std::size_t equals = text.find('=');
-  const std::string function = equals == std::string::npos ? text : text.substr(equals + 1);
-  auto wish = probes::parse_wish(function);
-  if (!wish) return within("--span", wish.error());
-  wish->span = equals == std::string::npos ? wish->function : text.substr(0, equals);
-  if (wish->span.empty() || !wish->provider.empty() || wish->size != probes::SizeFrom::kNothing)
-    return fail(ErrorKind::kUsage,
-                fmt::format("--span '{}': a span is the call of a function", analysis::printable(text)),
-                "--span NAME=FUNCTION[@MODULE]");
-  return wish;
-}
-
 // Functions whose calls are counted.
 Result<> choose_probes(RecordArguments& arguments) {
   session::RecordOptions& options = arguments.options;
@@ -198,9 +183,9 @@ Result<> choose_probes(RecordArguments& arguments) {
     options.probes.push_back(std::move(*wish));
   }
   for (const std::string& text : arguments.span_functions) {
-    auto wish = span_wish(text);
-    if (!wish) return tl::unexpected<Error>(wish.error());
-    options.probes.push_back(std::move(*wish));
+    auto wishes = probes::parse_span(text);
+    if (!wishes) return tl::unexpected<Error>(wishes.error());
+    options.probes.insert(options.probes.end(), wishes->begin(), wishes->end());
   }
   if (options.probes.empty()) {
     if (arguments.probe_limit_given)

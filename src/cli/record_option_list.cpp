@@ -181,8 +181,9 @@ void add_rare(CLI::App& app, RecordArguments& arguments) {
          "--work", arguments.work,
          "with --baseline and --scrape: counter that measures work (default: calls that read and write)")
       ->type_name("NAME");
-  app.add_option("--span", arguments.span_functions,
-                 "each call of FUNCTION is a span of this name, for fathom report --spans")
+  app.add_option(
+         "--span", arguments.span_functions,
+         "each call of FUNCTION is a span of this name, for fathom report --spans; NAME=BEGIN..END: from the call of one function to that of another (docs/spans.md)")
       ->type_name("NAME=FUNCTION")
       ->expected(1)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);

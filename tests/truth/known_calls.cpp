@@ -90,6 +90,12 @@ KNOWN int known_switch(int which) {
       return which;
   }
 }
+KNOWN void known_open(long handle) {
+  g_sink = static_cast<int>(handle);
+}
+KNOWN void known_close(int flags, long handle) {
+  g_sink = flags + static_cast<int>(handle);
+}
 KNOWN long known_write(const char* data, std::size_t size) {
   g_sink = data[0];
   return size % 2 == 0 ? static_cast<long>(size) : -1;
@@ -131,6 +137,7 @@ int main(int count, char** words) {
   int caught = 0, jumped = 0;
   std::uint64_t argument_bytes = 0, result_bytes = 0, value_bytes = 0;
   for (int i = 0; i < rounds; ++i) {
+    known_open(i);
     const std::int64_t from = now_ns();
     caller_of_many();
     caller_of_many();
@@ -155,10 +162,12 @@ int main(int count, char** words) {
     const Value value{data, size * 3};
     g_sink = known_value(&value);
     value_bytes += value.size;
+    if (i > 0) known_close(0, i - 1);  // so each handle is open for two rounds, but the last one
     pthread_t thread{};
     pthread_create(&thread, nullptr, run_thread, nullptr);
     pthread_join(thread, nullptr);
   }
+  known_close(0, rounds - 1);
   for (int i = 0; i < rounds * 1000; ++i) g_sink = known_often(i);
   std::printf(
       "{\"rounds\": %d, \"recursion\": %d, \"caught\": %d, \"jumped\": %d, \"argument_bytes\": %llu, "

@@ -18,6 +18,14 @@ enum probe_size {
   PROBE_SIZE_VALUE = 4 /* of a place in the program: as its probe_value says */
 };
 
+/* What a call means for spans. */
+enum probe_span_kind {
+  PROBE_SPAN_NONE = 0,
+  PROBE_SPAN_CALL = 1,  /* each timed call is sent, as a probe_span */
+  PROBE_SPAN_BEGIN = 2, /* a span begins, known by the probe's value, or by the thread if it has none */
+  PROBE_SPAN_END = 3    /* the span ends that the probe before this one began with the same value */
+};
+
 /* Where a place in the program keeps a value. Registers by DWARF number. */
 enum probe_value_kind {
   PROBE_VALUE_NONE = 0, /* there is none, or it cannot be read */
@@ -46,7 +54,7 @@ struct probe_wanted {
   u32 size;     /* enum probe_size */
   u32 argument; /* from 0 */
   u32 timed;    /* its ends are watched */
-  u32 span;     /* each timed call is sent, as a probe_span */
+  u32 span;     /* enum probe_span_kind */
 };
 
 struct probe_key {
@@ -64,7 +72,7 @@ struct probe_account {
 };
 
 struct probe_call_key {
-  u64 stack_pointer;
+  u64 stack_pointer; /* of a span that has begun: its value, or the thread */
   u32 pid;
   u32 probe;
 };
@@ -76,7 +84,7 @@ struct probe_call {
   u32 unused;
 };
 
-/* A call that ended: of probes that want spans. */
+/* A call or a span that ended: of probes that want spans. */
 struct probe_span {
   u64 start_ns, end_ns;
   u32 pid;

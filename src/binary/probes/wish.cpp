@@ -89,4 +89,35 @@ Result<Wish> parse_wish(std::string_view text) {
   return wish;
 }
 
+Result<std::vector<Wish>> parse_span(std::string_view text) {
+  constexpr std::string_view kBetween = "..";
+  const std::size_t equals = text.find('=');
+  std::string_view places = equals == text.npos ? text : text.substr(equals + 1);
+  const std::size_t between = places.find(kBetween);
+  std::vector<Wish> wishes;
+  for (const std::string_view place :
+       {places.substr(0, between), between == places.npos ? "" : places.substr(between + kBetween.size())}) {
+    if (between == places.npos && !wishes.empty()) break;
+    auto wish = parse_wish(place);
+    if (!wish) return within("--span", wish.error());
+    wishes.push_back(std::move(*wish));
+  }
+  const bool is_pair = wishes.size() == 2;
+  const bool has_size = wishes[0].size != SizeFrom::kNothing;
+  const bool is_well_formed = is_pair ? wishes[0].size != SizeFrom::kResult &&
+                                            wishes[1].size != SizeFrom::kResult &&
+                                            has_size == (wishes[1].size != SizeFrom::kNothing)
+                                      : !has_size && wishes[0].provider.empty();
+  if (equals == 0 || !is_well_formed)
+    return fail(
+        ErrorKind::kUsage,
+        fmt::format("--span '{}': a span is the call of a function, or begins and ends with calls", text),
+        "--span NAME=FUNCTION[@MODULE], or --span NAME=BEGIN..END, or --span NAME=BEGIN:arg1..END:arg2");
+  for (Wish& wish : wishes) {
+    wish.span = equals == text.npos ? wishes[0].function : text.substr(0, equals);
+    if (is_pair) wish.part = &wish == wishes.data() ? SpanPart::kBegin : SpanPart::kEnd;
+  }
+  return wishes;
+}
+
 }  // namespace fathom::probes

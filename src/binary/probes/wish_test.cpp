@@ -48,5 +48,43 @@ TEST(ProbeWish, IsRefusedWhereItMeansNothing) {
   }
 }
 
+TEST(SpanWish, IsACallOfAFunction) {
+  EXPECT_EQ(parse_span("newPayload=on_new_payload@node").value(),
+            std::vector({Wish{.function = "on_new_payload", .module = "node", .span = "newPayload"}}));
+  EXPECT_EQ(parse_span("commit").value(), std::vector({Wish{.function = "commit", .span = "commit"}}));
+}
+
+TEST(SpanWish, MayBeginAndEndWithCallsOfTwoFunctions) {
+  EXPECT_EQ(parse_span("txn=mdb_txn_begin..mdb::Txn::abort@libmdb.so").value(),
+            std::vector({Wish{.function = "mdb_txn_begin", .span = "txn", .part = SpanPart::kBegin},
+                         Wish{.function = "mdb::Txn::abort",
+                              .module = "libmdb.so",
+                              .span = "txn",
+                              .part = SpanPart::kEnd}}));
+  const auto keyed = parse_span("request=app:begin:arg2..finish:arg1+8").value();
+  ASSERT_EQ(keyed.size(), 2u);
+  EXPECT_EQ(keyed[0], (Wish{.function = "begin",
+                            .provider = "app",
+                            .size = SizeFrom::kArgument,
+                            .argument = 2,
+                            .span = "request",
+                            .part = SpanPart::kBegin}));
+  EXPECT_EQ(keyed[1], (Wish{.function = "finish",
+                            .size = SizeFrom::kPointed,
+                            .argument = 1,
+                            .offset = 8,
+                            .span = "request",
+                            .part = SpanPart::kEnd}));
+}
+
+TEST(SpanWish, IsRefusedWhereItMeansNothing) {
+  for (const char* text : {"", "=f", "a=", "a=f:arg1", "a=f:ret", "a=app:probe", "a=f..", "a=..f",
+                           "a=f:arg1..g", "a=f..g:arg1", "a=f:ret..g:arg1", "a=f:arg1..g:ret"}) {
+    const auto wishes = parse_span(text);
+    ASSERT_FALSE(wishes) << text;
+    EXPECT_EQ(wishes.error().kind, ErrorKind::kUsage) << text;
+  }
+}
+
 }  // namespace
 }  // namespace fathom::probes

@@ -53,6 +53,7 @@ Result<> BpfFunctionProbes::add(const probe_wanted& wanted, const std::vector<Pr
     if (!spans_) return system_error("bpf: the ring of spans", errno);
   }
   const std::uint32_t number = count_++;
+  if (wanted.span == PROBE_SPAN_BEGIN) begins_.insert(number);
   if (bpf_map_update_elem(bpf_map__fd(skeleton_->maps.probes_wanted), &number, &wanted, BPF_ANY) != 0)
     return system_error("bpf: a probe", errno);
   for (const ProbePoint& point : points) {
@@ -109,6 +110,21 @@ probe_counters BpfFunctionProbes::sums() const {
 std::vector<probe_span> BpfFunctionProbes::take_spans() {
   if (spans_) (void)ring_buffer__consume(spans_.get());
   return std::exchange(ended_, {});
+}
+
+std::vector<OpenSpan> BpfFunctionProbes::open_spans() const {
+  std::vector<OpenSpan> open;
+  if (begins_.empty()) return open;
+  const int calls = bpf_map__fd(skeleton_->maps.probe_calls);
+  probe_call_key key{}, next{};
+  for (const probe_call_key* at = nullptr; bpf_map_get_next_key(calls, at, &next) == 0; at = &key) {
+    key = next;
+    probe_call call{};
+    if (!begins_.contains(key.probe) || bpf_map_lookup_elem(calls, &key, &call) != 0) continue;
+    open.push_back(
+        {key.probe, static_cast<std::int32_t>(key.pid), static_cast<std::int32_t>(call.tid), call.start_ns});
+  }
+  return open;
 }
 
 void BpfFunctionProbes::FreeRing::operator()(ring_buffer* ring) const {

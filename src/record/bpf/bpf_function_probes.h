@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <set>
 #include <vector>
 
 #include "record/bpf/breakpoints.h"
@@ -25,11 +26,13 @@ class BpfFunctionProbes final : public BpfPart, public FunctionProbes {
   std::vector<ProbeReading> read() const override;
   probe_counters sums() const override;
   std::vector<probe_span> take_spans() override;
+  std::vector<OpenSpan> open_spans() const override;
 
  private:
   Breakpoints& breakpoints_;
   fathom_bpf* skeleton_ = nullptr;
   std::uint32_t count_ = 0;
+  std::set<std::uint32_t> begins_;  // probes that begin spans
   std::vector<BpfLink> links_;
   struct FreeRing {
     void operator()(ring_buffer* ring) const;

@@ -30,6 +30,13 @@ struct ProbeReading {
   probe_account account;
 };
 
+// A span that has begun and not ended.
+struct OpenSpan {
+  std::uint32_t probe = 0;  // that began it
+  std::int32_t pid = 0, tid = 0;
+  std::uint64_t start_ns = 0;
+};
+
 class FunctionProbes {
  public:
   virtual ~FunctionProbes() = default;
@@ -40,6 +47,8 @@ class FunctionProbes {
   virtual probe_counters sums() const = 0;
   // Calls that ended since the last time, of probes that want spans.
   virtual std::vector<probe_span> take_spans() = 0;
+  // Of probes that begin spans which others end.
+  virtual std::vector<OpenSpan> open_spans() const = 0;
 };
 
 }  // namespace fathom::sources

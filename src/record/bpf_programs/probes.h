@@ -102,23 +102,18 @@ static __always_inline void add_size(struct probe_account* account, s64 size) {
   __sync_fetch_and_add(&account->bytes, size);
 }
 
-/* `number`: of the value of a place, in probe_values. */
-static __always_inline void add_argument(struct probe_account* account, const struct probe_wanted* wanted,
-                                         u32 number) {
+/* `number`: of the value of a place, in probe_values. Not 0: there is none, or it could not be read. */
+static __always_inline int read_entry_value(const struct probe_wanted* wanted, u32 number, u64* value) {
   struct pt_regs* regs = entry_registers(current_task());
   u32 argument = wanted->argument;
-  u64 value;
-  if (wanted->size == PROBE_SIZE_VALUE) {
-    if (!read_probe_value(number, &value)) add_size(account, (s64)value);
-    return;
-  }
-  if (wanted->size != PROBE_SIZE_ARGUMENT && wanted->size != PROBE_SIZE_POINTED) return;
-  if (argument >= FUNCTION_ARGUMENTS) return;
-  if (bpf_probe_read_kernel(&value, 8, (const u64*)regs + word_of_argument[argument])) return;
+  if (wanted->size == PROBE_SIZE_VALUE) return read_probe_value(number, value);
+  if (wanted->size != PROBE_SIZE_ARGUMENT && wanted->size != PROBE_SIZE_POINTED) return -1;
+  if (argument >= FUNCTION_ARGUMENTS) return -1;
+  if (bpf_probe_read_kernel(value, 8, (const u64*)regs + word_of_argument[argument])) return -1;
   if (wanted->size == PROBE_SIZE_POINTED &&
-      bpf_probe_read_user(&value, 8, (const void*)(value + wanted->offset)))
-    return;
-  add_size(account, (s64)value);
+      bpf_probe_read_user(value, 8, (const void*)(*value + wanted->offset)))
+    return -1;
+  return 0;
 }
 
 /* The stack of the call, walked by what walks those of waits, too. 0: there is none. */
@@ -149,6 +144,25 @@ static __always_inline void send_span(const struct probe_call* call, u64 end_ns,
     __sync_fetch_and_add(&counters->spans_lost, 1);
 }
 
+/* A span that begins or ends with a call, and is known by a value. Beyond the limit of walks, too: a begin without its end would be
+ * taken for that of a later span. */
+static __always_inline void mark_span(const struct probe_wanted* wanted, u64 value, u64 now, u32 pid,
+                                      u32 probe, struct probe_counters* counters) {
+  struct probe_call_key key = {.stack_pointer = value, .pid = pid, .probe = probe};
+  struct probe_call begin = {.start_ns = now, .tid = (u32)bpf_get_current_pid_tgid()};
+  struct probe_call* begun;
+  if (wanted->span == PROBE_SPAN_BEGIN) {
+    if (bpf_map_update_elem(&probe_calls, &key, &begin, BPF_ANY))
+      __sync_fetch_and_add(&counters->spans_lost, 1);
+    return;
+  }
+  key.probe = probe - 1;
+  begun = bpf_map_lookup_elem(&probe_calls, &key);
+  if (!begun) return; /* it began before the recording */
+  send_span(begun, now, pid, key.probe, counters);
+  bpf_map_delete_elem(&probe_calls, &key);
+}
+
 SEC("uprobe")
 int probe_entered(struct pt_regs* regs) {
   u64 now = bpf_ktime_get_ns();
@@ -160,11 +174,19 @@ int probe_entered(struct pt_regs* regs) {
   struct probe_counters* counters;
   struct probe_account* account;
   struct probe_call call = {};
+  u64 value = 0;
+  bool has_value;
   if (*(volatile u32*)&probes_ended || !is_recorded(pid)) return 0;
   counters = bpf_map_lookup_elem(&probe_counters, &zero);
   wanted = bpf_map_lookup_elem(&probes_wanted, &probe);
   if (!counters || !wanted) return 0;
   __sync_fetch_and_add(&counters->hits, 1);
+  has_value = !read_entry_value(wanted, cookie >> PROBE_COOKIE_VALUE, &value);
+  if (wanted->span >= PROBE_SPAN_BEGIN) {
+    if (wanted->size == PROBE_SIZE_NONE) value = (u32)bpf_get_current_pid_tgid();
+    if (has_value || wanted->size == PROBE_SIZE_NONE) mark_span(wanted, value, now, pid, probe, counters);
+    has_value = 0; /* it is no size */
+  }
   if (is_beyond_budget(now)) {
     count_only(&key, counters);
     return 0;
@@ -176,7 +198,7 @@ int probe_entered(struct pt_regs* regs) {
     return 0;
   }
   __sync_fetch_and_add(&account->calls, 1);
-  add_argument(account, wanted, cookie >> PROBE_COOKIE_VALUE);
+  if (has_value) add_size(account, (s64)value);
   call.tid = (u32)bpf_get_current_pid_tgid();
   call.start_ns = bpf_ktime_get_ns(); /* the walk is no part of the call */
   __sync_fetch_and_add(&counters->run_ns, call.start_ns - now);
@@ -209,7 +231,7 @@ int probe_left(struct pt_regs* regs) {
   if (!call) return 0; /* it began before the recording, or was counted only */
   at.stack_id = call->stack_id;
   took = now - call->start_ns;
-  if (wanted->span) send_span(call, now, pid, probe, counters);
+  if (wanted->span == PROBE_SPAN_CALL) send_span(call, now, pid, probe, counters);
   bpf_map_delete_elem(&probe_calls, &key);
   account = bpf_map_lookup_elem(&probe_accounts, &at);
   if (!account) return 0;

@@ -12,10 +12,23 @@
 namespace fathom::session {
 namespace {
 
+std::uint32_t span_kind_of(const probes::Wish& wish) {
+  if (wish.span.empty()) return PROBE_SPAN_NONE;
+  switch (wish.part) {
+    case probes::SpanPart::kBegin:
+      return PROBE_SPAN_BEGIN;
+    case probes::SpanPart::kEnd:
+      return PROBE_SPAN_END;
+    case probes::SpanPart::kWhole:
+      break;
+  }
+  return PROBE_SPAN_CALL;
+}
+
 probe_wanted wanted_of(const probes::Wish& wish, const probes::Found& found) {
   probe_wanted wanted{};
-  wanted.timed = found.untimed.empty() ? 1 : 0;
-  wanted.span = wish.span.empty() ? 0 : 1;
+  wanted.timed = found.untimed.empty() && wish.part == probes::SpanPart::kWhole ? 1 : 0;
+  wanted.span = span_kind_of(wish);
   wanted.offset = wish.offset;
   switch (wish.size) {
     case probes::SizeFrom::kNothing:
@@ -36,11 +49,12 @@ probe_wanted wanted_of(const probes::Wish& wish, const probes::Found& found) {
 }
 
 // Ends first: a call whose beginning is seen can be seen to end.
-std::vector<sources::ProbePoint> points_of(const probes::Found& found, const std::string& path,
-                                           std::optional<std::int32_t> pid) {
+std::vector<sources::ProbePoint> points_of(const probes::Wish& wish, const probes::Found& found,
+                                           const std::string& path, std::optional<std::int32_t> pid) {
   std::vector<sources::ProbePoint> points;
   for (const probes::Place& place : found.places)
     for (const auto& [offset, what] : place.ends) {
+      if (wish.part != probes::SpanPart::kWhole) break;
       sources::ProbePoint point{path, offset.value, false, what.returns, {}, pid, {}, {}};
       if (what.is_conditional) point.condition = what.condition;
       points.push_back(point);
@@ -123,7 +137,7 @@ Result<> CallProbes::add(const probes::Wish& wish, const std::vector<File>& file
   if (!wish.provider.empty()) return add_usdt(wish, files, modules);
   const auto found = probes::find_function(modules, wish);
   if (!found) return tl::unexpected<Error>(found.error());
-  if (!wish.span.empty() && !found->untimed.empty())
+  if (!wish.span.empty() && wish.part == probes::SpanPart::kWhole && !found->untimed.empty())
     return fail(ErrorKind::kUnsupported,
                 fmt::format("--span {}: the ends of {} cannot be watched: {}", wish.span, found->name,
                             found->untimed),
@@ -133,18 +147,19 @@ Result<> CallProbes::add(const probes::Wish& wish, const std::vector<File>& file
   std::vector<sources::ProbePoint> points;
   // Other programs use a library too, and each of their calls would also stop.
   if (file.is_program) {
-    points = points_of(*found, path, std::nullopt);
+    points = points_of(wish, *found, path, std::nullopt);
   } else {
     for (const std::int32_t pid : file.pids)
-      for (auto& point : points_of(*found, path, pid)) points.push_back(std::move(point));
+      for (auto& point : points_of(wish, *found, path, pid)) points.push_back(std::move(point));
     if (options_.follow_children)
       note_once(profile_.quality,
                 "functions of libraries are probed in the target itself and not in processes that it forks");
   }
   if (auto added = probes_->add(wanted_of(wish, *found), points); !added)
     return within("--probe " + wish.function, added.error());
-  book(wish, found->name, *file.module, found->untimed.empty());
-  if (!found->untimed.empty())
+  const bool is_timed = found->untimed.empty() && wish.part == probes::SpanPart::kWhole;
+  book(wish, found->name, *file.module, is_timed);
+  if (!found->untimed.empty() && wish.part == probes::SpanPart::kWhole)
     note_once(profile_.quality,
               fmt::format("calls of {} are counted and not timed: {}", found->name, found->untimed));
   if (found->restarts)
@@ -170,6 +185,7 @@ Result<> CallProbes::add_usdt(const probes::Wish& wish, const std::vector<File>&
     for (auto& point : points_of(wish, found->probe, path, pid)) points.push_back(std::move(point));
   probe_wanted wanted{};
   wanted.size = wish.size == probes::SizeFrom::kNothing ? PROBE_SIZE_NONE : PROBE_SIZE_VALUE;
+  wanted.span = span_kind_of(wish);
   if (auto added = probes_->add(wanted, points); !added) return within("--probe " + name, added.error());
   book(wish, name, *file.module, false);
   for (const std::string& problem : found->probe.problems)
@@ -195,6 +211,7 @@ void CallProbes::take(std::uint64_t now_ns, bool last) {
       [this](std::int32_t pid) { return profile_.threads[processes_.thread_row(pid, pid).value].process; }};
   book_.take(probes_->read(), now_ns, lookups, last, profile_.calls);
   take_spans();
+  if (last) note_open_spans();
 }
 
 void CallProbes::take_spans() {
@@ -209,6 +226,21 @@ void CallProbes::take_spans() {
       row.thread =
           processes_.thread_row(static_cast<std::int32_t>(call.pid), static_cast<std::int32_t>(call.tid));
   }
+}
+
+// A request that never ends, a transaction that is left open: the one that began first shows for how long.
+void CallProbes::note_open_spans() {
+  const std::vector<sources::OpenSpan> open = probes_->open_spans();
+  if (open.empty()) return;
+  const sources::OpenSpan& oldest = *std::ranges::min_element(open, {}, &sources::OpenSpan::start_ns);
+  const std::uint64_t end_ns = std::max(profile_.meta.end_ns, oldest.start_ns);
+  note_once(
+      profile_.quality,
+      fmt::format(
+          "{} {} begun and not ended: the oldest is {}, which thread {} of process {} began {:.1f} s before the end",
+          open.size(), open.size() == 1 ? "span has" : "spans have",
+          profile_.strings[span_names_[oldest.probe]], oldest.tid, oldest.pid,
+          static_cast<double>(end_ns - oldest.start_ns) * 1e-9));
 }
 
 void CallProbes::account() {

@@ -50,6 +50,7 @@ class CallProbes {
                     std::span<const probes::Module> modules);
   void book(const probes::Wish& wish, const std::string& name, const CodeModule& module, bool timed);
   void take_spans();
+  void note_open_spans();
 
   const RecordOptions& options_;
   model::Profile& profile_;
