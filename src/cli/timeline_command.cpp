@@ -25,7 +25,7 @@ namespace {
 struct TimelineArguments {
   std::string file;
   OutputPath output;
-  std::string by = "function";
+  std::string by = "function", time_unit = "ms";
   SelectionOptions selection;
   analysis::TimelineOptions timeline;
   present::HeapTimelineOptions picture;
@@ -76,11 +76,13 @@ Result<int> run_timeline(const TimelineArguments& arguments) {
   if (!arguments.selection.from.given()) options.selection.from_ns.reset();
   options.by = analysis::timeline_by_from(arguments.by).value_or(options.by);
   options.columns = present::timeline_columns(picture);
+  options.moved = arguments.time_unit == "B";
   const std::optional<analysis::HeapTimeline> timeline = analysis::make_heap_timeline(*profile, options);
   if (!timeline)
     return fail(ErrorKind::kNotFound, arguments.file + ": the heap was not recorded", "fathom record --heap");
   if (picture.title.empty())
-    picture.title = fmt::format("Live heap over time, by {}: {}", arguments.by,
+    picture.title = fmt::format("Live heap over {}, by {}: {}",
+                                timeline->moved.empty() ? "time" : "bytes allocated and freed", arguments.by,
                                 profile->meta.target.empty() ? "all" : profile->meta.target);
   if (const auto merged = profile->meta.facts.find("merge"); merged != profile->meta.facts.end())
     picture.notes.push_back(merged->second);
@@ -113,6 +115,10 @@ Run add_timeline(CLI::App& app) {
       ->capture_default_str();
   app.add_option("--groups", arguments->timeline.groups, "number of bands; the rest is one band")
       ->check(CLI::Range(1, 24))
+      ->capture_default_str();
+  app.add_option("--time-unit", arguments->time_unit, "axis in ms, or in B: bytes allocated and freed")
+      ->check(CLI::IsMember({"ms", "B"}))
+      ->type_name("UNIT")
       ->capture_default_str();
   add_selection_options(app, arguments->selection);
   for (const char* name : {"--metric", "--unit", "--at"}) app.remove_option(app.get_option(name));

@@ -18,7 +18,7 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 
 // Three seconds of a server whose peak of 6.7 MiB is at 1.5 s, with resident memory.
-std::string picture(double width) {
+std::string picture(double width, bool of_bytes) {
   analysis::HandMadeHeap hand = analysis::small_heap();
   model::Series row;
   row.name = hand.builder.string("memory.rss_anon");
@@ -30,7 +30,8 @@ std::string picture(double width) {
   hand.profile.series.push_back(std::move(row));
   present::HeapTimelineOptions options;
   options.width = width;
-  return present::heap_timeline_svg(analysis::make_heap_timeline(hand.profile, {}).value(), options);
+  return present::heap_timeline_svg(analysis::make_heap_timeline(hand.profile, {.moved = of_bytes}).value(),
+                                    options);
 }
 
 class HeapTimelineInBrowser : public testing::Test {
@@ -54,9 +55,9 @@ class HeapTimelineInBrowser : public testing::Test {
     std::filesystem::remove_all(folder_);
   }
   // A picture as wide as the window has the same coordinates as it.
-  void show(double width = 1000) {
+  void show(double width = 1000, bool of_bytes = false) {
     const std::string path = folder_ + "/timeline.svg";
-    ASSERT_TRUE(write_file(path, picture(width)).has_value());
+    ASSERT_TRUE(write_file(path, picture(width, of_bytes)).has_value());
     const auto opened = browser_->open("file://" + path);
     ASSERT_TRUE(opened.has_value()) << opened.error().message;
   }
@@ -126,6 +127,15 @@ TEST_F(HeapTimelineInBrowser, PanelShowsTheMomentUnderThePointer) {
             true);
   ASSERT_TRUE(browser_->point_at(500, 640).has_value());
   EXPECT_EQ(panel(), "hidden");
+}
+
+// Of 29.2 MB in all, 19.0 MB were allocated and freed until the peak.
+TEST_F(HeapTimelineInBrowser, PanelShowsTheMomentOnAnAxisOfBytes) {
+  show(1000, true);
+  ASSERT_TRUE(browser_->point_at(66 + 918 * 0.65, 200).has_value());
+  EXPECT_THAT(panel(), HasSubstr("1.500 s|6.7 MiB"));
+  ASSERT_TRUE(browser_->point_at(66 + 918 * 0.38, 200).has_value());
+  EXPECT_THAT(panel(), HasSubstr("1.000 s|"));
 }
 
 TEST_F(HeapTimelineInBrowser, ArrowsWalkFromMomentToMomentAndEscapeHides) {

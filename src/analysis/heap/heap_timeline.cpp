@@ -41,6 +41,7 @@ class Timeline {
     finish_groups();
     read_lines();
     set_axis();
+    if (options_.moved) add_up_moved();
     thin_out();
     out_.peak.part_of_slice =
         std::any_of(heap_.heaps.begin(), heap_.heaps.end(), [](const Heap& heap) { return heap.chosen; });
@@ -268,12 +269,40 @@ class Timeline {
   }
 
   // Of each column the largest and the last.
+  // Inside of a slice allocations are taken to be evenly spread.
+  void add_up_moved() {
+    const HeapSums sums(profile_, options_.selection);
+    std::vector<double> bytes(heap_.slices.size());
+    for (const HeapRow& row : heap_.all_rows())
+      if (sums.takes(row.site)) bytes[row.slice.value] += row.allocated.bytes + row.freed.bytes;
+    std::map<double, double> changes;  // of the rate, bytes per second, by time
+    for (std::size_t i = 0; i < bytes.size(); ++i) {
+      if (bytes[i] <= 0) continue;
+      constexpr double kShortest = 1e-9;
+      const double from = seconds_into(profile_, heap_.slices[i].start_ns);
+      const double to = std::max(from + kShortest, seconds_into(profile_, heap_.slices[i].end_ns));
+      const double first = std::max(from, out_.from_s), last = std::min(to, out_.to_s);
+      if (last <= first) continue;
+      changes[first] += bytes[i] / (to - from);
+      changes[last] -= bytes[i] / (to - from);
+    }
+    if (changes.empty()) return;
+    out_.moved.push_back({out_.from_s, 0});
+    double sum = 0, rate = 0, since = out_.from_s;
+    for (const auto& [time_s, change] : changes) {
+      sum += std::max(0.0, rate) * (time_s - since);
+      out_.moved.push_back({time_s, sum});
+      rate += change;
+      since = time_s;
+    }
+    out_.moved.push_back({out_.to_s, sum});
+  }
+
   template <class Row, class Value>
   void thin_out(std::vector<Row>& rows, Value value) const {
     if (options_.columns == 0 || rows.size() <= 2 * options_.columns) return;
-    const double width = (out_.to_s - out_.from_s) / static_cast<double>(options_.columns);
     const auto column = [&](const Row& row) {
-      return width > 0 ? static_cast<std::int64_t>((row.time_s - out_.from_s) / width) : 0;
+      return static_cast<std::int64_t>(out_.part_at(row.time_s) * static_cast<double>(options_.columns));
     };
     std::vector<Row> kept;
     for (std::size_t i = 0; i < rows.size();) {
@@ -304,6 +333,18 @@ class Timeline {
 };
 
 }  // namespace
+
+double HeapTimeline::part_at(double time_s) const {
+  if (moved.empty() || moved.back().bytes <= 0)
+    return to_s > from_s ? (time_s - from_s) / (to_s - from_s) : 0;
+  const auto after = std::ranges::lower_bound(moved, time_s, {}, &MovedBytes::time_s);
+  if (after == moved.end()) return 1;
+  if (after == moved.begin()) return 0;
+  const MovedBytes& before = *(after - 1);
+  const double length = after->time_s - before.time_s,
+               part = length > 0 ? (time_s - before.time_s) / length : 0;
+  return (before.bytes + part * (after->bytes - before.bytes)) / moved.back().bytes;
+}
 
 std::string_view to_string(TimelineBy by) {
   return kByNames[static_cast<std::size_t>(by)];

@@ -31,6 +31,7 @@ struct TimelineOptions {
   // Points and lines are thinned out to so many equal pieces of time, each of which keeps its largest and its
   // last value: nothing was ever above what is drawn. 0: all points.
   std::size_t columns = 0;
+  bool moved = false;  // the axis counts bytes instead of time: HeapTimeline::moved
 };
 
 enum class TimelineKind : std::uint8_t {
@@ -84,6 +85,11 @@ struct TimelinePeak {
   bool composition_exact = true;  // whose it was is known for that very moment
 };
 
+// Bytes that were allocated and freed until a moment. On such an axis bursts are drawn out, and pauses take no room.
+struct MovedBytes {
+  double time_s = 0, bytes = 0;
+};
+
 struct HeapTimeline {
   TimelineBy by = TimelineBy::kFunction;
   double from_s = 0, to_s = 0;        // the axis
@@ -92,13 +98,17 @@ struct HeapTimeline {
   std::vector<TimelineLine> lines;    // resident memory first; without those that are 0 all the time
   TimelinePeak peak;
   std::vector<TimelineMark> marks;  // inside of the axis, in order of time
-  double tracing_s = 0;             // when the tracing began
-  bool from_start = true;           // there are no blocks from before it
+  std::vector<MovedBytes>
+      moved;               // from 0 at from_s on; between two of them a straight line. Empty: not asked for
+  double tracing_s = 0;    // when the tracing began
+  bool from_start = true;  // there are no blocks from before it
   bool sampled = false;
   HeapLosses losses;                // what is missing of what is drawn
   std::uint64_t earlier_bytes = 0;  // resident anonymous memory when the tracing began
 
   double most() const;  // of the total; the peak
+  // Where a moment is on the axis, 0 to 1: a part of the time, or of the bytes where `moved` has some.
+  double part_at(double time_s) const;
   // Whether nothing was live above the points, whatever happened between them.
   bool is_bound() const { return !sampled && !peak.to_slice_end && peak.over == 0 && losses.complete(); }
   // The line of that name, nullptr if there is none.

@@ -74,6 +74,24 @@ TEST(HeapTimeline, OfAServerHasThePeakToTheEventAndWhatItWasMadeOf) {
               HasSubstr("1.50 s after the start: 6.7 MiB, exact to the event."));
 }
 
+// The first second moves 11 MB, the second 16 MB and the third 2 MB.
+TEST(HeapTimeline, AnAxisOfBytesDrawsBurstsOut) {
+  const model::Profile profile = small_heap().profile;
+  EXPECT_DOUBLE_EQ(timeline_of(profile).part_at(1.5), 0.5);
+  const HeapTimeline timeline = timeline_of(profile, {.moved = true});
+  expect_adds_up(timeline);
+  const double all = 10'999'640 + 16'000'640 + 2'202'280;
+  EXPECT_DOUBLE_EQ(timeline.moved.back().bytes, all);
+  EXPECT_DOUBLE_EQ(timeline.part_at(0), 0);
+  EXPECT_DOUBLE_EQ(timeline.part_at(1), 10'999'640 / all);
+  EXPECT_DOUBLE_EQ(timeline.part_at(1.5), (10'999'640 + 8'000'320) / all);
+  EXPECT_DOUBLE_EQ(timeline.part_at(3), 1);
+  // Of a window its own bytes alone.
+  const HeapTimeline part =
+      timeline_of(profile, {.selection = {.from_ns = kSecond, .to_ns = 2 * kSecond}, .moved = true});
+  EXPECT_DOUBLE_EQ(part.moved.back().bytes, 16'000'640);
+}
+
 TEST(HeapTimeline, TakesTogetherWhatIsTooLittleForANameOfItsOwn) {
   const HeapTimeline timeline = timeline_of(small_heap().profile, {.groups = 1});
   expect_adds_up(timeline);

@@ -114,7 +114,17 @@
     svg.setAttribute("viewBox", `0 0 ${width} ${y + 14}`);
   };
 
-  const xOf = (time, scale = 1) => data.left + ((time - data.from) / (data.to - data.from || 1)) * data.width * scale;
+  // The axis counts time, or bytes: then data.moved has pairs of a time and its place, 0 to 1.
+  const moved = data.moved || [];
+  const along = (value, from, to) => {
+    const next = moved.findIndex((pair) => pair[from] >= value);
+    if (next <= 0) return moved.at(next)[to];
+    const a = moved[next - 1], b = moved[next];
+    return a[to] + ((value - a[from]) / (b[from] - a[from] || 1)) * (b[to] - a[to]);
+  };
+  const partOf = (time) => moved.length ? along(time, 0, 1) : (time - data.from) / (data.to - data.from || 1);
+  const timeOf = (part) => moved.length ? along(part, 1, 0) : data.from + part * (data.to - data.from);
+  const xOf = (time, scale = 1) => data.left + partOf(time) * data.width * scale;
   const nearest = (times, time) => {
     let low = 0, high = times.length - 1;
     while (low < high) {
@@ -177,8 +187,7 @@
   const place = (event) => {
     const point = new DOMPoint(event.clientX, event.clientY).matrixTransform(svg.getScreenCTM().inverse());
     if (point.x < data.left - 6 || point.x > data.left + data.width + 6) return hide();
-    const time = data.from + ((point.x - data.left) / data.width) * (data.to - data.from);
-    show(nearest(data.times, time));
+    show(nearest(data.times, timeOf((point.x - data.left) / data.width)));
   };
   chart.addEventListener("pointermove", place);
   chart.addEventListener("pointerdown", place);

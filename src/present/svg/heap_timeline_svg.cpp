@@ -83,10 +83,8 @@ class TimelinePicture {
   }
 
  private:
-  double x_of(double time_s) const {
-    const double length = timeline_.to_s - timeline_.from_s;
-    return kLeft + (length > 0 ? (time_s - timeline_.from_s) / length : 0) * width_;
-  }
+  double x_of(double time_s) const { return kLeft + timeline_.part_at(time_s) * width_; }
+  bool counts_bytes() const { return !timeline_.moved.empty() && timeline_.moved.back().bytes > 0; }
   // Lines at the bottom of the strip carry no information except their label.
   bool in_strip(const TimelineLine& line) const {
     return line.most() > 0 && line.most() >= kLeastOfStrip * most_of_lines_;
@@ -146,14 +144,21 @@ class TimelinePicture {
       texts += fmt::format("<text class=\"muted end\" x=\"{}\" y=\"{}\">{}{}</text>\n", number(kLeft - 8),
                            number(y + 4), axis_.label(i), i == last ? " " + axis_.unit_name : std::string());
     }
-    const auto ticks = time_ticks(timeline_.from_s, timeline_.to_s,
-                                  std::max<std::size_t>(2, static_cast<std::size_t>(width_ / 110)));
     std::string marks;
-    for (const TimeTick& tick : ticks) {
-      const double x = x_of(tick.time_s);
+    const auto tick = [&](double x, const std::string& label) {
       marks += fmt::format("M{} {}v5", number(x), number(bottom()));
       texts += fmt::format("<text class=\"muted middle\" x=\"{}\" y=\"{}\">{}</text>\n", number(x),
-                           number(bottom() + 19), tick.label);
+                           number(bottom() + 19), label);
+    };
+    const auto room = std::max<std::size_t>(2, static_cast<std::size_t>(width_ / 110));
+    if (counts_bytes()) {
+      const double all = timeline_.moved.back().bytes;
+      const ByteAxis axis = byte_axis(all, room, true);
+      for (std::size_t i = 0; axis.step * static_cast<double>(i) <= all; ++i)
+        tick(kLeft + axis.step * static_cast<double>(i) / all * width_, axis.label(i) + " " + axis.unit_name);
+    } else {
+      for (const TimeTick& at : time_ticks(timeline_.from_s, timeline_.to_s, room))
+        tick(x_of(at.time_s), at.label);
     }
     return "<path class=\"grid\" d=\"" + lines + "\"/>\n<path class=\"axis\" d=\"" + marks + "M" +
            number(kLeft) + " " + number(bottom()) + "h" + number(width_) +
@@ -383,6 +388,8 @@ class TimelinePicture {
     };
     for (const std::string& note : sentences_of(timeline_))
       if (clean_text(note) != subtitle_) add(note);
+    if (counts_bytes())
+      add("The axis counts bytes allocated and freed: bursts are drawn out, pauses take no room.");
     add(std::string("If several moments share a pixel, the largest is drawn") +
         (timeline_.is_bound() ? ": no more was live in that time." : "."));
     std::string small;
@@ -394,6 +401,19 @@ class TimelinePicture {
     for (const std::string& note : options_.notes) add(note);
     foot_end_ = y + 14;
     return out + "</g>\n";
+  }
+
+  // The axis of bytes, for the pointer: as many places as it can tell apart.
+  std::string moved_data() const {
+    constexpr std::size_t kMostPlaces = 1000;
+    const std::vector<analysis::MovedBytes>& moved = timeline_.moved;
+    const std::size_t every = 1 + moved.size() / kMostPlaces;
+    std::string out;
+    for (std::size_t i = 0; i < moved.size(); ++i)
+      if (i % every == 0 || i + 1 == moved.size())
+        out += fmt::format("{}[{:.6f},{:.6f}]", i == 0 ? "" : ",", moved[i].time_s,
+                           moved[i].bytes / moved.back().bytes);
+    return out;
   }
 
   // Bytes as whole numbers; times to a microsecond.
@@ -417,6 +437,7 @@ class TimelinePicture {
         out += fmt::format("{}{:.0f}", g == 0 ? "" : ",", timeline_.points[p].groups[g]);
       out += "]";
     }
+    if (counts_bytes()) out += "],\"moved\":[" + moved_data();
     out += "],\"lines\":[";
     for (std::size_t i = 0; i < timeline_.lines.size(); ++i) {
       const TimelineLine& line = timeline_.lines[i];

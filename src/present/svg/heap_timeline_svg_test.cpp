@@ -116,6 +116,15 @@ TEST(HeapTimelineSvg, NamesMomentsBelowTheAxisWhereThereIsRoom) {
   EXPECT_THAT(svg, Not(HasSubstr("outside")));
 }
 
+TEST(HeapTimelineSvg, ItsAxisMayCountBytes) {
+  const std::string svg = heap_timeline_svg(timeline_of(server_with_resident_memory(), {.moved = true}), {});
+  EXPECT_EQ(xml_mistake(svg), std::nullopt);
+  EXPECT_THAT(svg, HasSubstr("The axis counts bytes allocated and freed"));
+  EXPECT_THAT(svg, HasSubstr(">20 MiB</text>"));
+  EXPECT_THAT(svg, Not(HasSubstr(">1.5 s</text>")));
+  EXPECT_THAT(svg, HasSubstr("peak 6.7 MiB at 1.50 s"));
+}
+
 TEST(HeapTimelineSvg, OfNothingHasAMessage) {
   const std::string svg =
       heap_timeline_svg(timeline_of(analysis::small_heap().profile, {.selection = {.pid = 77}}), {});
