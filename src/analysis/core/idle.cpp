@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <map>
 
+#include "analysis/core/call_tree.h"
+#include "analysis/core/functions.h"
 #include "base/parse.h"
 #include "base/text.h"
 #include "model/system_call.h"
@@ -118,6 +120,27 @@ class Parser {
 
 }  // namespace
 
+// Where condition variables are waited for, in whatever file.
+static bool waits_at_condition(std::string_view name) {
+  return name.find("pthread_cond_") != std::string_view::npos && name.find("wait") != std::string_view::npos;
+}
+
+static bool is_python(const model::Profile& profile, const model::Module& module) {
+  const std::string_view name = profile.strings[module.name];
+  return name.starts_with("python3") || name.starts_with("libpython3");
+}
+
+// [take_gil] of wait_reasons.txt: `stack` waits at a condition variable, called by a function of Python that has no name.
+static bool is_python_lock(const model::Profile& profile, model::StackId stack) {
+  const auto frame_of = [&](model::StackId id) { return profile.stacks[id.value].frame; };
+  if (!waits_at_condition(frame_name(profile, frame_of(stack)))) return false;
+  const model::StackId caller = profile.stacks[stack.value].parent;
+  if (caller.value == 0) return false;
+  const model::Frame& frame = profile.frames[frame_of(caller).value];
+  return is_python(profile, profile.modules[frame.module.value]) &&
+         is_unnamed(frame_name(profile, frame_of(caller)));
+}
+
 bool matches_glob(std::string_view pattern, std::string_view text) {
   // Greedy with one way back: after a *, the shortest text that lets the rest match is enough.
   std::size_t p = 0, t = 0;
@@ -201,6 +224,11 @@ void RuledWaits::match_stacks() {
     if (waited[i] != 0) waited[profile_.stacks[i].parent.value] = 1;
   }
   of_function_.assign(profile_.functions.size(), std::nullopt);
+  const auto python = std::ranges::find(rules_.patterns, "[take_gil]") - rules_.patterns.begin();
+  const bool asks_for_python = static_cast<std::size_t>(python) < rules_.patterns.size() &&
+                               std::ranges::any_of(profile_.modules, [&](const model::Module& module) {
+                                 return is_python(profile_, module);
+                               });
   std::vector<std::optional<PatternSet>> of_frame(profile_.frames.size());
   std::map<std::string, std::uint32_t> rows{{PatternSet().to_string(), 0}};
   of_stack_.assign(count, 0);
@@ -209,10 +237,13 @@ void RuledWaits::match_stacks() {
     const model::Stack& stack = profile_.stacks[i];
     std::optional<PatternSet>& frame = of_frame[stack.frame.value];
     if (!frame) frame = match_frame(profile_.frames[stack.frame.value]);
+    PatternSet own = *frame;
+    if (asks_for_python && is_python_lock(profile_, {static_cast<std::uint32_t>(i)}))
+      own.set(static_cast<std::size_t>(python));
     const std::uint32_t below = of_stack_[stack.parent.value];
     of_stack_[i] = below;
-    if ((*frame & ~sets_[below]).none()) continue;  // nearly always
-    const PatternSet both = *frame | sets_[below];
+    if ((own & ~sets_[below]).none()) continue;  // nearly always
+    const PatternSet both = own | sets_[below];
     const auto [row, added] = rows.try_emplace(both.to_string(), static_cast<std::uint32_t>(sets_.size()));
     if (added) sets_.push_back(both);
     of_stack_[i] = row->second;

@@ -102,6 +102,29 @@ TEST(IdleRules, KnowThePoolsOfRuntimesByTheirFunctions) {
             "OpenBLAS worker");
 }
 
+// The interpreter of Debian has the names of what extensions call, and none of take_gil.
+TEST(WaitReasons, AreTheLockOfAStrippedPython) {
+  const auto reason_of = [](const std::vector<std::string>& between) {
+    HandMade hand;
+    const auto row = hand.thread(hand.process(1, "app"), 1, "app");
+    const auto python = hand.module("python3.11"),
+               module = hand.module("_pool.cpython-311-x86_64-linux-gnu.so"), libc = hand.module("libc.so.6");
+    std::vector<model::FrameId> frames{hand.frame(python, {"_PyEval_EvalFrameDefault"})};
+    for (const std::string& name : between)
+      frames.push_back(hand.frame(name.starts_with("python") ? python : module, {name}));
+    frames.push_back(hand.frame(libc, {"pthread_cond_timedwait"}));
+    const model::Wait& wait = hand.wait(row, hand.stack(frames), "futex", 0, 5);
+    const RuledWaits reasons(hand.profile, built_in_wait_reasons());
+    const auto rule = reasons.rule_of(wait, WaitCauses(hand.profile).of(wait));
+    return rule ? reasons.name(*rule) : "";
+  };
+  EXPECT_EQ(reason_of({"python3.11@fde+0x51e4a0", "python3.11@fde+0x4e1c90"}),
+            "the interpreter's lock (Python)");
+  EXPECT_EQ(reason_of({"python3.11@fde+0x51e4a0", "PyThread_acquire_lock_timed"}), "");
+  EXPECT_EQ(reason_of({"python3.11@fde+0x51e4a0", "Pool::wait_for_work"}), "")
+      << "a module waits for its own";
+}
+
 TEST(WaitReasons, AreNotGuessed) {
   using Known = std::pair<std::string, std::string>;
   EXPECT_EQ(reason_for("futex", {"main", "get", "pthread_mutex_lock"}), Known());

@@ -41,6 +41,11 @@ bool is_lock_of_a_runtime(std::string_view name) {
   return false;
 }
 
+// Of a stripped interpreter: only its own lock makes it wait at a condition variable.
+bool is_nameless_part_of_python(std::string_view name, std::string_view module) {
+  return (module.starts_with("python3") || module.starts_with("libpython3")) && is_unnamed(name);
+}
+
 // "join_lines" is a function of the program, and its wait another one.
 bool is_join(std::string_view name) {
   const auto has = [&](std::string_view part) { return name.find(part) != std::string_view::npos; };
@@ -159,44 +164,51 @@ FutexKind WaitSites::futex_kind(model::StackId stack) const {
   std::size_t seen = 0, most = 6;  // farther out it is about something else
   bool is_bare = false;            // the call is made without the C library's locks
   bool may_lock = false;           // a function near it has a lock in its name, or no name
-  for_each_user_line(profile_, all, stack, [&](const std::string& name, const model::Frame&, std::uint32_t) {
-    const auto has = [&](std::string_view part) { return name.find(part) != std::string::npos; };
-    if (is_lock_of_a_runtime(name)) {
-      kind = FutexKind::kLock;
-      may_lock = true;
-      return false;
-    }
-    if (kind == FutexKind::kCondition) return ++seen < most;
-    if (has("cond_wait") || has("cond_timedwait") || has("cond_clockwait") || has("ondvar") ||
-        has("CondVar") || has("condition_variable")) {
-      kind = FutexKind::kCondition;
-      // Calls: "pthread_cond_timedwait < PyCOND_TIMEDWAIT < take_gil"; and Ruby's, none of which has a name but the last. A block
-      // that rb_mutex_synchronize runs, and that waits itself, is farther from it.
-      constexpr std::size_t kToRuntime = 6;
-      most = seen + kToRuntime;
-      return true;
-    } else if (has("rwlock") || has("RwLock") || has("shared_mutex") || has("SharedMutex")) {
-      kind = FutexKind::kReaderWriter;
-    } else if (has("sem_wait") || has("sem_timedwait") || has("sem_clockwait") || has("Semaphore::") ||
-               has("counting_semaphore")) {
-      kind = FutexKind::kSemaphore;
-    } else if (has("barrier_wait") || has("Barrier::wait") || has("arrive_and_wait") || has("latch::wait")) {
-      kind = FutexKind::kBarrier;
-    } else if (is_join(name)) {
-      kind = FutexKind::kJoin;
-    } else if (has("::mpmc::") || has("::mpsc::")) {
-      kind = FutexKind::kChannel;
-    } else if ((has("park") && !has("parking_lot")) || has("runtime.notesleep") ||
-               has("runtime.notetsleep")) {  // Go's threads sleep at a note until another one wakes them
-      kind = FutexKind::kPark;
-    }
-    // How a lock waits is many calls deep where lines are known, and says nothing about which lock it is.
-    const bool inside = has("parking_lot_core::") || has("core::ops::") || has("core::option::");
-    if (seen == 0) is_bare = name == "syscall";
-    may_lock |= speaks_of_a_lock(name) || is_unnamed(name);
-    seen += inside ? 0 : 1;
-    return kind == FutexKind::kLock && seen < most;
-  });
+  bool called_condition = false;   // the last function waits at a condition variable
+  for_each_user_line(
+      profile_, all, stack, [&](const std::string& name, const model::Frame& frame, std::uint32_t) {
+        const auto has = [&](std::string_view part) { return name.find(part) != std::string::npos; };
+        const bool is_lock_without_name =
+            called_condition &&
+            is_nameless_part_of_python(name, profile_.strings[profile_.modules[frame.module.value].name]);
+        called_condition = has("pthread_cond_") && has("wait");
+        if (is_lock_of_a_runtime(name) || is_lock_without_name) {
+          kind = FutexKind::kLock;
+          may_lock = true;
+          return false;
+        }
+        if (kind == FutexKind::kCondition) return ++seen < most;
+        if (has("cond_wait") || has("cond_timedwait") || has("cond_clockwait") || has("ondvar") ||
+            has("CondVar") || has("condition_variable")) {
+          kind = FutexKind::kCondition;
+          // Calls: "pthread_cond_timedwait < PyCOND_TIMEDWAIT < take_gil"; and Ruby's, none of which has a name but the last. A block
+          // that rb_mutex_synchronize runs, and that waits itself, is farther from it.
+          constexpr std::size_t kToRuntime = 6;
+          most = seen + kToRuntime;
+          return true;
+        } else if (has("rwlock") || has("RwLock") || has("shared_mutex") || has("SharedMutex")) {
+          kind = FutexKind::kReaderWriter;
+        } else if (has("sem_wait") || has("sem_timedwait") || has("sem_clockwait") || has("Semaphore::") ||
+                   has("counting_semaphore")) {
+          kind = FutexKind::kSemaphore;
+        } else if (has("barrier_wait") || has("Barrier::wait") || has("arrive_and_wait") ||
+                   has("latch::wait")) {
+          kind = FutexKind::kBarrier;
+        } else if (is_join(name)) {
+          kind = FutexKind::kJoin;
+        } else if (has("::mpmc::") || has("::mpsc::")) {
+          kind = FutexKind::kChannel;
+        } else if ((has("park") && !has("parking_lot")) || has("runtime.notesleep") ||
+                   has("runtime.notetsleep")) {  // Go's threads sleep at a note until another one wakes them
+          kind = FutexKind::kPark;
+        }
+        // How a lock waits is many calls deep where lines are known, and says nothing about which lock it is.
+        const bool inside = has("parking_lot_core::") || has("core::ops::") || has("core::option::");
+        if (seen == 0) is_bare = name == "syscall";
+        may_lock |= speaks_of_a_lock(name) || is_unnamed(name);
+        seen += inside ? 0 : 1;
+        return kind == FutexKind::kLock && seen < most;
+      });
   // Rust's library is inlined down to the system call, and what it locks with is not.
   return kind == FutexKind::kLock && is_bare && !may_lock ? FutexKind::kPark : kind;
 }
