@@ -155,6 +155,8 @@ std::string sentence_of_may_level(const HeapVerdict& verdict) {
                      who, slope_text(verdict.trend->slope), of);
 }
 
+constexpr double kMostUnseen = 0.5;  // of the level
+
 std::string sentence_of_level(const HeapVerdict& verdict) {
   // Where nothing was seen it is not nothing: it is what would not be seen.
   const double unsampled = verdict.facts.unseen_bytes_per_s * verdict.facts.unseen_in_s;
@@ -166,6 +168,10 @@ std::string sentence_of_level(const HeapVerdict& verdict) {
           ? fmt::format("; growth below {} would not be visible in {}",
                         rate(verdict.facts.unseen_bytes_per_s), seconds(verdict.facts.unseen_in_s))
           : "";
+  // Few samples cannot exclude what would double it.
+  if (unsampled >= kMostUnseen * verdict.facts.level_bytes && unsampled >= 1024)
+    return fmt::format("{} shows no growth, which so few samples cannot exclude: it is at {}{}.",
+                       heap_first(verdict), level, unseen);
   if (!verdict.facts.since_s)
     return fmt::format("{} does not grow: it is level at {}{}.", heap_first(verdict), level, unseen);
   return fmt::format(
