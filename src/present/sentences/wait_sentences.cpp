@@ -133,6 +133,31 @@ std::vector<std::string> sentences_of(const WaitReport& report) {
   return sentences;
 }
 
+std::string sentence_of(const HolderDelay& delay) {
+  const std::string site = printable(spoken_name(delay.site));
+  const std::string did =
+      delay.cause == Cause::kRunQueue    ? "could run and had no CPU"
+      : delay.cause == Cause::kThrottled ? "had used up the CPU quota of its control group"
+      : delay.cause == Cause::kSleep     ? "slept in " + site
+                                     : fmt::format("waited itself in {} ({})", site, printable(delay.label));
+  return fmt::format(
+      "Threads waited {} for locks, most of it in {}, and for {} of that the thread that held the lock, {}, {}.",
+      seconds(delay.all_locks_ns * 1e-9), printable(spoken_name(delay.lock_site)), seconds(delay.ns * 1e-9),
+      printable(delay.holder), did);
+}
+
+double share_of_time(const HolderDelay& delay, const WaitReport& report) {
+  return report.wall.length_ns > 0 ? delay.ns / report.wall.length_ns : 0;
+}
+
+std::string sentence_of(const GoLocks& locks) {
+  if (locks.site.empty())
+    return "Goroutines at locks, channels and timers hold no thread, so their waits are not seen here: Go's own mutex and block profiles have them.";
+  return fmt::format(
+      "Goroutines queue for a lock of Go's sync package in {}: {} of {} are in its slow path. How long they wait is not seen, as they hold no thread meanwhile; Go's own mutex and block profiles have it.",
+      printable(spoken_name(locks.site)), locks.at_locks, counted(locks.samples, "sample"));
+}
+
 std::string in_words(const ChainRow& chain) {
   // Numbers distinguish threads of one name.
   std::map<std::string_view, std::set<std::int32_t>> of_name;
