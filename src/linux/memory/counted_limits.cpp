@@ -1,14 +1,11 @@
 #include "linux/memory/counted_limits.h"
 
-#include <dirent.h>
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
-#include <memory>
 #include <optional>
 #include <string>
 
@@ -17,6 +14,7 @@
 #include "linux/memory/number_file.h"
 #include "linux/process/cgroup.h"
 #include "linux/process/fields.h"
+#include "linux/process/resource_counts.h"
 
 namespace fathom::sources {
 namespace {
@@ -37,19 +35,6 @@ std::optional<std::uint64_t> lines_in(const std::string& path) {
     lines += static_cast<std::uint64_t>(std::count(part.begin(), part.begin() + size, '\n'));
   }
   return lines;
-}
-
-// Kernels since 6.2 give their number as the folder's size.
-std::optional<std::uint64_t> descriptors_of(std::int32_t pid) {
-  const std::string path = fmt::format("/proc/{}/fd", pid);
-  if (struct stat info; ::stat(path.c_str(), &info) == 0 && info.st_size > 0)
-    return static_cast<std::uint64_t>(info.st_size);
-  const std::unique_ptr<DIR, int (*)(DIR*)> folder(::opendir(path.c_str()), ::closedir);
-  if (!folder) return std::nullopt;
-  std::uint64_t count = 0;
-  while (const dirent* entry = ::readdir(folder.get()))
-    if (entry->d_name[0] != '.' && ++count == kMostCounted) break;
-  return count;
 }
 
 // Of the group and all above it, the one that is nearest to its limit.
@@ -93,7 +78,7 @@ std::vector<CountedLimit> read_counted_limits(std::int32_t pid) {
   const std::string folder = fmt::format("/proc/{}/", pid);
   add(Kind::kMappings, lines_in(folder + "maps"), number_in("/proc/sys/vm/max_map_count"));
   if (const auto text = read_file(folder + "limits", kMostOfKernelFile)) {
-    add(Kind::kDescriptors, descriptors_of(pid), soft_limit(*text, "Max open files "));
+    add(Kind::kDescriptors, process::count_descriptors(pid), soft_limit(*text, "Max open files "));
     const auto status = read_file(folder + "status", kMostOfKernelFile);
     const std::string_view of = status ? std::string_view(*status) : std::string_view();
     add(Kind::kLockedMemory, kilobytes_of(of, "VmLck:"), soft_limit(*text, "Max locked memory "));

@@ -424,6 +424,7 @@ std::string to_json(const Report& report, std::size_t top, const Sections& secti
     json["allocator_cpu"] = allocator_cpu_json(*report.allocator_cpu, top);
   json["summary"] = sentences_of(report);
   json["problem"] = problem_json(classify(report));
+  json["problem"]["resources"] = resources_json(report);
   json["stuck"] = stuck_json(report);
   json["limits"] = limits_json(*report.profile);
   json["quality"] = quality_json(report);

@@ -3,6 +3,7 @@
 #include <string_view>
 
 #include "analysis/core/words.h"
+#include "analysis/summary/resource_growth.h"
 #include "present/sentences/stacks_sentences.h"
 #include "present/sentences/stuck_sentences.h"
 
@@ -85,6 +86,22 @@ nlohmann::ordered_json problem_json(const analysis::ProblemClass& problem) {
   const auto& touch = problem.memory_problem.first_touch;
   json["memory_touched_by"] = touch ? Json(touch->site) : Json();
   return json;
+}
+
+nlohmann::ordered_json resources_json(const analysis::Report& report) {
+  Json rows = Json::array();
+  for (const analysis::ResourceGrowth& growth :
+       analysis::find_resource_growth(*report.profile, report.selection))
+    rows.push_back({{"resource", analysis::to_string(growth.resource)},
+                    {"pid", growth.pid},
+                    {"per_s", growth.per_s},
+                    {"first", growth.first},
+                    {"last", growth.last},
+                    {"limit", growth.limit != 0 ? Json(growth.limit) : Json()},
+                    {"left_s", growth.left_s ? Json(*growth.left_s) : Json()},
+                    {"kind", growth.kind.empty() ? Json() : Json(analysis::valid_utf8(growth.kind))},
+                    {"made_by", growth.maker ? Json(analysis::valid_utf8(growth.maker->site)) : Json()}});
+  return rows;
 }
 
 nlohmann::ordered_json stuck_json(const analysis::Report& report) {

@@ -8,6 +8,8 @@
 namespace fathom::present {
 
 nlohmann::ordered_json problem_json(const analysis::ProblemClass& problem);
+// Counts that only grow: descriptors, threads, children.
+nlohmann::ordered_json resources_json(const analysis::Report& report);
 // What a look at the end found not to go on, a row per verdict.
 nlohmann::ordered_json stuck_json(const analysis::Report& report);
 

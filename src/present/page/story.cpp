@@ -10,6 +10,7 @@
 #include "present/sentences/memory_summary_sentences.h"
 #include "present/sentences/quality_sentences.h"
 #include "present/sentences/report_sentences.h"
+#include "present/sentences/resource_sentences.h"
 #include "present/sentences/waiting_sentence.h"
 
 namespace fathom::page {
@@ -60,6 +61,7 @@ Story tell(const model::Profile& profile) {
   const bool has_heap = !profile.heap.empty();
   claim("Memory", present::sentence_of_resident(report), has_heap ? model::to_string(Metric::kHeapLive) : "");
   if (has_heap) claim("Heap", present::sentence_of_heap(report), model::to_string(Metric::kHeapLive));
+  claim("", present::sentence_of_resources(report), "");
   claim("", present::limits_line(profile), "");
   if (story.claims.empty()) {
     for (const std::string& sentence : present::sentences_of(report))

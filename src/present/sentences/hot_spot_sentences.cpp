@@ -27,6 +27,7 @@
 #include "present/sentences/problem_sentences.h"
 #include "present/sentences/quality_sentences.h"
 #include "present/sentences/report_sentences.h"
+#include "present/sentences/resource_sentences.h"
 
 namespace fathom::present {
 
@@ -290,7 +291,10 @@ std::string headline_of(const Report& report) {
            activity.watched)
     parts.push_back(counted(samples, "sample"));
   if (report.unsampled && report.unsampled->all) parts.emplace_back("could not be sampled");
-  if (std::string kind = short_words(classify(report)); !kind.empty()) parts.push_back(kind);
+  std::string kind = short_words(classify(report));
+  for (const std::string& growth : short_words_of_resources(report))
+    kind += (kind.empty() ? "" : ", ") + growth;
+  if (!kind.empty()) parts.push_back(kind);
   return fmt::format("{}", fmt::join(parts, " · "));
 }
 

@@ -14,6 +14,7 @@
 #include "present/sentences/problem_sentences.h"
 #include "present/sentences/quality_sentences.h"
 #include "present/sentences/recorded_component_sentences.h"
+#include "present/sentences/resource_sentences.h"
 #include "present/sentences/selection_sentences.h"
 #include "present/sentences/stuck_sentences.h"
 #include "present/sentences/wait_sentences.h"
@@ -144,7 +145,11 @@ std::string quality_line(const analysis::Report& report, const TextOptions& opti
 std::string closing_text(const analysis::Report& report, const TextOptions& options) {
   const analysis::ProblemClass problem = analysis::classify(report);
   const std::string sentence = sentence_of(problem);
-  std::string out = sentence.empty() ? "" : fill("Class: ", sentence + ".", options.width, 2);
+  const std::string resources = short_sentence_of_resources(report);
+  std::string out =
+      sentence.empty() && resources.empty()
+          ? ""
+          : fill("Class: ", (sentence.empty() ? "unknown" : sentence) + resources + ".", options.width, 2);
   std::string text = "next:";
   std::size_t used = display_width(text);
   for (const std::string& command :
@@ -202,11 +207,43 @@ struct CpuWorth {
 
 }  // namespace
 
+namespace {
+
+// What holders of locks do while others wait for them. It is the answer if it delays threads for much of the time, whatever the rest
+// of the program does; a little of it is worth a sentence further below.
+struct LockHolder {
+  explicit LockHolder(const analysis::Report& report) {
+    constexpr double kWorthSaying = 0.05, kTheAnswer = 0.3;  // of the recording's length
+    if (!report.waits) return;
+    const auto delay = analysis::find_holder_delay(*report.profile, report.selection);
+    const double share = delay ? share_of_time(*delay, *report.waits) : 0;
+    if (share < kWorthSaying) return;
+    text = sentence_of(*delay);
+    is_answer = share >= kTheAnswer;
+  }
+  std::string text;
+  bool is_answer = false;
+};
+
+}  // namespace
+
+// Of a program in Go that waits, or whose goroutines are known to queue.
+static std::string goroutines_of(const analysis::Report& report, bool mostly_waits) {
+  if (!report.waits) return "";
+  const auto locks = analysis::find_go_locks(*report.profile, report.selection);
+  return locks && (mostly_waits || !locks->site.empty()) ? sentence_of(*locks) : "";
+}
+
 std::string first_sentence(const analysis::Report& report) {
   if (const auto stuck = stuck_sentences(report); !stuck.empty()) return stuck.front().text;
+  if (resources_come_first(report)) return sentence_of_resources(report);
   if (std::string unended = unended_sentence(report); !unended.empty()) return unended;
   if (found_leak(report)) return sentence_of_heap(report);
-  if (is_waiting(analysis::classify(report).kind)) return sentence_of_waiting(report);
+  if (const LockHolder holder(report); holder.is_answer) return holder.text;
+  if (is_waiting(analysis::classify(report).kind)) {
+    const std::string goroutines = goroutines_of(report, true);
+    return sentence_of_waiting(report) + (goroutines.empty() ? "" : " " + goroutines);
+  }
   const CpuWorth worth(report);
   return sentence_of_cpu(report, worth.little, worth.too_few);
 }
@@ -216,8 +253,14 @@ std::string first_screen_text(const analysis::Report& report, const TextOptions&
   out += paragraph(sentence_of_selection(report.selection, report.tree, report.whole), options);
   // Of a program that waits, the little that it computes is no answer.
   const bool mostly_waits = is_waiting(analysis::classify(report).kind);
-  std::string sentences = stuck_text(report, options) + paragraph(unended_sentence(report), options);
+  std::string sentences = stuck_text(report, options);
+  const bool resources_first = resources_come_first(report);
+  if (resources_first) sentences += paragraph(sentence_of_resources(report), options);
+  sentences += paragraph(unended_sentence(report), options);
+  const LockHolder holder(report);
+  if (holder.is_answer) sentences += paragraph(holder.text, options);
   if (mostly_waits) sentences += paragraph(sentence_of_waiting(report), options);
+  sentences += paragraph(goroutines_of(report, mostly_waits), options);
   // Nor is it where a leak was found.
   const bool leaks = found_leak(report);
   if (leaks) sentences = heap_text(report, options) + sentences;
@@ -239,9 +282,9 @@ std::string first_screen_text(const analysis::Report& report, const TextOptions&
   }
   std::string rest;
   for (const std::string& sentence :
-       {mostly_waits ? "" : sentence_of_waiting(report),
+       {holder.is_answer ? "" : holder.text, mostly_waits ? "" : sentence_of_waiting(report),
         report.waits ? async_task_sentence(*report.waits) : "", sentence_of_resident(report),
-        recorded_component_headline(*report.profile)})
+        resources_first ? "" : sentence_of_resources(report), recorded_component_headline(*report.profile)})
     rest += paragraph(sentence, options);
   if (!leaks) rest += heap_text(report, options);
   rest += paragraph(limits_line(*report.profile), options);

@@ -12,6 +12,7 @@
 #include "present/sentences/limit_sentences.h"
 #include "present/sentences/quality_sentences.h"
 #include "present/sentences/report_sentences.h"
+#include "present/sentences/resource_sentences.h"
 #include "present/sentences/selection_sentences.h"
 #include "present/sentences/symbol_words.h"
 #include "present/text/heading.h"
@@ -53,6 +54,8 @@ class TextReport {
           report_.whole && !text.empty())
         out_ += fill("", text, options_.width, 2);
       for (const std::string& sentence : sentences_of(report_)) out_ += fill("", sentence, options_.width, 2);
+      if (const std::string resources = sentence_of_resources(report_); !resources.empty())
+        out_ += fill("", resources, options_.width, 2);
       if (const std::string limits = limits_line(*report_.profile); !limits.empty())
         out_ += fill("", limits, options_.width, 2);
       if (report_.heap) out_ += heap_verdicts_text(report_.heap->verdicts, options_);

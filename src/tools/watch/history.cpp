@@ -71,6 +71,43 @@ std::optional<RecentRise> History::recent_rise(const sources::MemoryLimit* limit
   return rise;
 }
 
+void History::add_counts(const Look& look) {
+  using enum analysis::CountedResource;
+  const auto add = [&](analysis::CountedResource resource, std::optional<std::uint64_t> count) {
+    if (!count) return;
+    auto& points = counts_[resource];
+    points.push_back({seconds(look.time_ns), static_cast<double>(*count)});
+    if (points.size() > kMostLooks) points.pop_front();
+  };
+  add(kDescriptors, look.descriptors);
+  add(kThreads, look.figures.threads);
+  if (!look.children) return;
+  add(kChildren, look.children->all - look.children->zombies);
+  add(kZombies, look.children->zombies);
+}
+
+std::vector<CountGrowth> History::growing_counts(const Look& look) const {
+  std::vector<CountGrowth> growing;
+  for (const auto& [resource, points] : counts_) {
+    const std::vector<analysis::TrendPoint> values(points.begin(), points.end());
+    const analysis::Trend trend = analysis::find_trend(values);
+    if (!analysis::is_resource_growth(trend)) continue;
+    CountGrowth growth{resource, trend.slope.per_s, static_cast<std::uint64_t>(trend.last), 0, {}};
+    const auto kind = resource == analysis::CountedResource::kDescriptors
+                          ? model::CountedLimit::Kind::kDescriptors
+                          : model::CountedLimit::Kind::kTasks;
+    for (const model::CountedLimit& limit : look.counted) {
+      if (limit.kind != kind) continue;
+      // A control group has other tasks, too.
+      const std::uint64_t used = std::max(limit.used, growth.now);
+      growth.limit = limit.limit;
+      growth.left_s = static_cast<double>(limit.limit - std::min(limit.limit, used)) / growth.per_s;
+    }
+    growing.push_back(growth);
+  }
+  return growing;
+}
+
 View History::add(Look look, std::uint64_t own_cpu_ns, std::uint64_t own_rss,
                   std::vector<std::string> missing) {
   View view;
@@ -112,6 +149,8 @@ View History::add(Look look, std::uint64_t own_cpu_ns, std::uint64_t own_rss,
         limit->kind == sources::LimitKind::kAddressSpace ? std::nullopt : view.anonymous_slope;
     if (slope) view.time_left = analysis::time_left(*slope, static_cast<double>(limit->room()));
   }
+  add_counts(look);
+  view.growing_counts = growing_counts(look);
   view.recent_rise = recent_rise(view.limit ? &*view.limit : nullptr);
   before_ = look;
   view.look = std::move(look);

@@ -1,5 +1,5 @@
 // The readings of one process so far, and what follows from them: changes, slopes, rates, the time to the
-// limit. Pure; gets the times. Bounded: 600 readings, and 120 values of each of the 64 largest lines.
+// limit. Pure; gets the times. Bounded: 600 readings of memory and counts, and 120 values of each of the 64 largest lines.
 #pragma once
 
 #include <deque>
@@ -10,6 +10,7 @@
 
 #include "analysis/memory/growth.h"
 #include "analysis/metrics/components.h"
+#include "analysis/summary/resource_growth.h"
 #include "tools/watch/look.h"
 
 namespace fathom::watch {
@@ -37,6 +38,14 @@ struct RecentRise {
       left_s{};  // until the limit is reached at this rate; nullopt: no limit is known, or in over an hour
 };
 
+// Descriptors, threads or children that only become more, by the same judge as that of recordings.
+struct CountGrowth {
+  analysis::CountedResource resource = analysis::CountedResource::kDescriptors;
+  double per_s = 0;
+  std::uint64_t now = 0, limit = 0;  // 0: no limit is known
+  std::optional<double> left_s{};    // until it is reached at this rate
+};
+
 // What is shown of one process after a look.
 struct View {
   std::int32_t pid = 0;
@@ -45,6 +54,7 @@ struct View {
   std::optional<std::int64_t> rss_change;
   std::optional<analysis::Slope> rss_slope, anonymous_slope;
   std::optional<RecentRise> recent_rise;
+  std::vector<CountGrowth> growing_counts;
   std::vector<double> rss_values;
   std::vector<LineView> lines;
   double composition_age_s = 0;
@@ -79,6 +89,8 @@ class History {
   };
   static constexpr std::size_t kMostLooks = 600, kMostValues = 120, kMostLines = 64;
   void add_composition(const Composition& composition);
+  void add_counts(const Look& look);
+  std::vector<CountGrowth> growing_counts(const Look& look) const;
   std::optional<RecentRise> recent_rise(const sources::MemoryLimit* limit) const;
 
   std::int32_t pid_;
@@ -90,6 +102,7 @@ class History {
   using Key = std::pair<std::string, std::string>;
   std::map<Key, std::deque<analysis::TimedValue>> lines_;
   std::vector<LineView> shown_;  // of the newest composition
+  std::map<analysis::CountedResource, std::deque<analysis::TrendPoint>> counts_;
 };
 
 }  // namespace fathom::watch

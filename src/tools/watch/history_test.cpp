@@ -47,6 +47,25 @@ TEST(History, AProcessWithoutAnyMemoryLeftIsEnding) {
   EXPECT_FALSE(history.is_of_an_ending_process(look_at(1, 10, 5)));
 }
 
+TEST(History, DescriptorsThatOnlyBecomeMoreHaveARateAndATimeToTheLimit) {
+  History history(7, "node");
+  View view;
+  for (std::uint64_t second = 0; second <= 20; ++second) {
+    Look look = look_at(second, 10, 5);
+    look.descriptors = 100 + 20 * second;
+    look.figures.threads = second < 10 ? 4 : 40;  // a step is no growth
+    look.children = process::ChildCounts{5 + second % 3, second % 3};
+    look.counted = {{model::CountedLimit::Kind::kDescriptors, 100 + 20 * second, 1000}};
+    view = history.add(look, 0, 0, {});
+  }
+  ASSERT_EQ(view.growing_counts.size(), 1U);
+  EXPECT_EQ(view.growing_counts[0].resource, analysis::CountedResource::kDescriptors);
+  EXPECT_NEAR(view.growing_counts[0].per_s, 20, 0.5);
+  EXPECT_EQ(view.growing_counts[0].now, 500U);
+  ASSERT_TRUE(view.growing_counts[0].left_s);
+  EXPECT_NEAR(*view.growing_counts[0].left_s, 25, 1);
+}
+
 TEST(History, SteadyGrowthHasASlopeAndATimeToTheLimit) {
   History history(7, "node");
   View view;

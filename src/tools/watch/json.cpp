@@ -193,6 +193,16 @@ std::string look_json(const View& view) {
   for (const model::CountedLimit& limit : view.look.counted)
     json["counted_limits"].push_back(
         {{"kind", to_string(limit.kind)}, {"used", limit.used}, {"limit", limit.limit}});
+  json["descriptors"] = or_null(view.look.descriptors);
+  json["children"] = view.look.children ? Json(view.look.children->all) : Json();
+  json["zombies"] = view.look.children ? Json(view.look.children->zombies) : Json();
+  json["growing_counts"] = Json::array();
+  for (const CountGrowth& growth : view.growing_counts)
+    json["growing_counts"].push_back({{"resource", analysis::to_string(growth.resource)},
+                                      {"per_s", growth.per_s},
+                                      {"now", growth.now},
+                                      {"limit", growth.limit != 0 ? Json(growth.limit) : Json()},
+                                      {"left_s", or_null(growth.left_s)}});
   json["group"] = group_json(view);
   if (view.metrics) json["metrics"] = metrics_json(*view.metrics);
   json["own"] = {

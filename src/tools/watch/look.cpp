@@ -322,9 +322,12 @@ Result<Look> Watched::look(bool compose_now) {
   look.limits = limits_;
   if (look.time_ns >= counted_due_ns_) {
     counted_ = sources::read_counted_limits(process_.pid);
+    children_ = process::count_children(process_.pid);
     counted_due_ns_ = look.time_ns + std::max(kSecond, (monotonic_ns() - look.time_ns) * kShare);
   }
   look.counted = counted_;
+  look.children = children_;
+  look.descriptors = process::count_descriptors(process_.pid);
   if (pressure_) {
     if (const auto text = read_again(pressure_, "reading pressure"))
       look.pressure = sources::parse_pressure(*text);

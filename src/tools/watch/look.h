@@ -19,6 +19,7 @@
 #include "linux/memory/page_cache.h"
 #include "linux/memory/smaps_rollup.h"
 #include "linux/process/find.h"
+#include "linux/process/resource_counts.h"
 #include "model/counted_limit.h"
 #include "record/session/memory/composition_reading.h"
 #include "tools/watch/mappings.h"
@@ -57,6 +58,8 @@ struct Look {
   std::shared_ptr<const Composition> composition;  // the newest; null: there was none yet
   sources::Limits limits;                          // at most a second old
   std::vector<model::CountedLimit> counted;        // of mappings, descriptors and so on
+  std::optional<std::uint64_t> descriptors;        // open ones
+  std::optional<process::ChildCounts> children;    // at most a second old, and rarer where it has many
   std::optional<sources::Pressure> pressure;       // since boot
   bool pressure_of_group = false;
 };
@@ -100,6 +103,7 @@ class Watched {
   sources::Limits limits_;
   std::uint64_t limits_ns_ = 0;
   std::vector<model::CountedLimit> counted_;
+  std::optional<process::ChildCounts> children_;
   std::uint64_t counted_due_ns_ = 0;
   std::optional<sources::SmapsRollup>
       sharing_;  // read every ten seconds: a thread that maps memory waits for it

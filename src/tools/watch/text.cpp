@@ -12,6 +12,7 @@
 #include "base/stable_sort.h"
 #include "present/sentences/component_sentences.h"
 #include "present/sentences/limit_sentences.h"
+#include "present/sentences/resource_sentences.h"
 #include "present/text/text_table.h"
 
 namespace fathom::watch {
@@ -103,6 +104,15 @@ std::string limit_text(const View& view) {
     text += ", not growing";
   }
   return text;
+}
+
+// "file descriptors grow by 50/s to 620; the limit of 1,024 (ulimit -n) is reached in 8 s"
+std::string count_growth_text(const CountGrowth& growth) {
+  std::string text = fmt::format("{} grow by {} to {}", present::noun_of(growth.resource),
+                                 present::rate_of_counts(growth.per_s),
+                                 analysis::with_commas(static_cast<std::int64_t>(growth.now)));
+  const std::string limit = present::limit_in_words(growth.resource, growth.limit, growth.left_s);
+  return limit.empty() ? text : text + "; " + limit;
 }
 
 std::string rates_text(const View& view) {
@@ -277,6 +287,7 @@ std::vector<tui::ScreenLine> screen_lines(const View& view, const TextOptions& o
   add_lines(lines, present::fill("", head, options.width, 2), tui::Style::kTitle);
   std::vector<std::string> below;
   if (const std::string limit = limit_text(view); !limit.empty()) below.push_back(limit);
+  for (const CountGrowth& growth : view.growing_counts) below.push_back(count_growth_text(growth));
   for (const model::CountedLimit& near : model::near_limits(view.look.counted))
     below.push_back(fmt::format("{}; {}", present::limit_text(near), present::limit_consequence(near.kind)));
   if (const std::string rates = rates_text(view); !rates.empty()) below.push_back(rates);
@@ -360,6 +371,7 @@ std::string line_text(const View& view) {
   if (view.major_faults_per_s && *view.major_faults_per_s >= 1)
     out += fmt::format(", {:.0f} faults/s from disk", *view.major_faults_per_s);
   if (const std::string limit = limit_text(view); !limit.empty()) out += "; " + limit;
+  for (const CountGrowth& growth : view.growing_counts) out += "; " + count_growth_text(growth);
   for (const model::CountedLimit& near : model::near_limits(view.look.counted))
     out += "; " + present::limit_text(near);
   return out;

@@ -7,7 +7,12 @@ namespace fathom::session {
 
 MemoryRecording::MemoryRecording(const RecordOptions& options, model::Profile& profile,
                                  model::Builder& builder, ProcessTable& processes)
-    : options_(options), profile_(profile), processes_(processes), series_(profile), rare_readings_(profile) {
+    : options_(options),
+      profile_(profile),
+      processes_(processes),
+      series_(profile),
+      rare_readings_(profile),
+      resources_(profile) {
   if (options.memory || options.heap != Heap::kNone) snapshots_.emplace(profile, builder, processes);
   if (!options.metrics_url.empty()) metrics_.emplace(options.metrics_url, profile);
 }
@@ -15,7 +20,9 @@ MemoryRecording::MemoryRecording(const RecordOptions& options, model::Profile& p
 void MemoryRecording::sample(std::uint64_t now_ns) {
   if (!options_.memory) return;
   sample_series(now_ns);
-  rare_readings_.look(now_ns, processes_.pids_with_own_row());
+  const auto own = processes_.pids_with_own_row();
+  rare_readings_.look(now_ns, own);
+  resources_.look(now_ns, own);
 }
 
 // Memory of processes that share a row is not reported, so it is read only if all of it counts.
@@ -42,7 +49,9 @@ void MemoryRecording::finish_compositions(std::uint64_t now_ns, HeapRecordings* 
 void MemoryRecording::finish(std::uint64_t end_ns) {
   if (!options_.memory) return;
   sample_series(end_ns);
-  rare_readings_.finish(end_ns, processes_.pids_with_own_row());
+  const auto own = processes_.pids_with_own_row();
+  rare_readings_.finish(end_ns, own);
+  resources_.finish(end_ns, own, profile_.meta.facts);
   rare_readings_.put(profile_.meta.facts);
 }
 

@@ -1,5 +1,5 @@
 // What the memory of the recorded processes does while they are recorded: series ten times a second, what it is made of now and then,
-// rare readings, and the target's own metrics.
+// rare readings, counts of what else processes hold, and the target's own metrics.
 #pragma once
 
 #include <cstdint>
@@ -10,6 +10,7 @@
 #include "record/session/memory/memory_series.h"
 #include "record/session/memory/memory_snapshots.h"
 #include "record/session/memory/rare_readings.h"
+#include "record/session/memory/resource_series.h"
 #include "record/session/memory/target_metrics.h"
 #include "record/session/record_options.h"
 #include "record/session/tracking/process_table.h"
@@ -46,6 +47,7 @@ class MemoryRecording {
   ProcessTable& processes_;
   MemorySeries series_;
   RareReadings rare_readings_;
+  ResourceSeries resources_;
   std::optional<MemorySnapshots> snapshots_;
   std::optional<TargetMetrics> metrics_;
 };
