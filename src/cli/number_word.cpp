@@ -57,6 +57,7 @@ std::optional<std::uint64_t> bytes_in(std::string_view text) {
 CLI::Validator size_word(SizeZero zero) {
   return CLI::Validator(
       [zero](std::string& text) -> std::string {
+        if (text.empty()) return "is empty";
         const auto bytes = bytes_in(text);
         if (!bytes) return "expected a size such as 500m or 4g";
         if (*bytes == 0 && zero == SizeZero::kRefused) return "expected a size above 0, such as 500m or 4g";
@@ -81,11 +82,12 @@ CLI::Validator number_between(double least, double most) {
 CLI::Validator whole_number(std::uint64_t least) {
   return CLI::Validator(
       [least](std::string& text) -> std::string {
+        if (text.empty()) return "is empty";
         std::uint64_t number = 0;
         const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
         if (error != std::errc() || end != text.data() + text.size() || number < least ||
             number > kMostCounted)
-          return fmt::format("expected a whole number of {} or more", least);
+          return fmt::format("expected a number of {} or more", least);
         text = std::to_string(number);  // CLI11 would read "010" as 8
         return "";
       },

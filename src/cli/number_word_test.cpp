@@ -25,7 +25,8 @@ TEST(SizeWord, UnitsArePowersOf1024) {
 }
 
 TEST(SizeWord, WhatIsNoSizeIsRefused) {
-  for (const char* text : {"", "-5", "-5g", "-0", "g", "abc", "5x", "nan", "inf", "1e99", "0x10", "--", " 5",
+  EXPECT_EQ(read_as(size_word(), ""), "refused: is empty");
+  for (const char* text : {"-5", "-5g", "-0", "g", "abc", "5x", "nan", "inf", "1e99", "0x10", "--", " 5",
                            "99999999999999999999", "99999999999g", "5 5"})
     EXPECT_EQ(read_as(size_word(), text), "refused: expected a size such as 500m or 4g") << text;
   EXPECT_EQ(read_as(size_word(SizeZero::kRefused), "0"),
@@ -45,9 +46,10 @@ TEST(WholeNumber, IsDigitsAlone) {
   EXPECT_EQ(read_as(whole_number(), "0"), "0");
   EXPECT_EQ(read_as(whole_number(), "010"), "10") << "no octal number";
   EXPECT_EQ(read_as(whole_number(1), "1"), "1");
-  for (const char* text : {"", "-1", "+1", "1.5", "1e3", "abc", "0x10", "99999999999999999999", "5 "})
-    EXPECT_EQ(read_as(whole_number(), text), "refused: expected a whole number of 0 or more") << text;
-  EXPECT_EQ(read_as(whole_number(1), "0"), "refused: expected a whole number of 1 or more");
+  EXPECT_EQ(read_as(whole_number(), ""), "refused: is empty");
+  for (const char* text : {"-1", "+1", "1.5", "1e3", "abc", "0x10", "99999999999999999999", "5 "})
+    EXPECT_EQ(read_as(whole_number(), text), "refused: expected a number of 0 or more") << text;
+  EXPECT_EQ(read_as(whole_number(1), "0"), "refused: expected a number of 1 or more");
 }
 
 }  // namespace
