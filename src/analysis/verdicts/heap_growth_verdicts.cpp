@@ -277,10 +277,15 @@ void make_growth_of_process(HeapVerdict& verdict, const HeapJudge& judge) {
 }
 
 // A longer time would have no more points: what grew is all that can be said.
-void judge_ends(HeapVerdict& verdict, const HeapHistory& history) {
+void judge_ends(HeapVerdict& verdict, const HeapJudge& judge) {
+  const HeapHistory& history = judge.history;
   const HeapCell change = history.whole.sum(0, history.whole.cells.size());
+  // Blocks that came and went change nothing, and rows that were added up do not say which these were: then the errors of what is live at
+  // both ends are the smaller bound.
+  const double variance = std::min(
+      change.change_variance, history.whole.before.bytes.variance + judge.sums.total().live.bytes.variance);
   verdict.facts.change_bytes = change.allocated.bytes - change.freed.bytes;
-  verdict.facts.change_error = 1.959964 * std::sqrt(std::max(0.0, change.change_variance));
+  verdict.facts.change_error = 1.959964 * std::sqrt(std::max(0.0, variance));
   verdict.facts.level_bytes = history.whole.live_before(history.whole.cells.size()).bytes;
   verdict.bytes = *verdict.facts.change_bytes;
   number(verdict, "change_bytes", verdict.bytes);
@@ -386,7 +391,7 @@ void judge_whole(const HeapJudge& judge, std::vector<HeapVerdict>& out) {
     case TrendShape::kTooShort:
       verdict.facts.seconds = history.seconds();
       if (judge.profile.meta.facts.contains(model::kHeapEndsFact)) {
-        judge_ends(verdict, history);
+        judge_ends(verdict, judge);
         break;
       }
       verdict.facts.slices = history.ends_s.size();

@@ -87,6 +87,11 @@ TEST(HeapVerdicts, OfAHeapThatIsKnownAtItsEndsSaysWhatGrew) {
   server.profile.heap.rows.back().allocated_variance = {1, 1e12};
   verdicts = server.verdicts();
   EXPECT_THAT(present::sentence_of(verdicts[0]), HasSubstr("grew by 1.9 MiB \u00b11.9 MiB in"));
+  // As much came and went: that is no error of the growth.
+  server.profile.heap.rows.front().allocated_variance =
+      server.profile.heap.rows.front().freed_variance = {1, 9e12};
+  verdicts = server.verdicts();
+  EXPECT_THAT(present::sentence_of(verdicts[0]), HasSubstr("grew by 1.9 MiB \u00b11.9 MiB in"));
 }
 
 TEST(HeapVerdicts, AProgramOfOneSliceHasNoUsualLevel) {
