@@ -35,6 +35,36 @@ TEST_F(Cli, SeveralRecordingsBecomeOne) {
   EXPECT_FALSE(std::filesystem::exists(folder_ + "/twice"));
 }
 
+// Dumps of two processes, an hour old each; a name or a beginning alone is no dump.
+TEST_F(Cli, CleanRemovesHeapDumpsAndKeepsTheNewestOfEachProcess) {
+  namespace fs = std::filesystem;
+  const fs::path dumps = fs::path(folder_) / "dumps";
+  fs::create_directory(dumps);
+  const auto dump = [&](const std::string& name, const std::string& text, int hours) {
+    file("dumps/" + name, text);
+    fs::last_write_time(dumps / name, fs::file_time_type::clock::now() - std::chrono::hours(hours));
+  };
+  const std::string text = "heap_v2/524288\n  t*: 0: 0 [0: 0]\n";
+  dump("jeprof.7.0.i0.heap", text, 3);
+  dump("jeprof.7.1.i1.heap", text, 2);
+  dump("jeprof.8.0.f.heap", text, 4);
+  dump("jeprof.9.0.i0.heap", "notes of the user", 9);
+  dump("notes.heap", text, 9);
+  dump("jeprof.7.2.i2.heap", text, 0);
+  const auto clean = [&](std::vector<std::string> more) {
+    more.insert(more.begin(), {"clean", dumps.string(), "--kind", "dumps", "--older", "1h"});
+    return run(more);
+  };
+  EXPECT_THAT(clean({"--keep", "1", "--dry-run"}).out, HasSubstr("would remove 2 heap dumps"));
+  const Outcome outcome = clean({"--keep", "1"});
+  EXPECT_EQ(outcome.status, 0) << outcome.error;
+  EXPECT_THAT(outcome.out, HasSubstr("removed 2 heap dumps"));
+  for (const char* stays : {"jeprof.8.0.f.heap", "jeprof.9.0.i0.heap", "notes.heap", "jeprof.7.2.i2.heap"})
+    EXPECT_TRUE(fs::exists(dumps / stays)) << stays;
+  EXPECT_FALSE(fs::exists(dumps / "jeprof.7.1.i1.heap"));
+  EXPECT_EQ(run({"clean", dumps.string(), "--kind", "pictures", "--older", "1h"}).status, 2);
+}
+
 TEST_F(Cli, LeaksEndWithAStatusForScripts) {
   const std::string heap = folder_ + "/heap.fathom";
   ASSERT_TRUE(store::Writer::create(heap).value().finish(analysis::small_heap().profile));

@@ -115,6 +115,30 @@ std::error_code look_through(const fs::path& folder, const IsOurs& is_ours, std:
   return problem;
 }
 
+Result<> check_folder(const fs::path& folder, const std::string& remedy) {
+  std::error_code problem;
+  if (fs::is_directory(folder, problem)) return {};
+  if (fs::exists(folder, problem))
+    return fail(ErrorKind::kUsage, folder.string() + ": this is not a folder",
+                "the folder that the file is in");
+  return fail(ErrorKind::kNotFound, folder.string() + ": there is no such folder", remedy);
+}
+
+std::vector<fs::path> folders_in(const fs::path& folder) {
+  std::vector<fs::path> folders;
+  std::error_code problem;
+  for (fs::directory_iterator entry(folder, problem), end; !problem && entry != end; entry.increment(problem))
+    if (fs::symlink_status(entry->path(), problem).type() == fs::file_type::directory)
+      folders.push_back(entry->path());
+  return folders;
+}
+
+void sort_by_time(std::vector<Recording>& found) {
+  std::ranges::sort(found, [](const Recording& a, const Recording& b) {
+    return std::tie(a.start_unix_ns, a.path) < std::tie(b.start_unix_ns, b.path);
+  });
+}
+
 }  // namespace
 
 bool has_tag(const Recording& recording, std::string_view tag) {
@@ -122,21 +146,12 @@ bool has_tag(const Recording& recording, std::string_view tag) {
 }
 
 Result<std::vector<Recording>> find_recordings(const fs::path& folder, const IsOurs& is_ours) {
-  std::error_code problem;
-  if (!fs::is_directory(folder, problem) && fs::exists(folder, problem))
-    return fail(ErrorKind::kUsage, folder.string() + ": this is not a folder",
-                "the folder that the file is in");
-  if (!fs::is_directory(folder, problem))
-    return fail(ErrorKind::kNotFound, folder.string() + ": there is no such folder",
-                "fathom record -- COMMAND");
+  if (auto is_one = check_folder(folder, "fathom record -- COMMAND"); !is_one)
+    return tl::unexpected<Error>(is_one.error());
   std::vector<Recording> found;
   if (const std::error_code unread = look_through(folder, is_ours, found); unread)
     return system_error(folder.string(), unread.value());
-  std::vector<fs::path> folders;
-  for (fs::directory_iterator entry(folder, problem), end; !problem && entry != end; entry.increment(problem))
-    if (fs::symlink_status(entry->path(), problem).type() == fs::file_type::directory)
-      folders.push_back(entry->path());
-  for (const fs::path& each : folders) {
+  for (const fs::path& each : folders_in(folder)) {
     const std::error_code unread = look_through(each, is_ours, found);
     if (!unread || unread == std::errc::no_such_file_or_directory) continue;
     Recording row;  // "no recordings" would not be true
@@ -144,9 +159,37 @@ Result<std::vector<Recording>> find_recordings(const fs::path& folder, const IsO
     row.problem = unread.message();
     found.push_back(std::move(row));
   }
-  std::ranges::sort(found, [](const Recording& a, const Recording& b) {
-    return std::tie(a.start_unix_ns, a.path) < std::tie(b.start_unix_ns, b.path);
-  });
+  sort_by_time(found);
+  return found;
+}
+
+Result<std::vector<Recording>> find_files(
+    const fs::path& folder, const std::function<std::optional<std::string>(const fs::path&)>& series_of,
+    std::uint64_t now_unix_ns) {
+  constexpr std::uint64_t kMinute = 60'000'000'000;
+  if (auto is_one = check_folder(folder, "the folder that the files are in"); !is_one)
+    return tl::unexpected<Error>(is_one.error());
+  std::vector<fs::path> folders = folders_in(folder);
+  folders.insert(folders.begin(), folder);
+  std::vector<Recording> found;
+  for (const fs::path& each : folders) {
+    std::error_code problem;
+    for (fs::directory_iterator entry(each, problem), end; !problem && entry != end;
+         entry.increment(problem)) {
+      if (!is_regular(entry->path())) continue;
+      auto series = series_of(entry->path());
+      if (!series) continue;
+      Recording row;
+      row.path = entry->path();
+      row.bytes = size_of(row.path);
+      row.program = std::move(*series);
+      row.start_unix_ns = written_at(row.path);
+      row.being_written = row.start_unix_ns + kMinute > now_unix_ns;
+      found.push_back(std::move(row));
+    }
+    if (problem && each == folder) return system_error(folder.string(), problem.value());
+  }
+  sort_by_time(found);
   return found;
 }
 

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -39,5 +40,13 @@ bool has_tag(const Recording& recording, std::string_view tag);
 // own picture or notes of the same name are no companions. kNotFound: there is no such folder.
 Result<std::vector<Recording>> find_recordings(
     const std::filesystem::path& folder, const std::function<bool(const std::filesystem::path&)>& is_ours);
+
+// Other files of `folder` and of the folders in it, by the time when they were written: heap dumps, pictures. `series_of`: which files
+// belong together, as the dumps of one process do, becomes Recording::program; nothing for a file that is not wanted. One that was written
+// in the last minute counts as being written. Links are not followed. kNotFound: there is no such folder.
+Result<std::vector<Recording>> find_files(
+    const std::filesystem::path& folder,
+    const std::function<std::optional<std::string>(const std::filesystem::path&)>& series_of,
+    std::uint64_t now_unix_ns);
 
 }  // namespace fathom::shelf

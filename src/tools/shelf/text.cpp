@@ -116,7 +116,7 @@ std::string list_json(const std::vector<Recording>& recordings) {
 }
 
 std::string removal_text(const std::vector<Recording>& recordings, const std::vector<Removal>& removals,
-                         bool done) {
+                         bool done, std::string_view what) {
   std::string text;
   std::uint64_t bytes = 0;
   for (const Removal& removal : removals) {
@@ -131,8 +131,8 @@ std::string removal_text(const std::vector<Recording>& recordings, const std::ve
   }
   if (removals.empty()) return "nothing to remove\n";
   text += fmt::format("{}{}, {}; {} stay\n", done ? "removed " : "would remove ",
-                      analysis::counted(removals.size(), "recording"),
-                      analysis::bytes(static_cast<double>(bytes)), recordings.size() - removals.size());
+                      analysis::counted(removals.size(), what), analysis::bytes(static_cast<double>(bytes)),
+                      recordings.size() - removals.size());
   return text;
 }
 
