@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <sstream>
 #include <thread>
 
 #include "base/clock.h"
@@ -41,9 +42,9 @@ class ServeRun : public testing::Test {
     target_.reset();
     target_.emplace(std::vector<std::string>{CPU_SHARES, "600"});
   }
-  void serve(std::vector<std::string> more = {}) {
-    std::vector<std::string> arguments{"serve",    kTarget, "--store",  folder_ / "store",
-                                       "--window", "2",     "--listen", "127.0.0.1:0"};
+  void serve(std::vector<std::string> more = {}, const char* target = kTarget) {
+    std::vector<std::string> arguments{"serve",    target, "--store",  folder_ / "store",
+                                       "--window", "2",    "--listen", "127.0.0.1:0"};
     arguments.insert(arguments.end(), more.begin(), more.end());
     serve_.emplace(fathom_command(arguments));
     ASSERT_TRUE(wait_until(
@@ -234,6 +235,51 @@ TEST_F(ServeRun, WindowsReadTogetherHaveTheSumOfTheirSamples) {
   EXPECT_EQ(fathom({"report", folder_ / "store", "--from", "yesterday 00:00", "--until", "yesterday 00:01"})
                 .exit_status,
             3);
+}
+
+// Folded stacks have whole bytes.
+std::int64_t live_bytes_of(const std::string& input) {
+  const Outcome outcome = fathom({"export", input, "--to", "folded", "--metric", "heap-live", "-o", "-"});
+  EXPECT_TRUE(outcome.ok()) << outcome.describe();
+  std::int64_t sum = 0;
+  std::istringstream lines(outcome.output);
+  for (std::string line; std::getline(lines, line);) sum += std::stoll(line.substr(line.rfind(' ') + 1));
+  return sum;
+}
+
+TEST_F(ServeRun, WithTheHeapWindowsAndEndpointsHaveWhatIsLive) {
+  FATHOM_NEEDS_HEAP_TRACING();
+  target_.emplace(std::vector<std::string>{HEAP_PATTERNS, "leak", "600"});
+  serve({"--heap"}, "heap_patterns");
+  // One block of 512 KiB is sampled on average, and the leak is of 800 KiB/s.
+  const auto has_leak = [&](const std::string& path) {
+    return get(path).body.find("site_leak") != std::string::npos;
+  };
+  ASSERT_TRUE(wait_until([&] { return has_leak("/debug/pprof/heap?debug=1"); }, milliseconds(60'000)))
+      << serve_->errors_so_far();
+  const Fetched packed = get("/debug/pprof/heap");
+  EXPECT_EQ(packed.status, 200);
+  EXPECT_EQ(packed.body.substr(0, 2), "\x1f\x8b");
+  EXPECT_TRUE(has_leak("/debug/pprof/allocs?debug=1"));
+  EXPECT_EQ(get("/debug/pprof/heap?debug=1&seconds=1").status, 400);
+  const fs::path store = folder_ / "store";
+  const auto last_window = [&] {
+    std::string last;
+    std::error_code problem;
+    for (const auto& entry : fs::directory_iterator(store / "heap_patterns", problem))
+      if (entry.path().extension() == ".fathom") last = std::max(last, entry.path().string());
+    return last;
+  };
+  ASSERT_TRUE(wait_until([&] { return !last_window().empty(); }, milliseconds(60'000)));
+  const std::string first = last_window();
+  ASSERT_TRUE(wait_until([&] { return last_window() > first; }, milliseconds(60'000)));
+  serve_->send(SIGTERM);
+  EXPECT_EQ(serve_->wait(milliseconds(30'000)).exit_status, 0);
+  EXPECT_FALSE(target_->finished());
+  EXPECT_GT(live_bytes_of(store), 0);
+  // Each window begins with what was live, so the last one alone has what all of them have.
+  EXPECT_EQ(live_bytes_of(last_window()), live_bytes_of(store));
+  EXPECT_THAT(fathom({"list", store}).output, HasSubstr(", heap"));
 }
 
 TEST_F(ServeRun, GoToolPprofReadsTheEndpoint) {
