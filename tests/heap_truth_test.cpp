@@ -251,10 +251,14 @@ TEST_P(HeapTruthByClock, WronglyFreedBlocksAreReportedBySite) {
   EXPECT_EQ(wrong_size("site_claimed"), (model::HeapSum{3, 192})) << answer.losses();
   EXPECT_EQ(foreign("site_foreign"), (model::HeapSum{7, 700})) << answer.losses();
   EXPECT_EQ(answer.heap().invalid_frees, 5u) << answer.losses();
+  EXPECT_EQ(answer.use_below("site_twice").twice.blocks, 5) << answer.losses();
   for (const char* site : {"site_right", "site_foreign", "site_twice"})
     EXPECT_EQ(wrong_size(site), model::HeapSum{}) << site;
   for (const char* site : {"site_wrong", "site_right", "site_twice", "site_claimed"}) {
     EXPECT_EQ(foreign(site), model::HeapSum{}) << site;
+    if (std::string_view(site) != "site_twice") {
+      EXPECT_EQ(answer.use_below(site).twice, model::HeapSum{}) << site;
+    }
     EXPECT_EQ(answer.below(site).live_calls, 0) << site;
   }
 }

@@ -202,6 +202,8 @@ struct HeapUse {
   double live_usable = 0;
   HeapSum wrong_size;  // freed with a size whose class is another than the block's: a bug of who frees
   HeapSum foreign;     // freed through another allocator than the one that gave them
+  // Freed once more before they were handed out again, by a thread that went on to allocate. Exact only.
+  HeapSum twice = {};
   auto operator<=>(const HeapUse&) const = default;
 };
 

@@ -484,7 +484,7 @@ class Generator {
           heap.histograms.push_back({{site}, random_.of(HeapHistogramKind::kAge), bucket, sums()});
     }
     for (std::uint32_t site = 0; site < heap.sites.size(); ++site)
-      if (random_.one_in(3)) heap.uses.push_back({{site}, sum(), sums(), sums()});
+      if (random_.one_in(3)) heap.uses.push_back({{site}, sum(), sums(), sums(), sums()});
     for (std::uint32_t site = 0; site < heap.sites.size(); ++site)
       if (random_.one_in(4)) heap.returns.push_back({{site}, sums()});
   }

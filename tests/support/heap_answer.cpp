@@ -60,6 +60,8 @@ model::HeapUse HeapAnswer::use_below(const std::string& function) const {
     sum.wrong_size.bytes += row.wrong_size.bytes;
     sum.foreign.blocks += row.foreign.blocks;
     sum.foreign.bytes += row.foreign.bytes;
+    sum.twice.blocks += row.twice.blocks;
+    sum.twice.bytes += row.twice.bytes;
   }
   return sum;
 }

@@ -13,7 +13,7 @@ constexpr double kLeastSlackBytes = 256 * 1024, kLeastSlackShare = 0.1;
 
 // Of one function.
 struct Use {
-  HeapSum wrong_size, foreign;
+  HeapSum wrong_size, foreign, twice;
   double requested = 0, usable = 0;          // of sites whose allocator's rule is known
   std::map<std::string, double> allocators;  // foreign blocks by who gave them
   HeapSiteId site;                           // one of its sites, with errors if there are any
@@ -30,12 +30,14 @@ Uses uses_of(const HeapJudge& judge) {
     if (heap.heaps[row_site.heap.value].process != judge.history.process || !judge.sums.takes(row.site))
       continue;
     Use& use = uses[function_that_asked(judge.profile, judge.leaves, row_site.stack)];
-    if (!use.seen || row.wrong_size.blocks + row.foreign.blocks > 0) use.site = row.site;
+    if (!use.seen || row.wrong_size.blocks + row.foreign.blocks + row.twice.blocks > 0) use.site = row.site;
     use.seen = true;
     use.wrong_size.blocks += row.wrong_size.blocks;
     use.wrong_size.bytes += row.wrong_size.bytes;
     use.foreign.blocks += row.foreign.blocks;
     use.foreign.bytes += row.foreign.bytes;
+    use.twice.blocks += row.twice.blocks;
+    use.twice.bytes += row.twice.bytes;
     if (row.foreign.blocks > 0)
       use.allocators[std::string(judge.profile.strings[heap.allocators[row_site.allocator.value].label])] +=
           row.foreign.blocks;
@@ -70,6 +72,8 @@ void add_error(const HeapJudge& judge, HeapVerdictKind kind, const std::pair<std
   if (kind == HeapVerdictKind::kForeignFree) {
     for (const auto& [label, blocks] : use.allocators) verdict.facts.given_by.push_back(label);
     verdict.advice = {HeapAdviceKind::kOneAllocator};
+  } else if (kind == HeapVerdictKind::kFreedTwice) {
+    verdict.advice = {HeapAdviceKind::kOneOwner};
   } else {
     verdict.advice = {HeapAdviceKind::kLookAtDeletes};
   }
@@ -91,6 +95,8 @@ void judge_use(const HeapJudge& judge, std::vector<HeapVerdict>& out) {
       add_error(judge, HeapVerdictKind::kForeignFree, name, use, use.foreign, out);
     if (proves_errors && use.wrong_size.blocks > 0)
       add_error(judge, HeapVerdictKind::kWrongSize, name, use, use.wrong_size, out);
+    if (proves_errors && use.twice.blocks > 0)
+      add_error(judge, HeapVerdictKind::kFreedTwice, name, use, use.twice, out);
     requested += use.requested;
     usable += use.usable;
   }

@@ -92,7 +92,7 @@ TEST(HeapVerdicts, ErrorsOfThoseWhoFreeComeFirst) {
     server.row(wrong, {10, 10'240});
     server.row(foreign, {10, 1'000}, {10, 1'000});
   }
-  server.profile.heap.uses = {{wrong, 1'843'200, {900, 21'600}, {}}, {foreign, 0, {}, {3, 300}}};
+  server.profile.heap.uses = {{wrong, 1'843'200, {900, 21'600}, {}, {4, 96}}, {foreign, 0, {}, {3, 300}}};
   const auto verdicts = server.verdicts();
   ASSERT_GE(verdicts.size(), 3u);
   EXPECT_EQ(verdicts[0].kind, HeapVerdictKind::kForeignFree);
@@ -103,6 +103,11 @@ TEST(HeapVerdicts, ErrorsOfThoseWhoFreeComeFirst) {
                         "(glibc 2.36)"));
   EXPECT_EQ(verdicts[1].kind, HeapVerdictKind::kWrongSize);
   EXPECT_THAT(present::sentence_of(verdicts[1]), HasSubstr("900 blocks of Shape::clone"));
+  EXPECT_EQ(verdicts[2].kind, HeapVerdictKind::kFreedTwice);
+  EXPECT_THAT(
+      present::sentence_of(verdicts[2]),
+      testing::StartsWith(
+          "Error: 4 blocks of Shape::clone in server (called by caller_of_Shape::clone) were freed twice."));
   const HeapVerdict* slack = find(verdicts, HeapVerdictKind::kSlack);
   ASSERT_TRUE(slack);
   EXPECT_THAT(
@@ -141,11 +146,12 @@ TEST(HeapVerdicts, MakeNoAccusationAndAreNotSureAfterALoss) {
       server.row(leak, {100, 102'400});
     }
     server.rss([](int second) { return 1e6 + 102'400.0 * second; }, 90);
-    server.profile.heap.uses = {{wrong, 0, {1, 24}, {1, 24}}};
+    server.profile.heap.uses = {{wrong, 0, {1, 24}, {1, 24}, {1, 24}}};
     if (gap < kGaps.size()) kGaps[gap](server);
     const auto verdicts = server.verdicts();
     const bool accuses = find(verdicts, HeapVerdictKind::kWrongSize) != nullptr ||
-                         find(verdicts, HeapVerdictKind::kForeignFree) != nullptr;
+                         find(verdicts, HeapVerdictKind::kForeignFree) != nullptr ||
+                         find(verdicts, HeapVerdictKind::kFreedTwice) != nullptr;
     const bool is_sure = std::ranges::any_of(
         verdicts, [](const HeapVerdict& verdict) { return verdict.confidence == Confidence::kHigh; });
     EXPECT_EQ(accuses, gap == kGaps.size());
@@ -169,6 +175,7 @@ TEST(HeapVerdicts, OfRandomProfilesWithLossesAreNeverSure) {
       if (pairing.proves_errors()) continue;
       EXPECT_NE(verdict.kind, HeapVerdictKind::kWrongSize);
       EXPECT_NE(verdict.kind, HeapVerdictKind::kForeignFree);
+      EXPECT_NE(verdict.kind, HeapVerdictKind::kFreedTwice);
     }
   });
 }

@@ -53,10 +53,10 @@ std::size_t cell_at(const HeapHistory& history, double at_s) {
 }  // namespace
 
 std::string_view to_string(HeapVerdictKind kind) {
-  static constexpr std::array<std::string_view, 20> kNames = {
-      "foreign-free", "wrong-size", "growing",       "leak",  "grows-with-work", "steps", "may-level",
-      "turnover",     "level",      "falling",       "noise", "short",           "held",  "peak",
-      "churn",        "unfreed",    "freed-at-exit", "cache", "bloat",           "slack"};
+  static constexpr std::array<std::string_view, 21> kNames = {
+      "foreign-free", "wrong-size", "freed-twice", "growing",       "leak",  "grows-with-work", "steps",
+      "may-level",    "turnover",   "level",       "falling",       "noise", "short",           "held",
+      "peak",         "churn",      "unfreed",     "freed-at-exit", "cache", "bloat",           "slack"};
   return kNames[static_cast<std::size_t>(kind)];
 }
 
@@ -83,8 +83,9 @@ static bool is_about_its_course(HeapDoubtKind kind) {
 
 void settle(HeapVerdict& verdict) {
   constexpr double kAlmostNone = 3;  // sampled blocks: the amount may be a tenth, or three times as much
-  const bool is_error =
-      verdict.kind == HeapVerdictKind::kForeignFree || verdict.kind == HeapVerdictKind::kWrongSize;
+  const bool is_error = verdict.kind == HeapVerdictKind::kForeignFree ||
+                        verdict.kind == HeapVerdictKind::kWrongSize ||
+                        verdict.kind == HeapVerdictKind::kFreedTwice;
   const bool measured = is_measured_growth(verdict);
   unsigned doubts = 0;
   bool of_course = false;

@@ -22,6 +22,7 @@ namespace fathom::analysis {
 enum class HeapVerdictKind : std::uint8_t {
   kForeignFree,    // freed through another allocator than the one that gave it: an error
   kWrongSize,      // freed with a size that is not its own: an error
+  kFreedTwice,     // freed once more before it was handed out again: an error
   kGrowing,        // the whole heap
   kLeak,           // a function's blocks grow and the work does not
   kGrowsWithWork,  // ... and the work does
@@ -163,6 +164,7 @@ enum class HeapAdviceKind : std::uint8_t {
   kManySmall,        //
   kOneAllocator,     //
   kLookAtDeletes,    //
+  kOneOwner,         //
   kMindSizeClasses,  //
   kDecaySooner,      // jemalloc, by HeapFacts::allocator
   kTrim,             // glibc
@@ -184,7 +186,7 @@ struct HeapFacts {
   // Of all kinds: the variance that a block and a byte of it have by sampling, on average; 0 where every call was seen.
   model::HeapVariance per_unit;
   HeapPlace place;         // of a function or one of its stacks
-  double blocks = 0;       // kUnfreed, kFreedAtExit, kBloat, kForeignFree, kWrongSize, kHeld
+  double blocks = 0;       // kUnfreed, kFreedAtExit, kBloat, kForeignFree, kWrongSize, kFreedTwice, kHeld
   double level_bytes = 0;  // kLevel, kNoise: the usual height; kPeak likewise, 0: nothing is usual
   // kLevel, kNoise, kBloat: a growth below this, over so long, would not be seen.
   double unseen_bytes_per_s = 0, unseen_in_s = 0;

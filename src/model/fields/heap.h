@@ -149,6 +149,9 @@ constexpr void fields_of(Visitor&& field, Row&... row) {
   field({"wrong_size_bytes", ""}, row.wrong_size.bytes...);
   field({"foreign_blocks", "freed through another allocator"}, row.foreign.blocks...);
   field({"foreign_bytes", ""}, row.foreign.bytes...);
+  field({"twice_blocks", "freed once more before they were handed out again", {.since = 11}},
+        row.twice.blocks...);
+  field({"twice_bytes", "", {.since = 11}}, row.twice.bytes...);
 }
 
 template <class Visitor, RowOf<HeapReturn>... Row>

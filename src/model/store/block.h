@@ -22,7 +22,7 @@ namespace fathom::store {
 // As in PNG: not text, and a copy in text mode breaks it visibly.
 inline constexpr std::array<std::uint8_t, 8> kMagic = {0x89, 'F', 'T', 'H', 'M', '\r', '\n', 0x1a};
 inline constexpr std::uint16_t kMajor = 1;
-inline constexpr std::uint16_t kMinor = 10;
+inline constexpr std::uint16_t kMinor = 11;
 inline constexpr std::size_t kFileHeaderSize = 24;
 inline constexpr std::size_t kBlockHeaderSize = 40;
 

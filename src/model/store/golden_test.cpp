@@ -21,7 +21,8 @@ constexpr const char* kVersion16 = "testdata/version_1_6.fathom";
 constexpr const char* kVersion17 = "testdata/version_1_7.fathom";
 constexpr const char* kVersion18 = "testdata/version_1_8.fathom";
 constexpr const char* kVersion19 = "testdata/version_1_9.fathom";
-constexpr const char* kNewest = "testdata/version_1_10.fathom";
+constexpr const char* kVersion110 = "testdata/version_1_10.fathom";
+constexpr const char* kNewest = "testdata/version_1_11.fathom";
 
 // A value in every table and every field of version 1.0; spelled out, because it must never change.
 Profile profile_of_version_1_0() {
@@ -341,6 +342,13 @@ Profile profile_of_version_1_10() {
   return profile;
 }
 
+// Adds version 1.11: blocks that were freed twice.
+Profile profile_of_version_1_11() {
+  Profile profile = profile_of_version_1_10();
+  profile.heap.uses[0].twice = {3, 96};
+  return profile;
+}
+
 TEST(Golden, RecordingOfVersion10IsStillRead) {
   auto read_back = read(kVersion10);
   ASSERT_TRUE(read_back) << read_back.error().message;
@@ -402,7 +410,13 @@ TEST(Golden, RecordingOfVersion19IsStillRead) {
 }
 
 TEST(Golden, RecordingOfVersion110IsStillRead) {
-  const Profile expected = profile_of_version_1_10();
+  auto read_back = read(kVersion110);
+  ASSERT_TRUE(read_back) << read_back.error().message;
+  EXPECT_EQ(*read_back, profile_of_version_1_10());
+}
+
+TEST(Golden, RecordingOfVersion111IsStillRead) {
+  const Profile expected = profile_of_version_1_11();
   if (const char* bless = std::getenv("BLESS"); bless != nullptr && std::string_view(bless) == "1")
     write_sliced(kNewest, expected, 4);
   auto read_back = read(kNewest);
@@ -430,7 +444,8 @@ std::vector<std::pair<std::string, Bytes>> payloads_of(const std::string& conten
 TEST(Golden, TheSameRecordingHasTheSameBytesAsWhenItsVersionWasNew) {
   const std::pair<const char*, Profile> versions[] = {{kVersion18, profile_of_version_1_8()},
                                                       {kVersion19, profile_of_version_1_9()},
-                                                      {kNewest, profile_of_version_1_10()}};
+                                                      {kVersion110, profile_of_version_1_10()},
+                                                      {kNewest, profile_of_version_1_11()}};
   for (const auto& [path, profile] : versions) {
     TemporaryFile file;
     write_sliced(file.path(), profile, 4);

@@ -168,6 +168,8 @@ class RowCoder {
 };
 
 // --- all columns of a block or section ---
+// Columns of later versions that say nothing are left out at the end, so that what an older version could have written
+// is written as it would have been.
 template <class Row>
 void put_row_columns(Bytes& out, std::span<const Row> rows) {
   std::array<std::vector<std::uint64_t>, RowCoder<Row>::kCount.all> columns;
@@ -177,7 +179,14 @@ void put_row_columns(Bytes& out, std::span<const Row> rows) {
     const auto codes = coder.encode(row);
     for (std::size_t column = 0; column < codes.size(); ++column) columns[column].push_back(codes[column]);
   }
-  for (const auto& column : columns) put_column(out, column);
+  const auto says_nothing = [](const std::vector<std::uint64_t>& column) {
+    return std::ranges::all_of(column, [](std::uint64_t code) { return code == 0; });
+  };
+  const auto unset = RowCoder<Row>().encode(Row{});
+  std::size_t count = columns.size();
+  while (count > RowCoder<Row>::kCount.required && unset[count - 1] == 0 && says_nothing(columns[count - 1]))
+    --count;
+  for (std::size_t column = 0; column < count; ++column) put_column(out, columns[column]);
 }
 
 // Takes the columns of `count` rows off `in` and calls take(row) for each. `what`: "faults", for messages; must outlive the call.

@@ -315,6 +315,8 @@ std::string advice_of(const HeapVerdict& verdict) {
       return "two allocators in one process: give blocks back through the library that made them, or link one allocator for all";
     case Kind::kLookAtDeletes:
       return "sized deletes and sdallocx trust the size: look for a delete through a base class without virtual destructor, or a length that changed since";
+    case Kind::kOneOwner:
+      return "two places believe that they own the block: look for a copied raw pointer, or a destructor that runs for a copy";
     case Kind::kDecaySooner:
       return fmt::format(
           "free pages go back after a second, also while the program is idle, with {}={} in its environment; what remains lies between live blocks: allocate long-lived data separately, or use fewer arenas (narenas:2)",

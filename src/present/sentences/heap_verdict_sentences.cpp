@@ -245,12 +245,18 @@ std::string sentence_of_held(const HeapVerdict& verdict) {
       seconds(facts.since_s.value_or(0)), bytes(verdict.bytes));
 }
 
+// "3 blocks of read_line in server (called by main) were freed"
+std::string freed_blocks(const HeapVerdict& verdict) {
+  return fmt::format("{} of {} {} freed", blocks_text(verdict.facts.blocks, verdict.facts), place_of(verdict),
+                     verdict.facts.blocks == 1 ? "was" : "were");
+}
+
 std::string sentence_of_foreign_free(const HeapVerdict& verdict) {
   std::string from;
   for (const std::string& label : verdict.facts.given_by)
     from += (from.empty() ? "" : ", ") + printable(label);
-  return fmt::format("Error: {} of {} were freed through another allocator than the one that gave them ({}).",
-                     blocks_text(verdict.facts.blocks, verdict.facts), place_of(verdict), from);
+  return fmt::format("Error: {} through another allocator than the one that gave {} ({}).",
+                     freed_blocks(verdict), verdict.facts.blocks == 1 ? "it" : "them", from);
 }
 
 std::string sentence_of_process(const HeapVerdict& verdict) {
@@ -283,8 +289,10 @@ std::string sentence_of(const HeapVerdict& verdict) {
     case HeapVerdictKind::kForeignFree:
       return sentence_of_foreign_free(verdict);
     case HeapVerdictKind::kWrongSize:
-      return fmt::format("Error: {} of {} were freed with a size that is not theirs.",
-                         blocks_text(facts.blocks, facts), place_of(verdict));
+      return fmt::format("Error: {} with a size that is not {}.", freed_blocks(verdict),
+                         facts.blocks == 1 ? "its own" : "theirs");
+    case HeapVerdictKind::kFreedTwice:
+      return fmt::format("Error: {} twice.", freed_blocks(verdict));
     case HeapVerdictKind::kGrowing:
       if (facts.of_process) return sentence_of_process(verdict);
       return fmt::format(

@@ -28,6 +28,24 @@ TEST(HeapVerdictSentences, NamesAreThoseOfProse) {
               HasSubstr("a lambda in Shop::fill (called by load) holds"));
 }
 
+TEST(HeapVerdictSentences, ErrorsOfThoseWhoFreeCountTheirBlocks) {
+  using Kind = analysis::HeapVerdictKind;
+  const auto sentence = [](Kind kind, double blocks) {
+    analysis::HeapVerdict error;
+    error.kind = kind;
+    error.of_whole = false;
+    error.facts.place.name = "open_session";
+    error.facts.blocks = blocks;
+    return sentence_of(error);
+  };
+  EXPECT_EQ(sentence(Kind::kFreedTwice, 1), "Error: 1 block of open_session was freed twice.");
+  EXPECT_EQ(sentence(Kind::kFreedTwice, 20), "Error: 20 blocks of open_session were freed twice.");
+  EXPECT_EQ(sentence(Kind::kWrongSize, 1),
+            "Error: 1 block of open_session was freed with a size that is not its own.");
+  EXPECT_EQ(sentence(Kind::kWrongSize, 2),
+            "Error: 2 blocks of open_session were freed with a size that is not theirs.");
+}
+
 TEST(HeapVerdictSentences, RatesHaveThreeDigitsAtMost) {
   analysis::HeapVerdict churn;
   churn.kind = analysis::HeapVerdictKind::kChurn;

@@ -50,7 +50,7 @@ Collector::Collector(const tracer_shared& layout, std::span<std::byte> memory, R
       stacks_(options.seed, options.max_stacks),
       sites_(options.max_sites, options.by_thread),
       live_(options.seed),
-      checks_(rings_.ring_count()),
+      checks_(rings_.ring_count(), clock_.is_in_order()),
       out_of_order_(clock_.is_in_order()),
       ring_states_(rings_.ring_count()),
       slice_ns_(options.first_slice_ns) {}

@@ -70,7 +70,7 @@ void Collector::allocate_and_free(Pending& event) {
   ++counters_.allocations;
   ++counters_.frees;
   state_of(event.ring, event.tid).last_block = 0;
-  checks_.other_event(event.ring);
+  checks_.other_event(event.ring, event.tid, event.ticks);
   checks_.freed({event.ring, event.block, event.sized, event.claimed_size}, event.site, event.size,
                 {1, static_cast<double>(event.size)});
   Sites::Freed freed;
@@ -111,7 +111,7 @@ void Collector::allocate(Pending& event) {
   block.site = event.site;
   if (event.kind == TRACER_EVENT_SAMPLE) block.mean = mean_number(static_cast<std::uint32_t>(event.mean));
   const std::uint64_t key = event.block;
-  checks_.other_event(event.ring);
+  checks_.other_event(event.ring, event.tid, event.ticks);
   if (key == 0) return;
   LiveBlock old;
   if (!may_follow_more()) {
@@ -151,7 +151,8 @@ void Collector::allocate_freed(const Pending& event, const LiveBlock& block,
                                const OutOfOrderEvents::Free& free) {
   --(free.freed_before ? counters_.invalid_frees : counters_.unknown_frees);
   ++counters_.early_frees;
-  if (!is_live(event.block)) checks_.freed_early(event.block);
+  if (free.freed_before) checks_.clear_suspect(free.block, free.ticks);
+  if (!is_live(event.block)) checks_.freed_early(event.block, block.site, block.size);
   if (log_) log_->allocated(event.block, block.ticks);
   sites_.allocate(block.site, weight_of(block), block.size, event.ticks);
   book_free(event.block, block, event.ticks, free.tid, false);
@@ -203,11 +204,12 @@ void Collector::free_unknown(const FreeChecks::Free& freed, std::uint64_t ticks,
     const std::uint64_t own = TRACER_BLOCK(address, other);
     if (own == freed.block || live_.take(own, ticks, live) != LiveSet::Taken::kTaken) continue;
     ++counters_.foreign_frees;
-    checks_.freed_elsewhere(freed, own, live.site, weight_of(live).sum);
+    checks_.freed_elsewhere(freed, own, live.site, live.size, weight_of(live).sum);
     return book_free(own, live, ticks, tid, false);
   }
   const bool freed_before = what == FreeChecks::Unknown::kFreedBefore;
   ++(freed_before ? counters_.invalid_frees : counters_.unknown_frees);
+  if (freed_before) checks_.suspect(freed, ticks, tid);
   out_of_order_.freed_nothing({freed.block, ticks, freed.ring, tid, freed_before});
 }
 

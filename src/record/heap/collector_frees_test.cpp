@@ -117,5 +117,53 @@ TEST(Collector, BlockThatIsFreedTwiceIsNoEarlierBlock) {
   EXPECT_EQ(recording.collector.live(), Sum{});
 }
 
+// The thread of ring 0 frees a block twice.
+struct FreedTwice : Recording {
+  FreedTwice() {
+    tracer.alloc(0, 3 * kMs, 0x1000, 100, 1);
+    tracer.free(0, 4 * kMs, 0x1000);
+    tracer.free(0, 5 * kMs, 0x1000);
+  }
+  Sum found() {
+    drain(20 * kMs);
+    slice();
+    return summary(1).misuse.twice;
+  }
+};
+
+TEST(Collector, ASecondFreeIsBookedAtTheSiteOfTheBlockAsTheThreadAllocatesAgain) {
+  FreedTwice recording;
+  recording.tracer.alloc(0, 6 * kMs, 0x9000, 10, 2);
+  EXPECT_EQ(recording.found(), (Sum{1, 100}));
+}
+
+TEST(Collector, ASecondFreeIsBookedOnceHoweverOftenTheThreadAllocates) {
+  FreedTwice recording;
+  for (std::uint64_t i = 0; i < 5; ++i) recording.tracer.alloc(0, (6 + i) * kMs, 0x9000 + 0x100 * i, 10, 2);
+  EXPECT_EQ(recording.found(), (Sum{1, 100}));
+}
+
+// glibc frees what is in the cache of a thread that ends.
+TEST(Collector, SecondFreesOfAThreadThatAllocatesNothingMoreAreNoError) {
+  FreedTwice recording;
+  recording.tracer.free(0, 6 * kMs, 0x2000);
+  recording.tracer.alloc(1, 7 * kMs, 0x9000, 10, 2);  // by another one
+  EXPECT_EQ(recording.found(), Sum{});
+}
+
+TEST(Collector, ASecondFreeThatWasTheFreeOfALaterAllocationIsNoError) {
+  Recording recording;
+  auto& tracer = recording.tracer;
+  tracer.alloc(0, 3 * kMs, 0x1000, 100, 1);
+  tracer.free(0, 4 * kMs, 0x1000);
+  tracer.free(0, 5 * kMs, 0x1000);               // is stamped too early
+  tracer.alloc(1, 5 * kMs + 1, 0x1000, 100, 1);  // and is of this one
+  tracer.alloc(0, 6 * kMs, 0x9000, 10, 2);
+  recording.drain(20 * kMs);
+  recording.slice();
+  EXPECT_EQ(recording.summary(1).misuse.twice, Sum{});
+  EXPECT_EQ(recording.collector.counters().early_frees, 1u);
+}
+
 }  // namespace
 }  // namespace fathom::sources::heap

@@ -162,11 +162,13 @@ void HeapTables::finish(const sources::heap::Summary& summary, const sources::he
     to.peak_variance.blocks += not_negative(from.peak_variance.blocks);
     to.peak_variance.bytes += not_negative(from.peak_variance.bytes);
     to.longest_ns = std::max(to.longest_ns, from.longest_ns);
-    if (from.live_usable != 0 || from.misuse.wrong_size.blocks != 0 || from.misuse.foreign.blocks != 0) {
+    if (from.live_usable != 0 || from.misuse.wrong_size.blocks != 0 || from.misuse.foreign.blocks != 0 ||
+        from.misuse.twice.blocks != 0) {
       HeapUse& use = uses.try_emplace(site, HeapUse{site, 0, {}, {}}).first->second;
       use.live_usable += not_negative(from.live_usable);
       ::fathom::session::add(use.wrong_size, from.misuse.wrong_size);
       ::fathom::session::add(use.foreign, from.misuse.foreign);
+      ::fathom::session::add(use.twice, from.misuse.twice);
     }
     if (from.given_back.blocks != 0)
       ::fathom::session::add(returns.try_emplace(site, HeapReturn{site, {}}).first->second.given_back,
