@@ -29,7 +29,8 @@ struct OriginFacts {
   std::string command = {};
   std::string format = {};  // of a file of another tool
   std::string probes = {};
-  std::string tags = {};  // words of who recorded it, separated by ", "
+  std::string tags = {};                          // words of who recorded it, separated by ", "
+  std::optional<std::int32_t> recorder_pid = {};  // of fathom while it recorded
 };
 
 // What a file of another tool counts and does not know, and what reading and joining made of it. A recording has none of these.
@@ -110,6 +111,8 @@ constexpr void fields_of(Visitor&& field, Row&... row) {
   field({"probes", "names of the probed functions and static probes, separated by a comma and a space"},
         row.probes...);
   field({"tags", "what `record --tag` was given, separated by a comma and a space"}, row.tags...);
+  field({"recorder_pid", "pid of fathom, which stops threads of the target for moments and wakes them again"},
+        row.recorder_pid...);
 }
 template <class Visitor, RowOf<ImportFacts>... Row>
 constexpr void fields_of(Visitor&& field, Row&... row) {

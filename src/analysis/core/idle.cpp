@@ -9,6 +9,7 @@
 #include "analysis/core/functions.h"
 #include "base/parse.h"
 #include "base/text.h"
+#include "model/facts.h"
 #include "model/system_call.h"
 
 namespace fathom::analysis {
@@ -76,6 +77,10 @@ class Parser {
     if (word == "call") {
       for (const std::string_view call : split(rest, " ")) rule.calls.emplace_back(call);
       return "";
+    }
+    if (word == "by") {
+      rule.by_fathom = rest == "fathom";
+      return rule.by_fathom ? "" : fmt::format("'by {}' is not known: there is only 'by fathom'", rest);
     }
     if (word == "crowd")
       return take_number(rest, rule.crowd) ? "" : fmt::format("'{}' is not a number of threads", rest);
@@ -180,7 +185,10 @@ const WaitRules& built_in_wait_reasons() {
 }
 
 RuledWaits::RuledWaits(const model::Profile& profile, const WaitRules& rules)
-    : profile_(profile), rules_(rules), sets_(1) {
+    : profile_(profile),
+      rules_(rules),
+      fathom_pid_(model::facts_of<model::OriginFacts>(profile.meta).recorder_pid),
+      sets_(1) {
   if (profile.all_waits().empty()) return;
   PatternSet thread_patterns;
   for (const WaitRule& rule : rules.rules) {
@@ -258,6 +266,7 @@ std::optional<std::uint8_t> RuledWaits::rule_of(const model::Wait& wait, Cause c
     const WaitRule& rule = rules_.rules[i];
     if (rule.rest != 0 || !rule.causes[static_cast<std::size_t>(cause)] || (frames & rule.absent).any())
       continue;
+    if (rule.by_fathom && !is_by_fathom(wait)) continue;
     if (rule.threads && (of_thread_[wait.thread.value] & *rule.threads).none()) continue;
     const auto holds = [&](const PatternSet& alternatives) { return (frames & alternatives).any(); };
     if (!std::all_of(rule.frames.begin(), rule.frames.end(), holds)) continue;
@@ -268,6 +277,11 @@ std::optional<std::uint8_t> RuledWaits::rule_of(const model::Wait& wait, Cause c
     return static_cast<std::uint8_t>(i);
   }
   return std::nullopt;
+}
+
+bool RuledWaits::is_by_fathom(const model::Wait& wait) const {
+  return fathom_pid_ && wait.waker != model::kNoThread &&
+         profile_.processes[profile_.threads[wait.waker.value].process.value].pid == *fathom_pid_;
 }
 
 std::optional<std::uint8_t> RuledWaits::rule_of_rest() const {

@@ -29,6 +29,7 @@ struct WaitRule {
   std::optional<PatternSet> threads;
   std::vector<PatternSet> frames;  // of each one must be there
   PatternSet absent;
+  bool by_fathom = false;   // fathom itself ended it
   std::uint32_t crowd = 0;  // not 0: so many threads must have done nothing else, at one futex
   std::uint32_t rest = 0;   // not 0: a place at rest (places_at_rest.h) by so many percent, and no name
 };
@@ -64,6 +65,8 @@ class RuledWaits {
   // The row of the first rule about rest.
   std::optional<std::uint8_t> rule_of_rest() const;
   std::uint32_t rest(std::uint8_t rule) const { return rules_.rules[rule].rest; }
+  // It is about stops that fathom itself made.
+  bool by_fathom(std::uint8_t rule) const { return rules_.rules[rule].by_fathom; }
   const std::string& name(std::uint8_t rule) const { return rules_.rules[rule].name; }
   // "(idle: tokio worker)": the frame that stands for all of them.
   std::string frame(std::uint8_t rule) const { return idle_frame(name(rule)); }
@@ -74,10 +77,13 @@ class RuledWaits {
   void match_stacks();
   PatternSet match_frame(const model::Frame& frame);
 
+  bool is_by_fathom(const model::Wait& wait) const;
+
   const model::Profile& profile_;
   const WaitRules& rules_;
-  std::vector<PatternSet> sets_;         // the different ones; row 0 is empty
-  std::vector<std::uint32_t> of_stack_;  // rows of sets_: what matches anywhere on the stack
+  std::optional<std::int32_t> fathom_pid_;  // of the one that recorded this
+  std::vector<PatternSet> sets_;            // the different ones; row 0 is empty
+  std::vector<std::uint32_t> of_stack_;     // rows of sets_: what matches anywhere on the stack
   std::vector<PatternSet> of_thread_;
   std::vector<std::optional<PatternSet>> of_function_;  // while matching
   PatternSet frame_patterns_;                           // those that a frame can match

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "analysis/core/hand_made_profile.h"
+#include "model/facts.h"
 
 namespace fathom::analysis {
 namespace {
@@ -280,6 +281,26 @@ TEST(IdleRules, KnowThePostmasterOfAStrippedPostgres) {
   EXPECT_EQ(rule_for("select", {"main", "PostmasterMain", "PostgresMain", "pg_usleep", "select"}), "");
 }
 
+TEST(IdleRules, KnowThatFathomStoppedTheThread) {
+  const auto rule_by = [](std::int32_t waker_pid, model::WaitState state) {
+    HandMade hand;
+    const auto row = hand.thread(hand.process(1, "app"), 1, "app");
+    const auto waker = hand.thread(hand.process(waker_pid, "fathom"), waker_pid + 1, "fathom");
+    const auto stack = hand.stack({hand.frame(hand.module("app"), {"main"})});
+    model::Wait& wait = hand.wait(row, stack, "read", 0, 5);
+    wait.state = state;
+    wait.waker = waker;
+    model::put_facts(model::OriginFacts{.recorder_pid = 70}, hand.profile.meta);
+    const RuledWaits idle(hand.profile, built_in_idle_rules());
+    const auto rule = idle.rule_of(wait, WaitCauses(hand.profile).of(wait));
+    return rule ? idle.name(*rule) : "";
+  };
+  EXPECT_EQ(rule_by(70, model::WaitState::kTraced), "stopped by fathom");
+  EXPECT_EQ(rule_by(70, model::WaitState::kStopped), "stopped by fathom");
+  EXPECT_EQ(rule_by(71, model::WaitState::kTraced), "") << "a debugger, whatever its name";
+  EXPECT_EQ(rule_by(70, model::WaitState::kInterruptible), "") << "it reads what fathom writes";
+}
+
 TEST(IdleRules, NeverCallARunQueueIdle) {
   EXPECT_EQ(rule_for("epoll_wait", {"main", "aeApiPoll"}, "redis", 0), "");
 }
@@ -289,6 +310,7 @@ TEST(IdleRules, SayWhichLineIsWrong) {
   EXPECT_THAT(error("# fine\nwait futex\n"), HasSubstr("x:2: the first line"));
   EXPECT_THAT(error("idle a\nwait tea\n"), HasSubstr("x:2: there is no cause 'tea'"));
   EXPECT_THAT(error("idle a\nwhen futex\n"), HasSubstr("x:2: 'when' is not a word"));
+  EXPECT_THAT(error("idle a\nby gdb\n"), HasSubstr("x:2: 'by gdb' is not known"));
   EXPECT_THAT(error("idle a\nwait\n"), HasSubstr("x:2: nothing after 'wait'"));
   EXPECT_THAT(error("idle a\nframe f\n"), HasSubstr("'a' has no line 'wait'"));
   EXPECT_THAT(error("idle a\nwait futex\ncrowd many\n"), HasSubstr("x:3: 'many' is not a number of threads"));

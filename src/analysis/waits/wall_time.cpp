@@ -31,7 +31,8 @@ enum class Pause : std::uint8_t {
   kTimer,
   kTaskSleep,  // a task sleeps, and keeps a thread of its executor from the others
   kIdle,
-  kStuck,  // for another thread, which never came
+  kStuck,     // for another thread, which never came
+  kByFathom,  // no time of the program
   kOther,
 };
 constexpr std::size_t kPauses = static_cast<std::size_t>(Pause::kOther) + 1;
@@ -65,6 +66,7 @@ class PauseOfWaits {
 
  private:
   Pause of_cause(const SelectedWait& row, const model::Wait& wait) const {
+    if (row.idle && waits_.idle().by_fathom(*row.idle)) return Pause::kByFathom;
     if (row.idle) return is_for_a_child(row, wait) ? Pause::kOther : Pause::kIdle;
     if (const auto reason = reasons_.rule_of(wait, row.cause)) {
       if (is_lock(reasons_.name(*reason))) return Pause::kLock;
@@ -291,7 +293,7 @@ class Sweep {
 
   static bool takes_precedence(Pause pause) {
     return pause == Pause::kQueue || pause == Pause::kDisk || pause == Pause::kMemory ||
-           pause == Pause::kLock || pause == Pause::kTaskSleep;
+           pause == Pause::kLock || pause == Pause::kTaskSleep || pause == Pause::kByFathom;
   }
 
   void change_running(std::uint32_t thread, bool begins) {
@@ -322,7 +324,7 @@ class Sweep {
       time_.locks_ns += length * quiet;
     else if (count(Pause::kTaskSleep) > 0)
       time_.slept_ns += length * quiet;
-    else
+    else if (count(Pause::kByFathom) == 0)
       open_ns_ += length * quiet;
   }
 

@@ -12,7 +12,8 @@ namespace fathom::analysis {
 
 // Nanoseconds. All but length_ns add up to it.
 struct WallTime {
-  double length_ns = 0;  // 0: unknown, because stacks were selected or the time was not recorded
+  double length_ns =
+      0;  // without stops by fathom; 0: unknown, because stacks were selected or the time was not recorded
   double ran_ns = 0;     // at least one thread ran
   double queued_ns = 0;  // none ran, and at least one could have: run queue, or the CPU quota was used up
   // No thread ran or was runnable. A file, memory and a lock count from the moment a thread waits for them;

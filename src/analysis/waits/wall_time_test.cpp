@@ -7,6 +7,7 @@
 #include "analysis/core/hand_made_profile.h"
 #include "analysis/waits/wait_report.h"
 #include "model/block_reads.h"
+#include "model/facts.h"
 #include "model/listening_socket.h"
 
 namespace fathom::analysis {
@@ -72,6 +73,21 @@ TEST(WallTime, OfARingIsTheDiskIfTheProcessReadsFromOne) {
   EXPECT_EQ(disk_share(""), 0);
   program.hand.profile.meta.facts.clear();
   EXPECT_EQ(wall_of(program.hand.profile).disk_ns, 0);
+}
+
+TEST(WallTime, HasNoStopsByFathom) {
+  Program program;
+  const auto main = program.thread("app", 6);
+  const auto fathom = program.hand.thread(program.hand.process(70, "fathom"), 71, "fathom");
+  model::put_facts(model::OriginFacts{.recorder_pid = 70}, program.hand.profile.meta);
+  model::Wait& stop = program.waits(main, "main", "", 2, 4);
+  stop.state = model::WaitState::kTraced;
+  stop.waker = fathom;
+  program.waits(main, "save", "fsync", 5, 7);
+  const WallTime wall = wall_of(program.hand.profile);
+  EXPECT_NEAR(wall.length_ns, 8 * kSecond, kNear) << "of the 10 s of the recording";
+  EXPECT_NEAR(wall.disk_ns, 2 * kSecond, kNear);
+  EXPECT_NEAR(wall.ran_ns, 6 * kSecond, kNear);
 }
 
 TEST(WallTime, IsRunningWhileOneOfManyRuns) {

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 #include <signal.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <utility>
@@ -111,7 +112,7 @@ void Recording::describe() {
   profile_.meta.start_ns = profile_.meta.end_ns = now;
   next_save_ns_ = now + kSaveEvery;
   profile_.meta.facts = host_facts();
-  model::put_facts(model::OriginFacts{.tags = options_.tags}, profile_.meta);
+  model::put_facts(model::OriginFacts{.tags = options_.tags, .recorder_pid = ::getpid()}, profile_.meta);
   accounts_.starts();
   if (!options_.command.empty() && !options_.redact)
     profile_.meta.facts["command"] = process::command_line(options_.command);
