@@ -252,13 +252,13 @@ std::string HeapRecordings::describe_stops() const {
     all.all_threads += stops.all_threads;
     all.all_threads_ns = std::max(all.all_threads_ns, stops.all_threads_ns);
   }
-  const auto stops = [](std::uint64_t count) {
-    return fmt::format("{} stop{}", count, count == 1 ? "" : "s");
+  const auto times = [](std::uint64_t count) {
+    return count == 1 ? std::string("once") : fmt::format("{} times", count);
   };
   return fmt::format(
-      "all threads stopped for at most {:.1f} ms in {}; one thread was used for at most {:.1f} ms in {}",
-      static_cast<double>(all.all_threads_ns) * 1e-6, stops(all.all_threads),
-      static_cast<double>(all.longest_ns) * 1e-6, stops(all.one_thread));
+      "fathom stopped all threads {}, for at most {:.1f} ms, and ran code of its own in one thread {}, for at most {:.1f} ms",
+      times(all.all_threads), static_cast<double>(all.all_threads_ns) * 1e-6, times(all.one_thread),
+      static_cast<double>(all.longest_ns) * 1e-6);
 }
 
 std::string HeapRecordings::describe_tracing() const {
