@@ -7,6 +7,7 @@
 
 #include "analysis/core/call_tree.h"
 #include "analysis/core/functions.h"
+#include "analysis/core/tracer_frames.h"
 #include "base/parse.h"
 #include "base/text.h"
 #include "model/facts.h"
@@ -79,8 +80,10 @@ class Parser {
       return "";
     }
     if (word == "by") {
-      rule.by_fathom = rest == "fathom";
-      return rule.by_fathom ? "" : fmt::format("'by {}' is not known: there is only 'by fathom'", rest);
+      rule.by = rest == "fathom"   ? WaitRule::By::kFathom
+                : rest == "tracer" ? WaitRule::By::kTracer
+                                   : WaitRule::By::kAny;
+      return rule.by != WaitRule::By::kAny ? "" : fmt::format("'by {}' is not known", rest);
     }
     if (word == "crowd")
       return take_number(rest, rule.crowd) ? "" : fmt::format("'{}' is not a number of threads", rest);
@@ -188,6 +191,7 @@ RuledWaits::RuledWaits(const model::Profile& profile, const WaitRules& rules)
     : profile_(profile),
       rules_(rules),
       fathom_pid_(model::facts_of<model::OriginFacts>(profile.meta).recorder_pid),
+      tracers_(stacks_of_tracer(profile)),
       sets_(1) {
   if (profile.all_waits().empty()) return;
   PatternSet thread_patterns;
@@ -266,7 +270,7 @@ std::optional<std::uint8_t> RuledWaits::rule_of(const model::Wait& wait, Cause c
     const WaitRule& rule = rules_.rules[i];
     if (rule.rest != 0 || !rule.causes[static_cast<std::size_t>(cause)] || (frames & rule.absent).any())
       continue;
-    if (rule.by_fathom && !is_by_fathom(wait)) continue;
+    if (!is_by(rule.by, wait)) continue;
     if (rule.threads && (of_thread_[wait.thread.value] & *rule.threads).none()) continue;
     const auto holds = [&](const PatternSet& alternatives) { return (frames & alternatives).any(); };
     if (!std::all_of(rule.frames.begin(), rule.frames.end(), holds)) continue;
@@ -279,9 +283,17 @@ std::optional<std::uint8_t> RuledWaits::rule_of(const model::Wait& wait, Cause c
   return std::nullopt;
 }
 
-bool RuledWaits::is_by_fathom(const model::Wait& wait) const {
-  return fathom_pid_ && wait.waker != model::kNoThread &&
-         profile_.processes[profile_.threads[wait.waker.value].process.value].pid == *fathom_pid_;
+bool RuledWaits::is_by(WaitRule::By who, const model::Wait& wait) const {
+  switch (who) {
+    case WaitRule::By::kAny:
+      return true;
+    case WaitRule::By::kFathom:
+      return fathom_pid_ && wait.waker != model::kNoThread &&
+             profile_.processes[profile_.threads[wait.waker.value].process.value].pid == *fathom_pid_;
+    case WaitRule::By::kTracer:
+      return !tracers_.empty() && tracers_[wait.stack.value] != 0;
+  }
+  return false;
 }
 
 std::optional<std::uint8_t> RuledWaits::rule_of_rest() const {

@@ -29,7 +29,8 @@ struct WaitRule {
   std::optional<PatternSet> threads;
   std::vector<PatternSet> frames;  // of each one must be there
   PatternSet absent;
-  bool by_fathom = false;   // fathom itself ended it
+  enum class By : std::uint8_t { kAny, kFathom, kTracer };
+  By by = By::kAny;  // kFathom: fathom ended it; kTracer: a thread of the target waits in fathom's code
   std::uint32_t crowd = 0;  // not 0: so many threads must have done nothing else, at one futex
   std::uint32_t rest = 0;   // not 0: a place at rest (places_at_rest.h) by so many percent, and no name
 };
@@ -65,8 +66,8 @@ class RuledWaits {
   // The row of the first rule about rest.
   std::optional<std::uint8_t> rule_of_rest() const;
   std::uint32_t rest(std::uint8_t rule) const { return rules_.rules[rule].rest; }
-  // It is about stops that fathom itself made.
-  bool by_fathom(std::uint8_t rule) const { return rules_.rules[rule].by_fathom; }
+  // It is about waits that fathom itself caused.
+  bool by_fathom(std::uint8_t rule) const { return rules_.rules[rule].by != WaitRule::By::kAny; }
   const std::string& name(std::uint8_t rule) const { return rules_.rules[rule].name; }
   // "(idle: tokio worker)": the frame that stands for all of them.
   std::string frame(std::uint8_t rule) const { return idle_frame(name(rule)); }
@@ -77,11 +78,12 @@ class RuledWaits {
   void match_stacks();
   PatternSet match_frame(const model::Frame& frame);
 
-  bool is_by_fathom(const model::Wait& wait) const;
+  bool is_by(WaitRule::By who, const model::Wait& wait) const;
 
   const model::Profile& profile_;
   const WaitRules& rules_;
   std::optional<std::int32_t> fathom_pid_;  // of the one that recorded this
+  std::vector<char> tracers_;               // by stack: it is that of the tracer; empty: none is
   std::vector<PatternSet> sets_;            // the different ones; row 0 is empty
   std::vector<std::uint32_t> of_stack_;     // rows of sets_: what matches anywhere on the stack
   std::vector<PatternSet> of_thread_;

@@ -301,6 +301,24 @@ TEST(IdleRules, KnowThatFathomStoppedTheThread) {
   EXPECT_EQ(rule_by(70, model::WaitState::kInterruptible), "") << "it reads what fathom writes";
 }
 
+// The tracer waits for room in the ring of the thread; what the program sleeps in is its own.
+TEST(IdleRules, KnowThatTheTracerWaits) {
+  const auto rule_in = [](bool in_tracer) {
+    HandMade hand;
+    const auto row = hand.thread(hand.process(1, "app"), 1, "app");
+    const auto main = hand.frame(hand.module("app"), {"main"});
+    const auto tracer = hand.frame(hand.module("[fathom]", model::ModuleKind::kNames), {"(heap tracer)"});
+    const auto kernel = hand.frame(hand.module("[kernel]", model::ModuleKind::kKernel), {"do_nanosleep"});
+    const auto stack = in_tracer ? hand.stack({main, tracer, kernel}) : hand.stack({main, kernel});
+    const model::Wait& wait = hand.wait(row, stack, "nanosleep", 0, 5);
+    const RuledWaits idle(hand.profile, built_in_idle_rules());
+    const auto rule = idle.rule_of(wait, WaitCauses(hand.profile).of(wait));
+    return rule ? idle.name(*rule) : "";
+  };
+  EXPECT_EQ(rule_in(true), "waiting for fathom to read events");
+  EXPECT_EQ(rule_in(false), "");
+}
+
 TEST(IdleRules, NeverCallARunQueueIdle) {
   EXPECT_EQ(rule_for("epoll_wait", {"main", "aeApiPoll"}, "redis", 0), "");
 }
