@@ -496,6 +496,7 @@ WallTime sum_thread_time(const Waits& waits, const RuledWaits& reasons, const Wa
   const PauseOfWaits pause_of(waits, reasons, sites, handed_on);
   WallTime time;
   time.ran_ns = ran_ns;
+  double by_fathom = 0;  // no time of the program
   const auto part = [&](Pause pause) -> double& {
     switch (pause) {
       case Pause::kQueue:
@@ -515,6 +516,8 @@ WallTime sum_thread_time(const Waits& waits, const RuledWaits& reasons, const Wa
         return time.unended_ns;
       case Pause::kIdle:
         return time.idle_ns;
+      case Pause::kByFathom:
+        return by_fathom;
       case Pause::kOther:
         break;
     }
@@ -528,6 +531,7 @@ WallTime sum_thread_time(const Waits& waits, const RuledWaits& reasons, const Wa
     time.queued_ns += queued;
     time.length_ns += waited + queued;
   }
+  time.length_ns -= by_fathom;
   return time;
 }
 
