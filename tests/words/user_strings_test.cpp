@@ -58,10 +58,17 @@ TEST(UserStrings, OfTheProgramNegateTheVerb) {
   }
 }
 
+// A list of names (base/word_rows.h) is no sentence: "openat openat2 creat".
+bool is_list_of_names(const std::string& text) {
+  static const std::regex kNames("[A-Za-z0-9_]+( [A-Za-z0-9_]+)* ?");
+  return text.find('_') != std::string::npos && std::regex_match(text, kNames);
+}
+
 // A sentence in one piece can be searched and proof-read.
 TEST(UserStrings, OfTheProgramAreOneLiteralEach) {
   for (const UserString& string : all_strings(FATHOM_SOURCE_FOLDER))
-    EXPECT_FALSE(string.wrapped) << string.file << ":" << string.line << ": " << string.text;
+    EXPECT_FALSE(string.wrapped && !is_list_of_names(string.text))
+        << string.file << ":" << string.line << ": " << string.text;
 }
 
 }  // namespace

@@ -122,8 +122,8 @@ std::optional<ResourceMaker> find_resource_maker(const model::Profile& profile,
   for (const auto& [site, number] : calls) all += number;
   const auto most = most_of(calls);
   if (most == calls.end() || all < kEnoughCalls || most->second < kMostOfTheCalls * all ||
-      is_unnamed(most->first))
-    return std::nullopt;
+      is_unnamed(most->first) || creates_resource(most->first, growth.resource, ""))
+    return std::nullopt;  // a function of the C library says no more than the system call
   return ResourceMaker{most->first, most->second / all};
 }
 
