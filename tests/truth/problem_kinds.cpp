@@ -22,6 +22,7 @@
 #include <condition_variable>
 #include <cstdio>
 #include <cstdlib>
+#include <latch>
 #include <mutex>
 #include <string>
 #include <thread>
@@ -127,16 +128,18 @@ int main(int count, char** words) {
     });
     for (;;) computes_with_the_lock();
   } else if (kind == "stuck") {
+    static std::latch both_held(2);
     start(1, [] {
       const std::lock_guard first(g_lock);
-      pause_for(std::chrono::milliseconds(50));
+      both_held.arrive_and_wait();
       const std::lock_guard second(g_other);
     });
     start(1, [] {
       const std::lock_guard first(g_other);
-      pause_for(std::chrono::milliseconds(50));
+      both_held.arrive_and_wait();
       const std::lock_guard second(g_lock);
     });
+    both_held.wait();
     std::thread([] { const std::lock_guard third(g_lock); }).join();
   } else if (kind == "idle") {
     start(4, waits_for_work);
