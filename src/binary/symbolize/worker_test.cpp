@@ -97,23 +97,29 @@ TEST(Worker, AModuleThatCannotBeReadIsReportedAndDelaysNoOthers) {
   EXPECT_EQ(problems[2], "");
 }
 
-// As when all processes of a full machine were recorded: there is no time to read each of their files.
+// As when all processes of a full machine were recorded: there is no time to read each of their files. The worker begins with
+// what comes first, and where this thread had no CPU meanwhile it has nothing left to choose: then once more.
 TEST(Worker, WhereTimeIsShortTheModuleWithMostFramesIsNamedFirst) {
   const auto addresses = functions_of("dwarf5");
-  Worker worker(no_debug_directories());
   constexpr std::uint32_t kOthers = 40;
-  std::uint32_t next = 0;
-  for (std::uint32_t id = 1; id <= kOthers; ++id) worker.submit(ModuleId{id}, FrameId{next++}, addresses[0]);
-  const std::uint32_t first = next;
-  for (const ElfAddress address : addresses) worker.submit(ModuleId{kOthers + 1}, FrameId{next++}, address);
-  for (std::uint32_t id = 1; id <= kOthers + 1; ++id)
-    worker.submit(ModuleId{id}, source_of(fixture("dwarf5")));
-  int steps = 0;
-  EXPECT_FALSE(worker.drain(std::chrono::hours(1), [&] { return ++steps > 2; }))
-      << "to read it, and to name it";
-  std::size_t named = 0;
-  for (const auto& frame : worker.poll().frames) named += frame.frame.value >= first ? 1 : 0;
-  EXPECT_EQ(named, addresses.size());
+  for (int attempt = 0; attempt < 50; ++attempt) {
+    Worker worker(no_debug_directories());
+    std::uint32_t next = 0;
+    for (std::uint32_t id = 1; id <= kOthers; ++id)
+      worker.submit(ModuleId{id}, FrameId{next++}, addresses[0]);
+    const std::uint32_t first = next;
+    for (const ElfAddress address : addresses) worker.submit(ModuleId{kOthers + 1}, FrameId{next++}, address);
+    for (std::uint32_t id = 1; id <= kOthers + 1; ++id)
+      worker.submit(ModuleId{id}, source_of(fixture("dwarf5")));
+    int steps = 0;
+    if (worker.drain(std::chrono::hours(1), [&] { return ++steps > 2; }))
+      continue;  // to read it, and to name it
+    std::size_t named = 0;
+    for (const auto& frame : worker.poll().frames) named += frame.frame.value >= first ? 1 : 0;
+    EXPECT_EQ(named, addresses.size());
+    return;
+  }
+  ADD_FAILURE() << "the worker was always done at once";
 }
 
 TEST(Worker, LeavingWithoutDrainDoesNotWait) {
