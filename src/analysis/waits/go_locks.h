@@ -1,5 +1,5 @@
 // Goroutines that wait for a lock, a channel or a timer leave their thread, which then runs another one or sleeps: the kernel sees no
-// wait of theirs. What taking a contended lock costs in CPU time is seen, and tells which code takes it.
+// wait of theirs. What taking a contended lock costs in CPU time is seen, with the code that takes it.
 #pragma once
 
 #include <cstdint>

@@ -81,7 +81,7 @@ TEST(HandedOnFutexes, AreThoseThatOneFunctionTakesAndGivesBack) {
   }
 }
 
-// A pool of connections and a queue of jobs are one condition variable each. What tells them apart is who gives, and where.
+// A pool of connections and a queue of jobs are one condition variable each. They differ in who gives, and where.
 TEST(HandedOnFutexes, AConditionVariableCountsIfItsWaitersGiveBackWhatTheyTook) {
   using Names = std::vector<std::string>;
   const Names takes{"start_thread", "handle", "Pool::get", "pthread_cond_wait"};

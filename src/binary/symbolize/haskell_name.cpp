@@ -54,7 +54,7 @@ std::optional<std::string> decode_tuple(std::string_view& rest) {
   return fmt::format("({}{}{})", mark, std::string(count == 0 ? 0 : count - 1, ','), mark);
 }
 
-// "z7eU" is the character of that number; begins behind the z. Of ASCII only: others have no name in a terminal for certain.
+// "z7eU" is the character of that number; begins behind the z. Of ASCII only: others may have no sign in a terminal.
 std::optional<char> decode_number(std::string_view& rest) {
   const std::size_t end = rest.find('U');
   unsigned number = 0;

@@ -7,7 +7,7 @@
 
 namespace fathom::symbolize {
 
-// "" unless it is the code of a Haskell function for certain: C has names that end in "_info", too. The package is dropped; a
+// "" unless it is the code of a Haskell function and cannot be anything else: C has names that end in "_info", too. The package is dropped; a
 // local function keeps the number that distinguishes it: "Main.go (s1Kx)".
 std::string haskell_name(std::string_view linker_name);
 

@@ -50,6 +50,20 @@ TEST(FoldedWriter, MarksInlinedCallsWhenAsked) {
   EXPECT_EQ(write_folded(build_call_tree(hand.profile, {}), {.mark_inlined = true}), "app;out;in_[i] 2\n");
 }
 
+// Readers take a line that begins with a blank for a message, and one with "//" or '#' for a comment.
+TEST(FoldedWriter, ANameThatBeginsTheLineCannotMakeItNoStack) {
+  for (const char* name : {" padded", "\x06", "\tx", "# x", "#", "// x", "//"}) {
+    analysis::HandMade hand;
+    const auto thread = hand.thread(hand.process(1, name), 1, name);
+    hand.sample(thread, hand.stack({hand.frame(hand.module("app"), {"main", "f"})}), 3);
+    hand.sample(thread, {}, 4);  // of the thread alone
+    const std::string written = write_folded(build_call_tree(hand.profile, {}));
+    const Result<model::Profile> again = read_folded(written + "other;main 1\n", "x.folded");
+    ASSERT_TRUE(again) << name << ": " << again.error().message;
+    EXPECT_EQ(build_call_tree(*again, {}).total, 8) << name << ": " << written;
+  }
+}
+
 TEST(FoldedWriter, NamesCannotBreakTheLine) {
   analysis::HandMade hand;
   const auto thread = hand.thread(hand.process(1, "a"), 1, "a b");

@@ -10,7 +10,7 @@ struct TracingRights {
   bool may_trace_all = false;  // CAP_SYS_PTRACE
 };
 
-// The second line of an error. Root is not told to become root: with CAP_SYS_PTRACE only a sandbox or a security module is
+// The second line of an error. Root need not become root: with CAP_SYS_PTRACE only a sandbox or a security module is
 // left, without it a container.
 std::string remedy_for_tracing(const TracingRights& rights);
 // The same with the rights of this thread.
