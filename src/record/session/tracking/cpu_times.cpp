@@ -3,6 +3,13 @@
 #include "linux/process/threads.h"
 
 namespace fathom::session {
+namespace {
+
+// The kernel books the time of a thread at its ticks and switches. The figure of its end was taken before the last booking, so /proc may
+// have shown more. On a busy machine the tick of a virtual processor is late, too.
+constexpr std::uint64_t kLateBookingNs = 100'000'000;
+
+}  // namespace
 
 void CpuTimes::begin(std::int32_t pid) {
   for (const std::int32_t tid : processes_.threads(pid)) {
@@ -16,7 +23,12 @@ void CpuTimes::begin(std::int32_t pid) {
 CpuTimes::Account& CpuTimes::note(std::int32_t tid, std::uint64_t cpu_ns) {
   known_ = true;
   Account& account = live_[tid];
-  if (cpu_ns < account.now_ns) account = {};  // the number was used again
+  if (cpu_ns < account.now_ns) {
+    if (account.now_ns - cpu_ns < kLateBookingNs)
+      cpu_ns = account.now_ns;
+    else
+      account = {};  // the number was used again
+  }
   total_ns_ += cpu_ns - account.now_ns;
   account.now_ns = cpu_ns;
   account.round = round_;
