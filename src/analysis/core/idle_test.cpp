@@ -86,6 +86,13 @@ TEST(WaitReasons, AreFoundByAFunctionOnTheStack) {
             Known("the interpreter's lock (Ruby)", "gvl_acquire"));
   EXPECT_EQ(reason_for("pwrite64", {"main", "write_log", "blk_mq_get_tag"}, true),
             Known("room in the queue of the block device", "blk_mq_get_tag"));
+  EXPECT_EQ(reason_for("read", {"main", "next_frame", "timerfd_read"}, true),
+            Known("a timer", "timerfd_read"));
+  EXPECT_EQ(reason_for("clone3", {"main", "posix_spawn", "wait_for_vfork_done"}, true), Known("", ""))
+      << "the kernel's function that makes the child is not on this stack";
+  EXPECT_EQ(reason_for("vfork", {"main", "system", "kernel_clone"}, true),
+            Known("a child to run its program", "kernel_clone"));
+  EXPECT_EQ(reason_for("wait4", {"main", "system", "do_wait"}, true), Known("", ""));
 }
 
 TEST(IdleRules, KnowThePoolsOfRuntimesByTheirFunctions) {

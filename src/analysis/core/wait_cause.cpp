@@ -73,6 +73,8 @@ enum Hint : std::uint32_t {
   kHintFile = 1 << 19,  // a file system or a block device
   kHintTimer = 1 << 20,
   kHintSignalFile = 1 << 21,
+  kHintClone = 1 << 22,
+  kHintCompletion = 1 << 23,
 };
 
 // The beginnings of the names of kernel functions, as compilers append ".isra.0" and kernels add "_locked" and "_killable" to the
@@ -108,6 +110,8 @@ constexpr WordRow<std::uint32_t> kHintsOfKernel[] = {
      "sock_recvmsg inet_csk_accept sock_sendmsg unix_stream_ unix_dgram_ tcp_ udp_ inet_ "
      "skb_wait_for_more_packets"},
     {kHintChild, "kernel_wait wait_for_vfork_done"},
+    {kHintClone, "kernel_clone _do_fork"},
+    {kHintCompletion, "wait_for_completion"},
     {kHintSync, "vfs_fsync_range"},
     {kHintIpc, "do_semtimedop do_msgrcv do_msgsnd do_mq_timed wq_sleep"},
     {kHintFileLock, "locks_lock_inode_wait flock_lock_inode_wait fcntl_setlk"},
@@ -287,6 +291,8 @@ Cause WaitCauses::of(const Wait& wait) const {
   }
   if (call == Cause::kPoll && object == ObjectKind::kSocket) return Cause::kSocket;  // of that one alone
   if (call != Cause::kUnknown) return call;
+  // As vfork: until the child runs its program or ends. Compilers put wait_for_vfork_done into its caller.
+  if (has(wait, kHintClone) && has(wait, kHintCompletion)) return Cause::kChild;
   // The last ones are general: a futex or a socket is reached through no file system.
   constexpr std::array<std::pair<std::uint32_t, Cause>, 13> kByHint{{{kHintFutex, Cause::kFutex},
                                                                      {kHintPoll, Cause::kPoll},

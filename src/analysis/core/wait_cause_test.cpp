@@ -67,6 +67,21 @@ TEST(WaitCause, OfACallThatCanSleepIsNeverUnknown) {
     EXPECT_EQ(waiting.cause(call, {}), Cause::kIpc) << call;
 }
 
+// posix_spawn makes its child with clone or clone3, and the kernel's function for that wait is mostly inlined.
+TEST(WaitCause, OfSpawnIsTheChild) {
+  Waiting waiting;
+  for (const char* call : {"clone", "clone3", "vfork"}) {
+    EXPECT_EQ(waiting.cause(call, {"kernel_clone", "wait_for_completion_state", "__wait_for_common"}),
+              Cause::kChild)
+        << call;
+    EXPECT_EQ(waiting.cause(call, {"_do_fork", "wait_for_completion_killable"}), Cause::kChild) << call;
+    EXPECT_EQ(waiting.cause(call, {"kernel_clone", "wait_for_vfork_done"}), Cause::kChild) << call;
+  }
+  EXPECT_EQ(waiting.cause("clone", {"kernel_clone", "copy_process", "down_read"}), Cause::kUnknown)
+      << "a lock of the kernel";
+  EXPECT_EQ(waiting.cause("delete_module", {"wait_for_completion"}), Cause::kUnknown) << "makes no child";
+}
+
 // A poll returns how many files are ready: none of them at its timeout. Reading returns bytes, of which none is the end of a file.
 TEST(WaitCause, IsATimerWhereAPointInTimeEndsTheWait) {
   struct Row {

@@ -57,8 +57,8 @@ std::string words_of(const Reason& reason) {
   const std::string object = printable(reason.what),
                     site = reason.what.empty() ? "" : spoken_name(reason.what);
   if (!reason.rule.empty() && !reason.released) {
-    const bool is_place =
-        reason.cause == Cause::kFutex || reason.cause == Cause::kPoll || reason.cause == Cause::kSleep;
+    const bool is_place = reason.cause == Cause::kFutex || reason.cause == Cause::kPoll ||
+                          reason.cause == Cause::kSleep || reason.cause == Cause::kChild;
     return with("for " + printable(reason.rule), is_place ? " in " : " of ", is_place ? site : object);
   }
   if (reason.released)
