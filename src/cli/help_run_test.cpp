@@ -198,6 +198,26 @@ TEST_F(Cli, TheNewestRecordingIsTheDefault) {
   }
 }
 
+TEST_F(Cli, WithoutAFileItFindsTheRecordingsOfThisFolderOrNamesTheFolderThatHasSome) {
+  const auto in = [&](const std::string& folder, const std::string& words) {
+    return run_program(
+        "/bin/sh", {"-c", "cd " + shell_word(folder) + " && exec " + shell_word(FATHOM_BINARY) + " " + words},
+        "/dev/null");
+  };
+  const std::string empty = folder_ + "/empty", above = folder_ + "/above";
+  for (const std::string& folder : {empty, above, above + "/two words"})
+    std::filesystem::create_directory(folder);
+  std::filesystem::copy(recording_, above + "/two words/old.fathom");
+  EXPECT_THAT(in(above + "/two words", "list").out, HasSubstr("  old.fathom\n1 recording, "));
+  for (const std::string words : {"list", "report", "flamegraph", "leaks", "timeline", "tui"}) {
+    EXPECT_EQ(in(empty, words).error,
+              "fathom: there is no recording in this folder\ntry: fathom record -- COMMAND\n");
+    EXPECT_EQ(in(above, words).error,
+              "fathom: there is no recording in this folder\n"
+              "try: fathom list 'two words', where there are some\n");
+  }
+}
+
 std::vector<std::string> commands_of(const std::string& names) {
   std::istringstream words(names);
   return {std::istream_iterator<std::string>(words), {}};

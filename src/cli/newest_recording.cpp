@@ -1,12 +1,23 @@
 #include "cli/newest_recording.h"
 
+#include <fmt/format.h>
+
 #include <filesystem>
 #include <utility>
 #include <vector>
 
+#include "base/shell_word.h"
 #include "cli/notices.h"
+#include "tools/shelf/recordings.h"
 
 namespace fathom::cli {
+
+Error no_recording_here() {
+  const auto folder = shelf::folder_with_recordings(".");
+  return {ErrorKind::kNotFound, "there is no recording in this folder",
+          folder ? fmt::format("fathom list {}, where there are some", shell_word(folder->string()))
+                 : "fathom record -- COMMAND"};
+}
 
 Result<std::string> newest_recording() {
   namespace fs = std::filesystem;
@@ -30,8 +41,7 @@ Result<std::string> newest_recording() {
        entry.increment(ignored))
     folders.push_back(entry->path());
   for (const fs::path& folder : folders) look(folder);
-  if (newest.empty())
-    return fail(ErrorKind::kNotFound, "there is no recording in this folder", "fathom record -- COMMAND");
+  if (newest.empty()) return tl::unexpected<Error>(no_recording_here());
   return newest.lexically_normal().string();
 }
 

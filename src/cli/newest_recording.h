@@ -9,6 +9,9 @@
 
 namespace fathom::cli {
 
+// That there is none here, and what to do about it.
+Error no_recording_here();
+
 // The recording that was written last, here or where record puts those that have no name. kNotFound: there is none.
 Result<std::string> newest_recording();
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
+#include <iterator>
 #include <string_view>
 #include <system_error>
 #include <tuple>
@@ -21,6 +22,9 @@ namespace fs = std::filesystem;
 
 constexpr std::array<std::string_view, 7> kCompanions = {".svg",   ".html",         ".json",    ".json.gz",
                                                          ".pb.gz", ".timeline.svg", ".perfetto"};
+
+constexpr std::string_view kNamelessFolder = "fathom-profiles";
+constexpr std::string_view kStoreFolder = "fathom-store";
 
 using IsOurs = std::function<bool(const fs::path&)>;
 
@@ -41,6 +45,10 @@ std::uint64_t written_at(const fs::path& path) {
 bool is_regular(const fs::path& path) {
   std::error_code problem;
   return fs::symlink_status(path, problem).type() == fs::file_type::regular;
+}
+
+bool is_recording(const fs::path& path) {
+  return path.extension() == ".fathom" && is_regular(path);
 }
 
 // The name that record and report use. That of the file is longer than the kernel's 15 bytes, but a file may be several programs:
@@ -109,10 +117,17 @@ std::error_code look_through(const fs::path& folder, const IsOurs& is_ours, std:
   std::error_code problem;
   for (fs::directory_iterator entry(folder, problem), end; !problem && entry != end;
        entry.increment(problem)) {
-    if (entry->path().extension() != ".fathom" || !is_regular(entry->path())) continue;
+    if (!is_recording(entry->path())) continue;
     found.push_back(look_at(entry->path(), is_ours));
   }
   return problem;
+}
+
+bool holds_recordings(const fs::path& folder) {
+  std::error_code problem;
+  for (fs::directory_iterator entry(folder, problem), end; !problem && entry != end; entry.increment(problem))
+    if (is_recording(entry->path())) return true;
+  return false;
 }
 
 Result<> check_folder(const fs::path& folder, const std::string& remedy) {
@@ -146,7 +161,7 @@ bool has_tag(const Recording& recording, std::string_view tag) {
 }
 
 Result<std::vector<Recording>> find_recordings(const fs::path& folder, const IsOurs& is_ours) {
-  if (auto is_one = check_folder(folder, "fathom record -- COMMAND"); !is_one)
+  if (auto is_one = check_folder(folder, "the folder that the recordings are in"); !is_one)
     return tl::unexpected<Error>(is_one.error());
   std::vector<Recording> found;
   if (const std::error_code unread = look_through(folder, is_ours, found); unread)
@@ -161,6 +176,34 @@ Result<std::vector<Recording>> find_recordings(const fs::path& folder, const IsO
   }
   sort_by_time(found);
   return found;
+}
+
+Result<std::vector<Recording>> find_recordings_here(const fs::path& here, const IsOurs& is_ours) {
+  std::vector<Recording> found;
+  if (const std::error_code unread = look_through(here, is_ours, found); unread)
+    return system_error(here.string(), unread.value());
+  const fs::path nameless = here / kNamelessFolder;
+  if (std::error_code problem; fs::is_directory(nameless, problem)) {
+    Result<std::vector<Recording>> more = find_recordings(nameless, is_ours);
+    if (!more) return more;
+    std::ranges::move(*more, std::back_inserter(found));
+  }
+  for (Recording& row : found) {
+    row.path = row.path.lexically_normal();
+    for (fs::path& companion : row.companions) companion = companion.lexically_normal();
+  }
+  sort_by_time(found);
+  return found;
+}
+
+std::optional<fs::path> folder_with_recordings(const fs::path& here) {
+  const fs::path store = here / kStoreFolder;
+  if (std::ranges::any_of(folders_in(store), holds_recordings)) return store.lexically_normal();
+  // Not the folders in these: here may be a home, or the root of all.
+  std::vector<fs::path> folders = folders_in(here);
+  std::ranges::sort(folders);
+  const auto found = std::ranges::find_if(folders, holds_recordings);
+  return found == folders.end() ? std::nullopt : std::optional(found->lexically_normal());
 }
 
 Result<std::vector<Recording>> find_files(

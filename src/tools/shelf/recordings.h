@@ -41,6 +41,15 @@ bool has_tag(const Recording& recording, std::string_view tag);
 Result<std::vector<Recording>> find_recordings(
     const std::filesystem::path& folder, const std::function<bool(const std::filesystem::path&)>& is_ours);
 
+// Where nobody named a folder: the recordings of `here`, and of its fathom-profiles, where record puts those without a name, with the
+// folders in it. Oldest first; empty: there are none.
+Result<std::vector<Recording>> find_recordings_here(
+    const std::filesystem::path& here, const std::function<bool(const std::filesystem::path&)>& is_ours);
+
+// Where find_recordings_here() found nothing: a folder in `here` in which find_recordings() does, as the store of fathom serve. nullopt:
+// there is none.
+std::optional<std::filesystem::path> folder_with_recordings(const std::filesystem::path& here);
+
 // Other files of `folder` and of the folders in it, by the time when they were written: heap dumps, pictures. `series_of`: which files
 // belong together, as the dumps of one process do, becomes Recording::program; nothing for a file that is not wanted. One that was written
 // in the last minute counts as being written. Links are not followed. kNotFound: there is no such folder.

@@ -86,6 +86,28 @@ TEST_F(Shelf, ListsTheFolderAndTheFoldersInItOldestFirst) {
   EXPECT_THAT(programs, ElementsAre("neard", "reth", "redis-server"));
 }
 
+TEST_F(Shelf, WithoutAFolderItListsThisOneAndThatOfRecordingsWithoutAName) {
+  record("here.fathom", "postgres", 30);
+  record("fathom-profiles/reth.fathom", "reth", 20);
+  record("fathom-profiles/old/neard.fathom", "neard", 10);
+  record("elsewhere/redis.fathom", "redis-server", 5);
+  const auto found = find_recordings_here(folder_, is_svg);
+  ASSERT_TRUE(found) << found.error().message;
+  std::vector<std::string> programs;
+  for (const Recording& row : *found) programs.push_back(row.program);
+  EXPECT_THAT(programs, ElementsAre("neard", "reth", "postgres"));
+}
+
+TEST_F(Shelf, KnowsTheFolderInWhichThereAreSome) {
+  EXPECT_EQ(folder_with_recordings(folder_), std::nullopt);
+  EXPECT_TRUE(find_recordings_here(folder_, is_svg)->empty());
+  write("notes/notes.txt", "");
+  record("runs/x.fathom", "reth", 10);
+  EXPECT_EQ(folder_with_recordings(folder_), folder_ + "/runs");
+  record("fathom-store/reth/x.fathom", "reth", 10);
+  EXPECT_EQ(folder_with_recordings(folder_), folder_ + "/fathom-store") << "the store of fathom serve";
+}
+
 TEST_F(Shelf, ARecordingSaysWhatItIs) {
   record("x.fathom", "redis-server", 30);
   write("x.svg", "<svg/>");
