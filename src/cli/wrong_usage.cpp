@@ -8,6 +8,7 @@
 #include "analysis/core/words.h"
 #include "base/parse.h"
 #include "base/word_distance.h"
+#include "cli/examples.h"
 #include "cli/idioms.h"
 #include "cli/option_table.h"
 
@@ -105,6 +106,21 @@ Error not_expected(const CLI::App& command) {
           help};
 }
 
+// "out is required", where the help says OUT.
+Error left_out(const CLI::ParseError& error, const CLI::App& command) {
+  std::string name = between(error.what(), "", " is required").value_or("an argument");
+  const CLI::Option* option = command.get_option_no_throw(name);
+  if (option != nullptr && option->get_positional()) {
+    std::string type = option->get_type_name();
+    type.resize(std::min(type.find(':'), type.size()));
+    if (type != "TEXT") name = type;
+  }
+  const auto examples = examples_of(command.get_name());
+  return {ErrorKind::kUsage, fmt::format("{} needs {}", command.get_name(), name),
+          examples.empty() ? fmt::format("fathom {} --help", command.get_name())
+                           : std::string(examples.front().line)};
+}
+
 }  // namespace
 
 std::string nearest_word(std::string_view typed, const std::vector<std::string>& words) {
@@ -171,6 +187,7 @@ std::string usual_remedy(ErrorKind kind, std::string_view command) {
 Error wrong_usage(const CLI::ParseError& error, const CLI::App* command) {
   if (command == nullptr) return {ErrorKind::kUsage, refused_value(error.what(), command), "fathom --help"};
   if (dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr) return not_expected(*command);
+  if (dynamic_cast<const CLI::RequiredError*>(&error) != nullptr) return left_out(error, *command);
   return {ErrorKind::kUsage, command->get_name() + ": " + refused_value(error.what(), command),
           fmt::format("fathom {} --help", command->get_name())};
 }

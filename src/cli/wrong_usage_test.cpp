@@ -90,6 +90,15 @@ TEST_F(WrongUsage, AnEmptyValueIsNoValueThatWasLeftOut) {
   EXPECT_EQ(found({"draw", "x"}), "");
 }
 
+TEST_F(WrongUsage, WhatWasLeftOutIsNamedAsInTheHelpWithAnExample) {
+  draw = app.add_subcommand("merge", "");
+  draw->add_option("out", file, "")->type_name("OUT")->required();
+  EXPECT_EQ(said({"merge"}), "merge needs OUT\nfathom merge all.fathom a.fathom b.fathom");
+  draw = app.add_subcommand("limit", "");
+  draw->add_option("--memory", size, "")->required();
+  EXPECT_EQ(said({"limit"}), "limit needs --memory\nfathom limit --memory 512m -- ./server");
+}
+
 TEST_F(WrongUsage, OfAValueSaysWhichOnesThereAre) {
   const std::string help = "\nfathom draw --help";
   EXPECT_EQ(said({"draw", "-d", "abc"}), "draw: --duration 'abc': expected a number above 0" + help);
