@@ -5,6 +5,7 @@
 
 #include "analysis/diff/doubts.h"
 #include "analysis/diff/normalization.h"
+#include "model/wait_sums.h"
 
 namespace fathom::analysis {
 namespace {
@@ -18,7 +19,8 @@ bool has_moments(const model::Profile& profile) {
   const auto has_moment = [&](const model::Sample& sample) {
     return sample.time_ns >= profile.meta.start_ns;
   };
-  return !profile.all_waits().empty() || std::ranges::any_of(profile.all_samples(), has_moment);
+  const bool waits_have = !profile.all_waits().empty() && !profile.meta.facts.contains(model::kWaitSumsFact);
+  return waits_have || std::ranges::any_of(profile.all_samples(), has_moment);
 }
 
 void cut_into_pieces(ComparedRuns& compared) {

@@ -7,6 +7,7 @@
 
 #include "analysis/core/hand_made_profile.h"
 #include "model/random_profile.h"
+#include "model/wait_sums.h"
 
 namespace fathom::analysis {
 namespace {
@@ -293,6 +294,11 @@ TEST(Diff, RunsWithoutMomentsHaveNoLoadOverTime) {
   for (int i = 0; i < 4; ++i) {
     profiles.push_back(program(3, 20));
     for (model::Sample& sample : profiles.back().samples) sample.time_ns = 0;
+    model::Wait sum;
+    sum.waited_ns = 1'000'000'000;
+    sum.weight = 50;
+    profiles.back().waits.push_back(sum);
+    profiles.back().meta.facts[model::kWaitSumsFact] = "yes";
   }
   const Result<DiffReport> report =
       make_diff({run(profiles[0]), run(profiles[1]), run(profiles[2])}, {run(profiles[3])}, {});
