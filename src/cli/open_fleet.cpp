@@ -152,6 +152,7 @@ Result<std::vector<std::string>> inputs_by_host(const std::string& input, const 
                          : dataset::hosts_in(wanted->folder, wanted->location, wanted->time);
   if (!hosts) return tl::unexpected<Error>(hosts.error());
   if (hosts->empty()) return std::vector<std::string>{input};  // opening it says what there is
+  if (*hosts == wanted->location.hosts) return std::vector<std::string>{input};  // the only one
   const bool has_choice =
       wanted->folder.empty() ? input.find('?') != std::string::npos : input.size() != wanted->folder.size();
   std::vector<std::string> inputs;
