@@ -82,6 +82,15 @@ bool is_clone(std::string_view suffix) {
   return suffix.starts_with(".part.") && all_digits(suffix.substr(6));
 }
 
+// "::h" and 16 digits, the end of each legacy name of Rust.
+constexpr std::size_t kRustHash = 19;
+
+bool has_hash_of_rust(std::string_view name) {
+  if (name.size() <= kRustHash) return false;
+  const std::string_view hash = name.substr(name.size() - kRustHash);
+  return hash.starts_with("::h") && hash.find_first_not_of("0123456789abcdef", 3) == std::string_view::npos;
+}
+
 bool looks_mangled(std::string_view name) {
   return name.starts_with("_Z") || name.starts_with("_R") || name.starts_with("_GLOBAL_");
 }
@@ -161,6 +170,19 @@ std::string demangle(std::string_view mangled) {
     if (std::string name = haskell_name(base); !name.empty()) return name;
   if (base.size() > kLongestOutput) return fmt::format("{}.. [{}]", base.substr(0, 200), identity_of(base));
   return std::string(base) + clones;
+}
+
+std::string source_name(std::string_view written) {
+  if (looks_mangled(written)) return demangle(written);
+  constexpr std::string_view kClone = " [clone ";
+  for (std::size_t at = written.rfind(kClone); at != std::string_view::npos && written.ends_with(']');
+       at = written.rfind(kClone)) {
+    const std::string_view suffix = written.substr(at + kClone.size());
+    if (!names_same_function(suffix.substr(0, suffix.size() - 1))) break;
+    written = written.substr(0, at);
+  }
+  if (has_hash_of_rust(written)) written.remove_suffix(kRustHash);
+  return std::string(written);
 }
 
 }  // namespace fathom::symbolize

@@ -23,6 +23,11 @@ namespace fathom::symbolize {
 // Uses up to 2 MB of stack for hostile names.
 std::string demangle(std::string_view mangled);
 
+// The same for a name that another tool has written down, which may have demangled it in its own way: Rust's hash
+// ("parse::h0bfa24a8d6483291") and what a compiler appended ("f(int) [clone .isra.0]") are dropped as above. Only what the linker
+// alone would call so is changed: a name of another language stays as it is.
+std::string source_name(std::string_view written);
+
 // Compilers that move a static function into another unit's reach number it: "work.llvm.123", "work.lto_priv.0",
 // "work.__uniq.45". Two such numbers of one name are two functions. Both empty where there is none.
 struct UnitSuffix {

@@ -118,6 +118,30 @@ TEST(DemangleBounds, NamesThatCannotBeDemangledStayAsManyAsTheyWere) {
   EXPECT_EQ(demangle(mangled[0]), "parse::.. [_Z5parseITk5Inputi6ReaderEvT_T0_]");
 }
 
+class SourceName : public ::testing::TestWithParam<Case> {};
+
+TEST_P(SourceName, IsTheSameWhateverToolWroteIt) {
+  EXPECT_EQ(source_name(GetParam().mangled), GetParam().name);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    All, SourceName,
+    ::testing::Values(Case{"_ZN3foo3barEi.isra.0", "foo::bar(int)"},
+                      Case{"foo::bar(int) [clone .isra.0]", "foo::bar(int)"},
+                      Case{"foo::bar(int) [clone .isra.0] [clone .cold]", "foo::bar(int)"},
+                      Case{"f(int) [clone .part.0]", "f(int) [clone .part.0]"},
+                      Case{"f(int) [clone .part.0] [clone .cold]", "f(int) [clone .part.0]"},
+                      Case{"parse::h0bfa24a8d6483291", "parse"},
+                      Case{"<a::B as c::D>::e::h0bfa24a8d6483291", "<a::B as c::D>::e"},
+                      Case{"_RNvCs1234_7mycrate3foo", "mycrate::foo"},
+                      // No hash: too short, an upper-case digit, nothing before it.
+                      Case{"parse::h0bfa24a8d648329", "parse::h0bfa24a8d648329"},
+                      Case{"parse::h0BFA24A8D6483291", "parse::h0BFA24A8D6483291"},
+                      Case{"::h0bfa24a8d6483291", "::h0bfa24a8d6483291"},
+                      // Other languages: a method named cold, a constructor of Python, the name of a test.
+                      Case{"cache.cold", "cache.cold"}, Case{"_Reader.read", "_Reader.read"},
+                      Case{"x [clone]", "x [clone]"}, Case{"[clone .cold", "[clone .cold"}, Case{"", ""}));
+
 TEST(UnitSuffix, IsTheNumberOfAStaticFunctionThatOtherUnitsMayCall) {
   EXPECT_EQ(unit_suffix("_ZL4workv.llvm.123").name, "_ZL4workv");
   EXPECT_EQ(unit_suffix("_ZL4workv.llvm.123").number, ".llvm.123");

@@ -6,6 +6,7 @@
 
 #include "formats/folded/source_frame.h"
 #include "formats/import/addresses.h"
+#include "formats/import/source_names.h"
 
 namespace fathom::formats {
 namespace {
@@ -144,6 +145,8 @@ model::FrameId LineStacks::make(const Parts& parts, std::size_t first, std::size
       lines.push_back({name.empty() ? "[unknown]" : name, "", 0});
   };
   for (std::size_t i = end; i-- > first;) add(parts[i]);  // innermost first
+  SourceNames names;
+  names.replace_in(lines);
   return builder_.frame_with_lines(module_of(parts[first]), {}, lines);
 }
 

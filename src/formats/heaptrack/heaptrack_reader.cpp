@@ -10,6 +10,7 @@
 #include "formats/heaptrack/heap_course.h"
 #include "formats/heaptrack/heaptrack.h"
 #include "formats/import/left_out_lines.h"
+#include "formats/import/source_names.h"
 #include "model/facts.h"
 
 namespace fathom::formats {
@@ -206,6 +207,8 @@ class Reader {
     if (lines.empty()) lines.push_back({"", "", 0});
     for (model::Builder::NamedLine& line : lines)
       if (line.function.empty()) line.function = unnamed;
+    SourceNames names;
+    names.replace_in(lines);
     places_.push_back(import_.builder.frame_with_lines(import_.module(path), {}, lines));
     return true;
   }

@@ -5,6 +5,7 @@
 #include "base/abi/walk.h"
 #include "base/text.h"
 #include "formats/import/addresses.h"
+#include "formats/import/source_names.h"
 #include "model/facts.h"
 
 namespace fathom::formats {
@@ -61,8 +62,11 @@ model::FrameId Import::frame(model::ModuleId module, std::string_view function, 
   const auto [known, added] = frames_.try_emplace(std::move(key));
   if (added) {
     std::string place;
+    SourceNames names;
     if (is_address(function))
       function = place = place_of_address(function, profile.strings[profile.modules[module.value].name]);
+    else
+      function = names.of(function);
     known->second =
         builder.frame_with_lines(module, {}, {{function.empty() ? "[unknown]" : function, file, line}});
   }

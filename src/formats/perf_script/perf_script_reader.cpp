@@ -13,6 +13,7 @@
 #include "base/text_index.h"
 #include "formats/import/idle_cpus.h"
 #include "formats/import/lines.h"
+#include "formats/import/source_names.h"
 #include "formats/perf_script/perf_script.h"
 #include "formats/perf_script/perf_script_lines.h"
 #include "model/fact_words.h"
@@ -226,6 +227,8 @@ struct PerfScriptReader::State {
       name = module_name.front() == '[' ? std::string(module_name) : fmt::format("[{}]", module_name);
     }
     lines.push_back({name, "", 0});
+    SourceNames names;
+    names.replace_in(lines);
     const model::FrameId id = builder_.frame_with_lines(module, {}, lines);
     frame_of_place_.push_back(id);
     return id;

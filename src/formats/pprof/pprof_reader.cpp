@@ -11,6 +11,7 @@
 #include "base/text.h"
 #include "formats/import/addresses.h"
 #include "formats/import/import.h"
+#include "formats/import/source_names.h"
 #include "formats/pprof/meanings.h"
 #include "formats/pprof/pprof.h"
 #include "model/exact_count.h"
@@ -422,6 +423,8 @@ class Reader {
     }
     if (lines.empty()) lines.push_back({place, "", 0});
     if (!named) ++nameless_;
+    SourceNames names;
+    names.replace_in(lines);
     return known->second = import_.builder.frame_with_lines(module, {}, lines);
   }
 
