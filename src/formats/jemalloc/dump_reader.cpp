@@ -13,7 +13,7 @@ namespace fathom::formats {
 namespace {
 
 constexpr std::string_view kRemedy =
-    "a dump of jemalloc (prof.dump, prof_final), whole and as it was written";
+    "a dump of jemalloc (prof.dump, prof_final) or gperftools, whole and as it was written";
 constexpr std::string_view kThreads = "heap_v2/", kLegacy = "heap profile:", kNames = "--- symbol",
                            kHeapPart = "--- heap", kMaps = "MAPPED_LIBRARIES:", kOldMaps = "--- Memory map:";
 
@@ -290,7 +290,7 @@ class Reader {
     if (const Result<> set = set_mean(mean); !set) return set;
     while (const auto line = next()) {
       const std::string_view text = trimmed(*line);
-      if (text == kMaps || text == kOldMaps) {
+      if (text == kMaps || text.starts_with(kOldMaps)) {
         drop_nameless_root();
         take_maps();
         return {};

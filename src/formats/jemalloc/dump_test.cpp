@@ -92,6 +92,16 @@ TEST(HeapDump, OlderTextIsExactUnlessItSaysOtherwise) {
   EXPECT_EQ(read("heap profile: 1: 2 [3: 4] @ heapprofile/1\n1: 2 [3: 4] @ 0x1\n").mean_bytes, 0);
 }
 
+TEST(HeapDump, OlderTextEndsWithWhatWasMapped) {
+  for (const char* heading : {"MAPPED_LIBRARIES:", "--- Memory map:", "--- Memory map: ---"}) {
+    const HeapDump dump =
+        read(std::string("heap profile: 1: 2 [3: 4] @ heapz_v2/524288\n1: 2 [3: 4] @ 0x401000\n") + heading +
+             "\n00400000-00452000 r-xp 00000000 08:02 173521 /x\n");
+    EXPECT_EQ(dump.stacks.size(), 1u) << heading;
+    EXPECT_THAT(dump.maps, HasSubstr("/x")) << heading;
+  }
+}
+
 TEST(HeapDump, GoWritesTwiceItsRateAndNamesBehindEachStack) {
   const HeapDump dump = read(
       "heap profile: 1: 3072 [1: 3072] @ heap/8192\n"
