@@ -313,6 +313,19 @@ TEST_F(OpenProfile, AnErrorNamesTheNearestFormat) {
                         "ELF\2\1\1\0\0\0\0\0\0\0\0\0\4\0",
                         18),
        "a core dump"},
+      {"{\"version\":1.2,\"mode\":\"cpu\",\"gc_samples\":4,\"missed_samples\":0,\"frames\":{}}",
+       "a profile of stackprof"},
+      {"{\n\"program\": \"a\",\n\"tick_interval\": 1000,\n\"cost_centres\": [\n", "a profile of GHC"},
+      {R"({"label":"a","profile":{"libs":[{"start":1,"breakpadId":"B5"}]}})", "a raw profile of Gecko"},
+      {R"({"version":1,"recording":{"instrumentTypes":["timeline-record-type-script"]}})",
+       "a timeline of Safari"},
+      {"index  % time    self  children called     name\n[1]    100.00    0.00     1.93    0  start [1]\n",
+       "a table of gprof"},
+      {"Bytes Used\tCount\t\tSymbol Name\n 429 MB     100.0%\t84671\t \tstart\n",
+       "a call tree of Apple's Instruments"},
+      {"<profile>\n    <size>8267</size>\n", "a profile of Sysprof"},
+      {"\x5e\x97\xca\xfd\1\0", "a capture of Sysprof"},
+      {"\xfb\xa9\3\xfa", "a dump of Python's cProfile"},
       {"\xff\xfem\0a\0", "text in UTF-16"}};
   for (const auto& [content, what] : files) {
     const Result<model::Profile> read = opened(file(content));

@@ -14,6 +14,7 @@ namespace {
 using namespace std::string_view_literals;
 
 constexpr std::string_view kSource = "open the recording it was made from";
+constexpr std::string_view kItself = "fathom record, of the program itself";
 
 constexpr Stranger kChromeTrace{
     "a trace of Chrome's format",
@@ -33,6 +34,7 @@ constexpr Stranger kBcc{"a text of bcc's profile or offcputime",
                         "the same command with -f, whose output is read"};
 constexpr Stranger kEuStack{"a text of eu-stack", "fathom stacks -p PID, or fathom stacks CORE"};
 constexpr Stranger kGdb{"a backtrace of gdb", "stackcollapse-gdb.pl {}, whose output is read"};
+constexpr Stranger kCProfileDump{"a dump of Python's cProfile", "py-spy record -f raw, whose file is read"};
 constexpr Stranger kCProfile{"a table of Python's cProfile", "py-spy record -f raw, whose file is read"};
 
 struct Beginning {
@@ -50,12 +52,17 @@ constexpr Beginning kBeginnings[] = {
     {"\xfe\xff"sv, {"text in UTF-16", "iconv -f UTF-16 -t UTF-8 {} | fathom report -"}},
     {"BZh"sv, {"packed with bzip2", "bzip2 -dk {}, and the file that it writes"}},
     {"\x04\x22\x4d\x18"sv, {"packed with lz4", "lz4 -d {}, and the file that it writes"}},
+    {"\x5e\x97\xca\xfd"sv, {"a capture of Sysprof", kItself}},
+    {"<profile>\n    <size>"sv, {"a profile of Sysprof", kItself}},
     {"PK\x03\x04"sv, {"a zip archive", "unzip {}, and a file of it"}},
     {"\x7f"
      "ELF"sv,
      {"a program", "fathom record -- {}"}},
     {"FLR\0"sv, {"a recording of Java's flight recorder", "jfrconv --cpu -o collapsed {} OUT.txt"}},
     {"memray"sv, {"a capture of memray", "fathom record --heap, of the program itself"}},
+    {"\xfb\xa9"sv, kCProfileDump},
+    {"\xfb("sv, kCProfileDump},
+    {"{("sv, kCProfileDump},
     {"SQLite format 3"sv, {"an SQLite database", kSource}},
     {"\x89PNG"sv, {"a picture", kSource}},
     {"<?xml"sv, {"a picture or another XML file", kSource}},
@@ -78,6 +85,15 @@ constexpr Words kJsonWords[] = {
     {"\"threads\"",
      "\"pausedRanges\"",
      {"a raw profile of Gecko", "open it in profiler.firefox.com and save it there: fathom reads that file"}},
+    // The panel "Performance" of Firefox 56 to 62 wraps one.
+    {"\"breakpadId\"",
+     "\"libs\"",
+     {"a raw profile of Gecko", "open it in profiler.firefox.com and save it there: fathom reads that file"}},
+    {"\"gc_samples\"",
+     "\"missed_samples\"",
+     {"a profile of stackprof", "stackprof --stackcollapse DUMP >OUT.txt, which is read"}},
+    {"\"cost_centres\"", "\"tick_interval\"", {"a profile of GHC", kItself}},
+    {"\"recording\"", "timeline-record-type-", {"a timeline of Safari", kSource}},
     {"\"stack_traces\"", "", {"a result of fathom or another tool", kSource}},
     {"\"resourceProfiles\"", "", {"a profile of OpenTelemetry", "the pprof file of the same profiler"}},
     {"\"resourceSpans\"",
@@ -91,6 +107,8 @@ constexpr Words kLines[] = {
     {"Flat profile:", "", kGprof},
     {"Each sample counts as ", "", kGprof},
     {"Call graph (explanation follows)", "", kGprof},
+    {"call graph profile:", "", kGprof},
+    {"index  % time    self  children", "", kGprof},
     {"--- contention", "", kPprofText},
     {"--- mutex", "", kPprofText},
     {"--- threadz", "", kPprofText},
@@ -124,6 +142,7 @@ constexpr Words kLines[] = {
     {"Function Stack\t", "", kVtune},
     {"Weight\tSelf Weight\t", "", kInstruments},
     {"Running Time\tSelf", "", kInstruments},
+    {"Bytes Used\tCount\t", "", kInstruments},
     {"Function,CPU Time", "", kVtune},
     {"Function Stack,", "", kVtune},
     {"Profile data file ", "", {"a table of callgrind_annotate", "the callgrind.out that it names"}},
@@ -170,7 +189,7 @@ constexpr Words kLines[] = {
     {"  File \"", ", line ", {"a traceback of Python", "py-spy record -f raw, whose file is read"}},
     {"# tracer: ", "", {"a trace of ftrace", "perf record -g, and its perf.data"}},
 };
-constexpr std::size_t kLookedAt = 64 * 1024;
+constexpr std::size_t kLookedAt = 256 * 1024;
 
 bool has_line_with(std::string_view head, std::string_view beginning) {
   for (std::size_t at = head.find(beginning); at != std::string_view::npos; at = head.find(beginning, at + 1))
