@@ -18,6 +18,7 @@
 #include "analysis/core/words.h"
 #include "analysis/summary/runtime_costs.h"
 #include "base/stable_sort.h"
+#include "base/text.h"
 #include "model/exact_count.h"
 #include "model/nameless_function.h"
 #include "model/steps.h"
@@ -70,7 +71,7 @@ constexpr double kWorthNaming = 0.1;  // of a subject
 
 // The largest first. Different functions may do the same in words: malloc and operator new allocate memory. The parts are
 // disjoint, so they add up.
-std::vector<SubjectPart> parts_in_words(const HotSpot& spot) {
+std::vector<SubjectPart> parts_in_words(const HotSpot& spot, std::string_view own) {
   std::vector<SubjectPart> parts;
   if (spot.total <= 0) return parts;
   // Several functions without names of one file are one part: their addresses say nothing side by side.
@@ -82,7 +83,7 @@ std::vector<SubjectPart> parts_in_words(const HotSpot& spot) {
       ++nameless[short_module(function->module)];
   std::unordered_map<std::string, std::size_t> rows;
   for (const HotPart& part : spot.parts) {
-    std::string words = part.name.empty() ? std::string("in its own instructions") : activity_of(part.name);
+    std::string words = part.name.empty() ? std::string(own) : activity_of(part.name);
     if (const auto function = model::nameless_function(part.name))
       if (const std::string module = short_module(function->module); nameless[module] > 1)
         words = "in unnamed functions of " + module;
@@ -96,9 +97,18 @@ std::vector<SubjectPart> parts_in_words(const HotSpot& spot) {
 
 constexpr double kAlmostAll = 0.9, kMostOfIt = 0.66;
 
+// What no function that it calls takes. Only of time and of instructions it is said where that is: bytes and goroutines of another
+// tool's file are in no instructions.
+std::string_view own_part_in_words(const Report& report) {
+  const std::string cost = lower_case(cost_in_words(report));
+  const bool is_of_instructions = !model::counts_all(*report.profile) ||
+                                  cost.find("instructions") != cost.npos || cost.find("cycles") != cost.npos;
+  return is_of_instructions ? "in its own instructions" : "its own";
+}
+
 // ", almost all of it building std::basic_regex"
-std::string inside_of(const HotSpot& spot) {
-  const std::vector<SubjectPart> parts = parts_in_words(spot);
+std::string inside_of(const Report& report, const HotSpot& spot) {
+  const std::vector<SubjectPart> parts = parts_in_words(spot, own_part_in_words(report));
   if (parts.empty()) return "";
   if (parts[0].share >= kAlmostAll) return ", almost all of it " + parts[0].words;
   if (parts[0].share >= kMostOfIt) return ", most of it " + parts[0].words;
@@ -337,9 +347,9 @@ std::string sentence_of_hot_spot(const Report& report) {
                        capitalized(cost_in_words(report)), where, how_much);
   // "Page faults account for", "The system call read accounts for".
   const bool is_plural = spot->rank == CodeRank::kKernel && where.starts_with("page faults");
-  const std::string text =
-      fmt::format("{} {} for {} of {}{}", is_words ? capitalized(where) : where,
-                  is_plural ? "account" : "accounts", how_much, cost_in_words(report), inside_of(*spot));
+  const std::string text = fmt::format("{} {} for {} of {}{}", is_words ? capitalized(where) : where,
+                                       is_plural ? "account" : "accounts", how_much, cost_in_words(report),
+                                       inside_of(report, *spot));
   // Functions with names call it and are called by it, so their time is no further part.
   if (spot->grouped && spot->rank == CodeRank::kNone && !report.hot_path.others.empty()) {
     const HotOther& other = report.hot_path.others.front();

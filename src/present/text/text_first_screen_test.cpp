@@ -369,6 +369,22 @@ TEST(FirstScreen, NamesTheNextOnesToo) {
   EXPECT_THAT(screen_of(hand.profile), HasSubstr("beta with\n  35 %.\n"));
 }
 
+// Bytes and goroutines that another tool has counted are in no instructions.
+TEST(FirstScreen, SpeaksOfInstructionsOnlyWhereTheyAreMeant) {
+  for (const auto& [unit, words] : {std::pair("instructions", "almost all of it in its own instructions"),
+                                    std::pair("Dw Instructions", "almost all of it in its own instructions"),
+                                    std::pair("inuse_space(MB)", "almost all of it its own"),
+                                    std::pair("goroutines", "almost all of it its own")}) {
+    analysis::HandMade hand;
+    hand.sample(hand.thread(hand.process(1, "x"), 1, "x"),
+                hand.stack({hand.frame(hand.module("x"), {"alpha"})}), 900);
+    model::put_facts(model::ImportFacts{.unit = unit, .counts_all = true}, hand.profile.meta);
+    std::string screen = screen_of(hand.profile);
+    for (std::size_t at; (at = screen.find("\n  ")) != screen.npos;) screen.replace(at, 3, " ");
+    EXPECT_THAT(screen, HasSubstr(std::string("alpha accounts for 100 % of all ") + unit + ", " + words));
+  }
+}
+
 TEST(FirstScreen, NamesTheLibraryWhereNothingIsItsOwn) {
   analysis::HandMade hand;
   const auto thread = hand.thread(hand.process(1, "x"), 1, "x");
