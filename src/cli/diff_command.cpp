@@ -32,7 +32,8 @@
 #include "cli/selection_options.h"
 #include "present/exports/diff_folded_writer.h"
 #include "present/json/diff_json.h"
-#include "present/sentences/diff_sentences.h"
+#include "present/sentences/diff_figures.h"
+#include "present/sentences/diff_legend.h"
 #include "present/svg/diff_flame_graph.h"
 #include "present/text/text_diff.h"
 

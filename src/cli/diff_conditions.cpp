@@ -9,6 +9,7 @@
 
 #include "analysis/core/words.h"
 #include "cli/notices.h"
+#include "present/sentences/diff_figures.h"
 #include "present/sentences/diff_sentences.h"
 
 namespace fathom::cli {

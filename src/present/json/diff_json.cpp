@@ -5,6 +5,7 @@
 #include "analysis/core/printable_json.h"
 #include "analysis/core/words.h"
 #include "present/json/or_null.h"
+#include "present/sentences/diff_legend.h"
 #include "present/sentences/diff_sentences.h"
 #include "present/sentences/memory_sentences.h"
 

@@ -22,6 +22,7 @@
 #include "present/page/cost_table.h"
 #include "present/page/parts.h"
 #include "present/page/slice_sums.h"
+#include "present/sentences/diff_legend.h"
 #include "present/sentences/diff_sentences.h"
 
 namespace fathom::page {

@@ -11,6 +11,8 @@
 #include <utility>
 
 #include "analysis/core/words.h"
+#include "present/sentences/diff_figures.h"
+#include "present/sentences/diff_legend.h"
 #include "present/sentences/diff_sentences.h"
 
 namespace fathom::present {

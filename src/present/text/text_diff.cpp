@@ -11,6 +11,8 @@
 
 #include "analysis/core/words.h"
 #include "base/stable_sort.h"
+#include "present/sentences/diff_figures.h"
+#include "present/sentences/diff_legend.h"
 #include "present/sentences/diff_sentences.h"
 #include "present/sentences/memory_sentences.h"
 #include "present/sentences/quality_sentences.h"
