@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <map>
 #include <optional>
 #include <tuple>
@@ -16,6 +15,7 @@
 #include "base/flat_map.h"
 #include "base/stable_sort.h"
 #include "present/exports/cost_rows.h"
+#include "present/exports/pprof_kind.h"
 #include "present/exports/wire_writer.h"
 
 namespace fathom::present {
@@ -37,19 +37,6 @@ enum Field : std::uint32_t {
   kPeriod = 12,
   kComment = 13,
   kDefaultType = 14,
-};
-
-struct Type {
-  std::string name, unit;
-};
-
-// What the values of one file are. The last type is what viewers open, but for those that know the default.
-struct Kind {
-  std::vector<Type> types;
-  std::string opens;  // the name of one of them
-  std::optional<Type> period_type;
-  std::int64_t period = 0;
-  bool moment = false;  // amounts of the end, and not of a stretch of time
 };
 
 class PprofWriter {
@@ -111,7 +98,7 @@ class PprofWriter {
   void write_times() {
     CostRows rows = sample_rows(profile_, selection_);
     if (!with_labels_) add_up_threads(rows.rows);
-    choose_kind_of_time();
+    kind_ = pprof_kind_of_time(profile_, options_);
     const bool rated = kind_.types.size() == 2 && kind_.period != 0 && selection_.metric != Metric::kOffCpu;
     analysis::ValueBudget budget;
     std::vector<std::int64_t> values(kind_.types.size());
@@ -145,118 +132,9 @@ class PprofWriter {
     rows = std::move(sums);
   }
 
-  // A name that servers take as a part of a type.
-  static std::string type_name(std::string_view unit) {
-    std::string name = analysis::printable(unit);
-    std::ranges::replace(name, '-', '_');
-    return name;
-  }
-
-  void choose_kind_of_time() {
-    const std::string unit = analysis::unit_of(profile_, selection_);
-    const std::uint32_t rate = profile_.meta.frequency_hz;
-    const std::int64_t period = rate == 0 ? 0 : std::llround(1e9 / rate);
-    switch (selection_.metric) {
-      case Metric::kOffCpu:
-        if (options_.as_go)
-          kind_ = {{{"contentions", "count"}, {"delay", "nanoseconds"}},
-                   "delay",
-                   Type{"contentions", "count"},
-                   1,
-                   false};
-        else
-          kind_ = {{{"off_cpu", "nanoseconds"}}, "off_cpu", Type{"off_cpu", "nanoseconds"}, 0, false};
-        break;
-      case Metric::kWall:
-        kind_ = {{{"wall", "nanoseconds"}}, "wall", Type{"wall", "nanoseconds"}, period, false};
-        break;
-      default:
-        if (unit == "ns")
-          kind_ = {
-              {{"samples", "count"}, {"cpu", "nanoseconds"}}, "cpu", Type{"cpu", "nanoseconds"}, 0, false};
-        else if (unit != "samples")  // cycles, page faults, what a stranger's file counts
-          kind_ = {{{type_name(unit), "count"}}, type_name(unit), Type{type_name(unit), "count"}, 0, false};
-        else if (period == 0)
-          kind_ = {{{"samples", "count"}}, "samples", Type{"samples", "count"}, 0, false};
-        else
-          kind_ = {{{"samples", "count"}, {"cpu", "nanoseconds"}},
-                   "cpu",
-                   Type{"cpu", "nanoseconds"},
-                   period,
-                   false};
-    }
-  }
-
-  // One sum of blocks and one of bytes for each column pair; a column may be all zeros.
-  struct HeapColumns {
-    std::string name;  // "alloc"
-    analysis::HeapAmounts (*amounts)(const analysis::HeapSums&, model::HeapSiteId);
-  };
-
   void write_heap() {
-    const std::vector<Metric> known = analysis::metrics_in(profile_);
-    const auto has = [&](Metric metric) { return std::ranges::find(known, metric) != known.end(); };
-    std::vector<HeapColumns> columns;
-    const auto allocated = [](const analysis::HeapSums& sums, model::HeapSiteId site) {
-      return sums.sites()[site.value].allocated;
-    };
-    const auto live = [](const analysis::HeapSums& sums, model::HeapSiteId site) {
-      return sums.sites()[site.value].live;
-    };
-    const auto grown = [](const analysis::HeapSums& sums, model::HeapSiteId site) {
-      return sums.sites()[site.value].growth;
-    };
-    const auto peak = [](const analysis::HeapSums& sums, model::HeapSiteId site) {
-      return sums.peak().sites[site.value];
-    };
-    const bool is_flow =
-        selection_.metric == Metric::kHeapAllocated || selection_.metric == Metric::kHeapAllocations;
-    switch (selection_.metric) {
-      case Metric::kHeapLeaked:
-        columns = {{"leaked", [](const analysis::HeapSums& sums, model::HeapSiteId site) {
-                      return sums.sites()[site.value].leaked;
-                    }}};
-        break;
-      case Metric::kHeapGrowth:
-        columns = {{"growth", [](const analysis::HeapSums& sums, model::HeapSiteId site) {
-                      return sums.sites()[site.value].growth;
-                    }}};
-        break;
-      case Metric::kHeapTemporary:
-        columns = {{"temporary", [](const analysis::HeapSums& sums, model::HeapSiteId site) {
-                      return amounts_of(sums.sites()[site.value].temporary);
-                    }}};
-        break;
-      case Metric::kHeapShortLived:
-        columns = {{"short_lived", [](const analysis::HeapSums& sums, model::HeapSiteId site) {
-                      return amounts_of(sums.sites()[site.value].short_lived);
-                    }}};
-        break;
-      default:
-        if (options_.as_go ? has(Metric::kHeapAllocated) || profile_.heap.empty() : is_flow)
-          columns.push_back({"alloc", allocated});
-        if (options_.as_go || !is_flow)
-          columns.push_back({"inuse", options_.as_go && selection_.from_ns ? grown : live});
-        if (has(Metric::kHeapPeak) && !options_.as_go && !is_flow) columns.push_back({"peak", peak});
-    }
-    for (const HeapColumns& column : columns) {
-      kind_.types.push_back({column.name + "_objects", "count"});
-      kind_.types.push_back({column.name + "_space", "bytes"});
-    }
-    const bool in_blocks =
-        selection_.heap_unit == analysis::HeapUnit::kBlocks || selection_.metric == Metric::kHeapAllocations;
-    std::string opens = columns.front().name;
-    if (selection_.metric == Metric::kHeapLive) opens = "inuse";
-    if (selection_.metric == Metric::kHeapPeak) opens = "peak";
-    kind_.opens = opens + (in_blocks ? "_objects" : "_space");
-    kind_.period_type = Type{"space", "bytes"};
-    kind_.period = 1;  // every block
-    for (const model::Heap& heap : profile_.heap.heaps)
-      kind_.period = std::max(kind_.period, static_cast<std::int64_t>(std::min<std::uint64_t>(
-                                                heap.mean_bytes, std::uint64_t{1} << 62)));
-    kind_.moment = selection_.metric == Metric::kHeapLive || selection_.metric == Metric::kHeapPeak ||
-                   selection_.metric == Metric::kHeapLeaked;
-    if (options_.as_go) kind_.moment = !selection_.from_ns;
+    const std::vector<PprofHeapColumn> columns = pprof_heap_columns(profile_, options_);
+    kind_ = pprof_kind_of_heap(profile_, options_, columns);
     if (columns.front().name == "alloc") write_allocation_samples();
     if (profile_.heap.empty()) return;
     const analysis::HeapSums sums(profile_, selection_);
@@ -285,10 +163,6 @@ class PprofWriter {
         sample(row.thread, row.stack, row.skip, "", values);
       }
     }
-  }
-
-  static analysis::HeapAmounts amounts_of(const model::HeapSum& sum) {
-    return {{sum.blocks, 0}, {sum.bytes, 0}};
   }
 
   void sample(model::ThreadId thread, model::StackId stack, std::uint32_t skip, std::string_view cause,
@@ -429,7 +303,7 @@ class PprofWriter {
 
   std::string finish() {
     WireWriter head, tail;
-    for (const Type& type : kind_.types) head.message(kSampleType, type_of(type));
+    for (const PprofType& type : kind_.types) head.message(kSampleType, type_of(type));
     std::string all = samples_.take();  // nearly all of it, which does not stand in memory twice
     all.insert(0, head.view());
     all += mappings();
@@ -455,7 +329,7 @@ class PprofWriter {
     if (!kind_.moment) to.number(kDuration, until - from);
   }
 
-  WireWriter type_of(const Type& type) {
+  WireWriter type_of(const PprofType& type) {
     return WireWriter().number(1, text(type.name)).number(2, text(type.unit));
   }
 
@@ -483,7 +357,7 @@ class PprofWriter {
   const analysis::Selection& selection_;
   bool with_labels_;
   std::optional<model::ModuleId> tracer_;
-  Kind kind_;
+  PprofKind kind_;
   std::unordered_map<std::string, std::uint64_t> text_numbers_;
   std::vector<const std::string*> texts_;  // keys, which never move
   std::size_t text_bytes_ = 0;
