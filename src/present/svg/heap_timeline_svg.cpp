@@ -5,13 +5,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <utility>
 
 #include "analysis/core/words.h"
 #include "present/sentences/timeline_sentences.h"
 #include "present/svg/flame_graph_text.h"
+#include "present/svg/heap_timeline_data.h"
+#include "present/svg/heap_timeline_style.h"
 #include "present/svg/scripts.h"
 #include "present/svg/svg_text.h"
 #include "present/text/time_axis.h"
@@ -22,7 +23,6 @@ namespace {
 using analysis::bytes;
 using analysis::HeapTimeline;
 using analysis::TimelineGroup;
-using analysis::TimelineKind;
 using analysis::TimelineLine;
 using analysis::TimelinePoint;
 
@@ -35,15 +35,6 @@ constexpr double kLeastOfStrip = 0.05;         // of the largest line: less is n
 constexpr double kMarkRow = 16;                // of names below the times
 constexpr double kTimelineTextColumn = 6.3;    // mean width of a character of 12 px text
 constexpr double kLabelColumn = 7.4;           // of bold text
-
-// Hues that people with any kind of colour blindness can distinguish (Okabe and Ito, 2008), in an order in
-// which neighbours differ in brightness, too.
-constexpr std::array<std::string_view, 8> kBands = {"#0072b2", "#e69f00", "#009e73", "#cc79a7",
-                                                    "#56b4e9", "#d55e00", "#f0e442", "#8c6bb1"};
-constexpr std::array<bool, 8> kLightText = {true, false, true, false, false, true, false, true};
-
-// Dashes of the lines, by their place.
-constexpr std::array<std::string_view, 6> kDashes = {"", "8 4", "2 3", "9 3 2 3", "5 3", "1 4"};
 
 class TimelinePicture {
  public:
@@ -78,8 +69,8 @@ class TimelinePicture {
         "<g class=\"panel\" style=\"display:none\"></g>\n",
         number(kTop), number(bottom() - kTop));
     out += foot;
-    return out + "<metadata>" + escape_xml(data()) + "</metadata>\n<script><![CDATA[" +
-           std::string(heap_timeline_script()) + "]]></script>\n</svg>\n";
+    return out + "<metadata>" + escape_xml(timeline_data(timeline_, {kLeft, kTop, width_, options_.height})) +
+           "</metadata>\n<script><![CDATA[" + std::string(heap_timeline_script()) + "]]></script>\n</svg>\n";
   }
 
  private:
@@ -97,19 +88,6 @@ class TimelinePicture {
   }
   double y_of(double value) const { return kTop + options_.height * (1 - value / full_); }
 
-  std::string class_of(std::size_t group) const {
-    switch (timeline_.groups[group].kind) {
-      case TimelineKind::kNamed:
-        return "b" + std::to_string(group % kBands.size());
-      case TimelineKind::kOthers:
-        return "others";
-      case TimelineKind::kPassing:
-        return "passing";
-      case TimelineKind::kMapped:
-        return "mapped";
-    }
-    return "others";
-  }
   // Of one band alone, whatever its colour.
   static std::string id_of(std::size_t group) { return "g" + std::to_string(group); }
   static std::string id_of_line(std::size_t line) { return "n" + std::to_string(line); }
@@ -128,8 +106,8 @@ class TimelinePicture {
         back = "L" + x + " " + low + back;
       }
       const TimelineGroup& group = timeline_.groups[g];
-      out += fmt::format("<path class=\"band {} {}\" d=\"{}{}Z\"><title>{}</title></path>\n", class_of(g),
-                         id_of(g), there, back,
+      out += fmt::format("<path class=\"band {} {}\" d=\"{}{}Z\"><title>{}</title></path>\n",
+                         timeline_band_class(timeline_, g), id_of(g), there, back,
                          escape_xml(name_of(group) + ": " + amount_of(g, " at the peak")));
     }
     return out;
@@ -183,8 +161,8 @@ class TimelinePicture {
         path +=
             (path.empty() ? "M" : "L") + number(x_of(value.time_s)) + " " + number(y_in_strip(value.bytes));
       if (line.values.size() == 1) path += "h4";
-      out += fmt::format("<path class=\"line k{} {}\" d=\"{}\"><title>{}</title></path>\n",
-                         i % kDashes.size(), id_of_line(i), path,
+      out += fmt::format("<path class=\"line {} {}\" d=\"{}\"><title>{}</title></path>\n",
+                         timeline_line_class(i), id_of_line(i), path,
                          escape_xml(fmt::format("{}: up to {}", line.label, bytes(line.most()))));
     }
     return out;
@@ -240,7 +218,7 @@ class TimelinePicture {
         best_y = (low + high) / 2;
       }
       if (best_x == 0 || label.empty()) continue;
-      const bool light = timeline_.groups[g].kind == TimelineKind::kNamed && kLightText[g % kBands.size()];
+      const bool light = has_light_text(timeline_, g);
       out += fmt::format("<text class=\"inside {}\" x=\"{}\" y=\"{}\">{}</text>\n",
                          light ? "onDark" : "onLight", number(best_x), number(best_y + 4), escape_xml(label));
     }
@@ -320,148 +298,128 @@ class TimelinePicture {
     return most < kSomething ? "next to nothing" : fmt::format("none then, up to {}", bytes(most));
   }
 
-  std::string item(double x, double y, const std::string& id, const std::string& swatch,
-                   std::string_view name, std::string_view module, const std::string& value, double value_x,
-                   std::string_view full) const {
-    const auto room = static_cast<std::size_t>(std::max(8.0, (value_x - x - 100) / kTimelineTextColumn));
-    std::string label = frame_label(name, room);
-    if (label.empty()) label = clean_text(name).substr(0, 8);
-    const bool has_room = text_columns(label) + text_columns(module) + 3 <= room;
+  // A row of the legend: a swatch, a name, and a figure at the right edge.
+  struct LegendRow {
+    double x = 0, y = 0, value_x = 0;
+    std::string id, swatch, name, module, value, title;
+  };
+  std::string draw_row(const LegendRow& row) const {
+    const auto room =
+        static_cast<std::size_t>(std::max(8.0, (row.value_x - row.x - 100) / kTimelineTextColumn));
+    std::string label = frame_label(row.name, room);
+    if (label.empty()) label = clean_text(row.name).substr(0, 8);
+    const bool has_room = text_columns(label) + text_columns(row.module) + 3 <= room;
     return fmt::format(
         "<g class=\"item\" data-of=\"{}\">{}<text x=\"{}\" y=\"{}\">{}{}</text><text class=\"end\" x=\"{}\" y=\"{}\">{}</text><title>{}</title></g>\n",
-        id, swatch, number(x + 24), number(y), escape_xml(label),
-        module.empty() || !has_room ? std::string()
-                                    : "<tspan class=\"muted\" dx=\"6\">" + escape_xml(module) + "</tspan>",
-        number(value_x), number(y), escape_xml(value), escape_xml(full));
+        row.id, row.swatch, number(row.x + 24), number(row.y), escape_xml(label),
+        row.module.empty() || !has_room
+            ? std::string()
+            : "<tspan class=\"muted\" dx=\"6\">" + escape_xml(row.module) + "</tspan>",
+        number(row.value_x), number(row.y), escape_xml(row.value), escape_xml(row.title));
   }
 
-  std::string draw_foot(double top) {
-    const bool two = options_.width >= 760 && !timeline_.lines.empty();
-    const double left_end =
-        two ? kTimelinePad + (options_.width - 2 * kTimelinePad) * 0.62 : options_.width - kTimelinePad;
-    double y = top + 16;
-    std::string out = "<g class=\"foot\">\n";
-    const auto heading = [&](double x, double end, std::string_view text, std::string_view value) {
-      out += fmt::format(
-          "<text class=\"muted\" x=\"{}\" y=\"{}\">{}</text><text class=\"muted end\" x=\"{}\" y=\"{}\">{}</text>\n",
-          number(x), number(y), text, number(end), number(y), value);
-    };
-    heading(kTimelinePad, left_end, fmt::format("live, by {}, as stacked", analysis::to_string(timeline_.by)),
-            "at the peak");
-    const double head_y = y;
+  static std::string draw_heading(double x, double end, double y, std::string_view text,
+                                  std::string_view value) {
+    return fmt::format(
+        "<text class=\"muted\" x=\"{}\" y=\"{}\">{}</text><text class=\"muted end\" x=\"{}\" y=\"{}\">{}</text>\n",
+        number(x), number(y), text, number(end), number(y), value);
+  }
+
+  // Bands from the top one down. `y`: of the heading; then of the last row.
+  std::string draw_band_rows(double end, double& y) const {
+    std::string out = draw_heading(kTimelinePad, end, y,
+                                   fmt::format("live, by {}, as stacked", analysis::to_string(timeline_.by)),
+                                   "at the peak");
     for (std::size_t g = timeline_.groups.size(); g-- > 0;) {
       const TimelineGroup& group = timeline_.groups[g];
       y += kTimelineLineHeight;
       const double share = timeline_.peak.bytes > 0 ? group.at_peak / timeline_.peak.bytes : 0;
-      const std::string swatch = fmt::format("<path class=\"s {}\" d=\"M{} {}h14\"/>", class_of(g),
-                                             number(kTimelinePad), number(y - 4));
-      out += item(kTimelinePad, y, id_of(g), swatch, clean_text(group.name), clean_text(group.module),
-                  amount_of(g, ", " + analysis::percent(share)), left_end, name_of(group));
+      out += draw_row(
+          {.x = kTimelinePad,
+           .y = y,
+           .value_x = end,
+           .id = id_of(g),
+           .swatch = fmt::format("<path class=\"s {}\" d=\"M{} {}h14\"/>", timeline_band_class(timeline_, g),
+                                 number(kTimelinePad), number(y - 4)),
+           .name = clean_text(group.name),
+           .module = clean_text(group.module),
+           .value = amount_of(g, ", " + analysis::percent(share)),
+           .title = name_of(group)});
     }
-    double bottom = y;
-    if (!timeline_.lines.empty()) {
-      const double x = two ? left_end + 40 : kTimelinePad;
-      y = two ? head_y : y + kTimelineLineHeight + 6;
-      heading(x, options_.width - kTimelinePad, "the process, as the kernel counts it", "most");
-      for (std::size_t i = 0; i < timeline_.lines.size(); ++i) {
-        const TimelineLine& line = timeline_.lines[i];
-        const bool drawn = in_strip(line);
-        y += kTimelineLineHeight;
-        const std::string swatch = drawn ? fmt::format("<path class=\"line k{}\" d=\"M{} {}h18\"/>",
-                                                       i % kDashes.size(), number(x), number(y - 4))
-                                         : std::string();
-        out += item(x, y, id_of_line(i), swatch, line.label + (drawn ? "" : " (not drawn)"), "",
-                    bytes(line.most()), options_.width - kTimelinePad, line.series);
-      }
-      bottom = std::max(bottom, y);
+    return out;
+  }
+
+  std::string draw_line_rows(double x, double& y) const {
+    const double end = options_.width - kTimelinePad;
+    std::string out = draw_heading(x, end, y, "the process, as the kernel counts it", "most");
+    for (std::size_t i = 0; i < timeline_.lines.size(); ++i) {
+      const TimelineLine& line = timeline_.lines[i];
+      const bool drawn = in_strip(line);
+      y += kTimelineLineHeight;
+      out += draw_row({.x = x,
+                       .y = y,
+                       .value_x = end,
+                       .id = id_of_line(i),
+                       .swatch = drawn ? fmt::format("<path class=\"line {}\" d=\"M{} {}h18\"/>",
+                                                     timeline_line_class(i), number(x), number(y - 4))
+                                       : std::string(),
+                       .name = line.label + (drawn ? "" : " (not drawn)"),
+                       .module = "",
+                       .value = bytes(line.most()),
+                       .title = line.series});
     }
-    y = bottom + 8;
-    const auto columns = static_cast<std::size_t>((options_.width - 2 * kTimelinePad) / kTimelineTextColumn);
-    const auto add = [&](const std::string& text) {
-      bool more = false;
-      for (const std::string& line : wrap(clean_text(text), columns)) {
-        y += kTimelineLineHeight;
-        out += fmt::format("<text class=\"muted{}\" x=\"{}\" y=\"{}\">{}</text>\n",
-                           std::exchange(more, true) ? " more" : "", number(kTimelinePad), number(y),
-                           escape_xml(line));
-      }
-    };
+    return out;
+  }
+
+  std::vector<std::string> notes() const {
+    std::vector<std::string> notes;
     for (const std::string& note : sentences_of(timeline_))
-      if (clean_text(note) != subtitle_) add(note);
+      if (clean_text(note) != subtitle_) notes.push_back(note);
     if (counts_bytes())
-      add("The axis counts bytes allocated and freed: bursts are drawn out, pauses take no room.");
-    add(std::string("If several moments share a pixel, the largest is drawn") +
-        (timeline_.is_bound() ? ": no more was live in that time." : "."));
+      notes.push_back(
+          "The axis counts bytes allocated and freed: bursts are drawn out, pauses take no room.");
+    notes.push_back(std::string("If several moments share a pixel, the largest is drawn") +
+                    (timeline_.is_bound() ? ": no more was live in that time." : "."));
     std::string small;
     for (const TimelineLine& line : timeline_.lines)
       if (!in_strip(line) && line.most() > 0) small += (small.empty() ? "" : ", ") + line.label;
     if (!small.empty())
-      add(fmt::format("Not drawn because below {} of the largest line of the process: {}.",
-                      analysis::percent(kLeastOfStrip), small));
-    for (const std::string& note : options_.notes) add(note);
-    foot_end_ = y + 14;
-    return out + "</g>\n";
+      notes.push_back(fmt::format("Not drawn because below {} of the largest line of the process: {}.",
+                                  analysis::percent(kLeastOfStrip), small));
+    notes.insert(notes.end(), options_.notes.begin(), options_.notes.end());
+    return notes;
   }
 
-  // The axis of bytes, for the pointer: as many places as it can tell apart.
-  std::string moved_data() const {
-    constexpr std::size_t kMostPlaces = 1000;
-    const std::vector<analysis::MovedBytes>& moved = timeline_.moved;
-    const std::size_t every = 1 + moved.size() / kMostPlaces;
+  // `y`: of the line above; then of the last line.
+  std::string draw_note(std::string_view note, double& y) const {
+    const auto columns = static_cast<std::size_t>((options_.width - 2 * kTimelinePad) / kTimelineTextColumn);
     std::string out;
-    for (std::size_t i = 0; i < moved.size(); ++i)
-      if (i % every == 0 || i + 1 == moved.size())
-        out += fmt::format("{}[{:.6f},{:.6f}]", i == 0 ? "" : ",", moved[i].time_s,
-                           moved[i].bytes / moved.back().bytes);
+    bool more = false;
+    for (const std::string& line : wrap(clean_text(note), columns)) {
+      y += kTimelineLineHeight;
+      out += fmt::format("<text class=\"muted{}\" x=\"{}\" y=\"{}\">{}</text>\n",
+                         std::exchange(more, true) ? " more" : "", number(kTimelinePad), number(y),
+                         escape_xml(line));
+    }
     return out;
   }
 
-  // Bytes as whole numbers; times to a microsecond.
-  std::string data() const {
-    std::string out = fmt::format(
-        "{{\"left\":{},\"top\":{},\"width\":{},\"height\":{},\"from\":{:.6f},\"to\":{:.6f},\"peak\":{:.6f},\"groups\":[",
-        number(kLeft), number(kTop), number(width_), number(options_.height), timeline_.from_s,
-        timeline_.to_s, timeline_.peak.time_s);
-    for (std::size_t g = 0; g < timeline_.groups.size(); ++g) {
-      std::string label = frame_label(clean_text(timeline_.groups[g].name), 48);
-      if (label.empty()) label = "…";
-      out += (g == 0 ? "[" : ",[") + json_string(label) + ",\"" + class_of(g) + "\"]";
+  // The legend in two columns where there is room, and the notes below it.
+  std::string draw_foot(double top) {
+    const bool two = options_.width >= 760 && !timeline_.lines.empty();
+    const double inner = options_.width - 2 * kTimelinePad;
+    const double left_end = kTimelinePad + inner * (two ? 0.62 : 1);
+    double y = top + 16;
+    std::string out = "<g class=\"foot\">\n" + draw_band_rows(left_end, y);
+    if (!timeline_.lines.empty()) {
+      double lines_y = two ? top + 16 : y + kTimelineLineHeight + 6;
+      out += draw_line_rows(two ? left_end + 40 : kTimelinePad, lines_y);
+      y = std::max(y, lines_y);
     }
-    out += "],\"times\":[";
-    for (std::size_t p = 0; p < timeline_.points.size(); ++p)
-      out += fmt::format("{}{:.6f}", p == 0 ? "" : ",", timeline_.points[p].time_s);
-    out += "],\"values\":[";
-    for (std::size_t p = 0; p < timeline_.points.size(); ++p) {
-      out += p == 0 ? "[" : ",[";
-      for (std::size_t g = 0; g < timeline_.groups.size(); ++g)
-        out += fmt::format("{}{:.0f}", g == 0 ? "" : ",", timeline_.points[p].groups[g]);
-      out += "]";
-    }
-    if (counts_bytes()) out += "],\"moved\":[" + moved_data();
-    out += "],\"lines\":[";
-    for (std::size_t i = 0; i < timeline_.lines.size(); ++i) {
-      const TimelineLine& line = timeline_.lines[i];
-      out += fmt::format("{}{{\"label\":{},\"kind\":\"k{}\",\"times\":[", i == 0 ? "" : ",",
-                         json_string(line.label), i % kDashes.size());
-      for (std::size_t v = 0; v < line.values.size(); ++v)
-        out += fmt::format("{}{:.6f}", v == 0 ? "" : ",", line.values[v].time_s);
-      out += "],\"values\":[";
-      for (std::size_t v = 0; v < line.values.size(); ++v)
-        out += fmt::format("{}{:.0f}", v == 0 ? "" : ",", line.values[v].bytes);
-      out += "]}";
-    }
-    return out + "]}";
-  }
-
-  static std::string style() {
-    std::string css =
-        ".fathom{background:#fff;font:12px system-ui,-apple-system,'Segoe UI',Roboto,'DejaVu Sans',sans-serif}.fathom text{fill:#1b1f24;white-space:pre}.fathom .bg{fill:#fff}.fathom .muted{fill:#5a6472}.fathom .title{font-size:17px;font-weight:600}.fathom .strong{font-weight:600}.fathom .end{text-anchor:end}.fathom .middle,.fathom .inside{text-anchor:middle}.fathom .inside{font-weight:600;pointer-events:none}.fathom .onDark{fill:#fff}.fathom .onLight{fill:#14171b}.fathom .grid{stroke:#1b1f24;stroke-opacity:.13;fill:none;pointer-events:none}.fathom .axis{stroke:#5a6472;fill:none}.fathom .band{stroke:#fff;stroke-width:.7}.fathom .s{stroke-width:12}.fathom .line,.fathom .halo{fill:none;stroke-width:1.8;stroke-linejoin:round;pointer-events:none}.fathom .line{stroke:#1b1f24}.fathom .halo{stroke:#fff;stroke-width:4;stroke-opacity:.65}.fathom .outage{fill:#8b949e;fill-opacity:.45;stroke:#57606a;stroke-dasharray:2 3}.fathom .moment{stroke:#1b1f24;stroke-width:1.5;fill:none}.fathom .mark{stroke:#1b1f24;stroke-dasharray:3 3;stroke-opacity:.75;fill:none;pointer-events:none}.fathom .dot{fill:#1b1f24;stroke:#fff;stroke-width:1.5;pointer-events:none}.fathom .flag,.fathom .box{fill:#fff;fill-opacity:.94;stroke:#b0b5bc;pointer-events:none}.fathom .panel,.fathom .panel text{pointer-events:none}.fathom .cursor{stroke:#1b1f24;fill:none;pointer-events:none}.fathom .others{fill:#b0b5bc}.fathom .s.others{stroke:#b0b5bc}.fathom .mapped{fill:#7d8ea3}.fathom .s.mapped{stroke:#7d8ea3}.fathom .passing{fill:#e4e7eb}.fathom .s.passing{stroke:#e4e7eb}.fathom .item{cursor:default}.fathom.dim .band{opacity:.18}.fathom.dim .lit{opacity:1}";
-    for (std::size_t i = 0; i < kBands.size(); ++i)
-      css += fmt::format(".fathom .b{0}{{fill:{1}}}.fathom .s.b{0}{{stroke:{1}}}", i, kBands[i]);
-    for (std::size_t i = 1; i < kDashes.size(); ++i)
-      css += fmt::format(".fathom .k{}{{stroke-dasharray:{}}}", i, kDashes[i]);
-    return css +
-           ".fathom .l{stroke-width:1.8;stroke:#1b1f24;fill:none}@media(prefers-color-scheme:dark){.fathom{background:#15181c}.fathom text{fill:#e6e9ed}.fathom .bg{fill:#15181c}.fathom .muted{fill:#9aa4b2}.fathom .onDark{fill:#fff}.fathom .onLight{fill:#14171b}.fathom .grid{stroke:#e6e9ed}.fathom .axis{stroke:#9aa4b2}.fathom .band{stroke:#15181c}.fathom .line,.fathom .l,.fathom .cursor,.fathom .mark,.fathom .moment{stroke:#f4f5f7}.fathom .halo{stroke:#15181c}.fathom .dot{fill:#f4f5f7;stroke:#15181c}.fathom .flag,.fathom .box{fill:#1f2429;stroke:#565c64}.fathom .others{fill:#6b727b}.fathom .s.others{stroke:#6b727b}.fathom .passing{fill:#363c43}.fathom .s.passing{stroke:#363c43}.fathom .mapped{fill:#66788f}.fathom .s.mapped{stroke:#66788f}}";
+    y += 8;
+    for (const std::string& note : notes()) out += draw_note(note, y);
+    foot_end_ = y + 14;
+    return out + "</g>\n";
   }
 
   std::string describe() const {
@@ -483,7 +441,7 @@ class TimelinePicture {
                "<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"fathom\" role=\"img\" width=\"{0}\" height=\"{1}\" viewBox=\"0 0 {0} {1}\">\n",
                number(options_.width), number(height)) +
            "<title>" + escape_xml(title_) + "</title>\n<desc>" + escape_xml(describe()) + "</desc>\n<style>" +
-           style() + "</style>\n<rect class=\"bg\" width=\"100%\" height=\"100%\"/>\n";
+           timeline_style() + "</style>\n<rect class=\"bg\" width=\"100%\" height=\"100%\"/>\n";
   }
 
   std::string draw_empty() const {
