@@ -169,6 +169,25 @@ static double share_of_yields(const Report& report) {
   return all > 0 ? yielded / all : 0;
 }
 
+// The shares of the busy part of `time`, and of the time in which threads ran or could have: `ran_ns` and `queued_ns`, of all threads.
+static void set_shares(ProblemClass& problem, const Report& report, const WallTime& time, double ran_ns,
+                       double queued_ns) {
+  const double busy_ns = time.busy_ns(), able_ns = ran_ns + queued_ns;
+  problem.ran = time.ran_ns / busy_ns;
+  problem.disk = time.disk_ns / busy_ns;
+  problem.peers = time.peers_ns / busy_ns;
+  problem.locks = time.locks_ns / busy_ns;
+  problem.slept = time.slept_ns / busy_ns;
+  problem.unended = time.unended_ns / busy_ns;
+  problem.starved = time.queued_ns / busy_ns;
+  problem.pages = share_of_pages(report.tree);
+  problem.memory = std::max(time.memory_ns / busy_ns, problem.ran * problem.pages);
+  problem.queued = able_ns > 0 ? queued_ns / able_ns : 0;
+  problem.throttled = able_ns > 0 ? report.waits->throttled_ns / able_ns : 0;
+  problem.yielded = problem.queued * share_of_yields(report);
+  problem.contended = share_of_lock_waits(*report.waits, able_ns);
+}
+
 // Threads that were active for less than a tenth of the time in all left the program idle for nine tenths of it at least. One that
 // keeps a CPU busy is bound by that, however many of its threads wait.
 static ProblemClass classify_by_threads(const Report& report, double cpus) {
@@ -185,22 +204,9 @@ static ProblemClass classify_by_threads(const Report& report, double cpus) {
   }
   problem.busy_s = active_ns * 1e-9;
   if (problem.busy_s < from.least_busy_s) return problem;
-  problem.ran = time.ran_ns / active_ns;
-  problem.disk = time.disk_ns / active_ns;
-  problem.peers = time.peers_ns / active_ns;
-  problem.locks = time.locks_ns / active_ns;
-  problem.slept = time.slept_ns / active_ns;
-  problem.unended = time.unended_ns / active_ns;
-  problem.starved = time.queued_ns / active_ns;
-  problem.pages = share_of_pages(report.tree);
-  problem.memory = std::max(time.memory_ns / active_ns, problem.ran * problem.pages);
-  const double able_ns = time.ran_ns + time.queued_ns;
-  problem.queued = able_ns > 0 ? time.queued_ns / able_ns : 0;
-  problem.throttled = able_ns > 0 ? report.waits->throttled_ns / able_ns : 0;
-  problem.yielded = problem.queued * share_of_yields(report);
-  problem.contended = share_of_lock_waits(*report.waits, able_ns);
+  set_shares(problem, report, time, time.ran_ns, time.queued_ns);
   const bool keeps_a_cpu_busy = cpus >= from.ran;
-  const double ran = problem.ran, able = keeps_a_cpu_busy ? 1 : able_ns / active_ns;
+  const double ran = problem.ran, able = keeps_a_cpu_busy ? 1 : (time.ran_ns + time.queued_ns) / active_ns;
   if (keeps_a_cpu_busy) problem.ran = std::max(problem.ran, from.ran);
   problem.kind = kind_of(problem, able);
   problem.ran = ran;
@@ -241,24 +247,12 @@ static ProblemClass classify_by_time(const Report& report) {
     return problem;
   }
   if (problem.busy_s < kProblemThresholds.least_busy_s) return problem;
-  double ran = 0, queued = 0;  // of all threads
+  double ran_ns = 0, queued_ns = 0;  // of all threads
   for (const WaitThreadRow& row : report.waits->threads) {
-    ran += row.ran_ns;
-    queued += row.queued_ns;
+    ran_ns += row.ran_ns;
+    queued_ns += row.queued_ns;
   }
-  problem.ran = wall.ran_ns / busy_ns;
-  problem.disk = wall.disk_ns / busy_ns;
-  problem.peers = wall.peers_ns / busy_ns;
-  problem.locks = wall.locks_ns / busy_ns;
-  problem.slept = wall.slept_ns / busy_ns;
-  problem.unended = wall.unended_ns / busy_ns;
-  problem.starved = wall.queued_ns / busy_ns;
-  problem.pages = share_of_pages(report.tree);
-  problem.memory = std::max(wall.memory_ns / busy_ns, problem.ran * problem.pages);
-  problem.queued = ran + queued > 0 ? queued / (ran + queued) : 0;
-  problem.throttled = ran + queued > 0 ? report.waits->throttled_ns / (ran + queued) : 0;
-  problem.yielded = problem.queued * share_of_yields(report);
-  problem.contended = share_of_lock_waits(*report.waits, ran + queued);
+  set_shares(problem, report, wall, ran_ns, queued_ns);
   const double able = (wall.ran_ns + wall.queued_ns) / busy_ns;
   problem.kind = kind_of(problem, able);
   if (problem.kind != ProblemKind::kMixed) problem.also = further_kinds(problem, able);
