@@ -49,12 +49,10 @@ class Reader {
   Reader(const PprofMessage& message, const std::string& name) : message_(message), name_(name) {}
 
   Result<model::Profile> read() {
-    for (std::size_t i = 0; i < message_.types.size(); ++i) {
-      const auto& [type, unit] = message_.types[i];
-      // The first of its meaning; a second one would count the same time twice.
-      columns_.try_emplace(meaning_of(type, unit), i);
-    }
+    // The first of its meaning; a second one would count the same time twice.
+    for (std::size_t i = 0; i < message_.types.size(); ++i) columns_.try_emplace(meaning_of_column(i), i);
     columns_.erase(Meaning::kOther);
+    take_samples_for_time();
     choose();
     take_differences();
     begin();
@@ -81,7 +79,35 @@ class Reader {
   }
   bool has(Meaning meaning) const { return columns_.contains(meaning); }
   std::int64_t ns_per_value(Meaning meaning) const {
-    return nanoseconds_in(message_.types[columns_.at(meaning)].unit).value_or(1);
+    const std::size_t column = columns_.at(meaning);
+    if (column == sampled_time_)
+      return message_.period * nanoseconds_in(message_.period_type.unit).value_or(1);
+    return nanoseconds_in(message_.types[column].unit).value_or(1);
+  }
+
+  Meaning meaning_of_period() const {
+    return message_.period_type.type == "time"
+               ? Meaning::kWallTime
+               : meaning_of(message_.period_type.type, message_.period_type.unit);
+  }
+  // fgprof calls its times "time" and its period "wallclock".
+  Meaning meaning_of_column(std::size_t i) const {
+    const auto& [type, unit] = message_.types[i];
+    if (type != "time" || !nanoseconds_in(unit)) return meaning_of(type, unit);
+    const Meaning period = meaning_of_period();
+    return period == Meaning::kCpuTime || period == Meaning::kOffCpuTime ? period : Meaning::kWallTime;
+  }
+  // Samples alone, each of which stands for a period that is no CPU time: they are that time.
+  void take_samples_for_time() {
+    const Meaning period = meaning_of_period();
+    if (!has(Meaning::kSamples) || has(Meaning::kCpuTime) || has(Meaning::kWallTime) ||
+        has(Meaning::kOffCpuTime))
+      return;
+    if (message_.period <= 0 || (period != Meaning::kWallTime && period != Meaning::kOffCpuTime)) return;
+    constexpr std::int64_t kHour = 3'600'000'000'000;
+    if (message_.period > kHour / *nanoseconds_in(message_.period_type.unit)) return;
+    sampled_time_ = columns_.at(Meaning::kSamples);
+    columns_.emplace(period, *sampled_time_);
   }
 
   std::int64_t bytes_per_value(Meaning meaning) const {
@@ -168,10 +194,13 @@ class Reader {
     if (!has(Meaning::kCpuTime) && (has(Meaning::kWallTime) || has(Meaning::kOffCpuTime)))
       model::put_facts(model::ImportFacts{.unit = "ns"}, meta);
     if (counted_) {
-      model::put_facts(model::ImportFacts{.unit = std::string(message_.types[*counted_].type)}, meta);
+      const std::string_view type = message_.types[*counted_].type;
+      model::put_facts(model::ImportFacts{.unit = std::string(type.empty() ? "values" : type)}, meta);
       model::put_facts(model::ImportFacts{.counts_all = true}, meta);
     }
-    if (has(Meaning::kCpuTime) || has(Meaning::kSamples)) meta.event = "cpu";
+    if (has(Meaning::kCpuTime) ||
+        (has(Meaning::kSamples) && !has(Meaning::kWallTime) && !has(Meaning::kOffCpuTime)))
+      meta.event = "cpu";
     std::string program = message_.mappings.empty() ? "" : std::string(message_.mappings.front().path);
     program_ = program.empty() || program.front() == '[' ? "" : program;
     find_labels();
@@ -451,7 +480,9 @@ class Reader {
   }
 
   void say_what_is_left_out() {
-    if (counted_)
+    if (counted_ && message_.types[*counted_].type.empty())
+      import_.note("The file does not say what its values are.");
+    else if (counted_)
       import_.note(fmt::format("The values are {} ({}) and no CPU time.", message_.types[*counted_].type,
                                message_.types[*counted_].unit));
     if (has(Meaning::kWallTime) && has(Meaning::kCpuTime) && !wall_holds_cpu_)
@@ -463,7 +494,7 @@ class Reader {
     std::vector<std::string> rest;
     for (std::size_t i = 0; i < message_.types.size(); ++i) {
       const auto& [type, unit] = message_.types[i];
-      const auto column = columns_.find(meaning_of(type, unit));
+      const auto column = columns_.find(meaning_of_column(i));
       if (counted_ ? *counted_ != i : column == columns_.end() || column->second != i)
         rest.push_back(fmt::format("{} ({})", type, unit));
     }
@@ -483,6 +514,8 @@ class Reader {
   std::map<Meaning, std::size_t> columns_;
   std::vector<bool> fell_;              // columns with amounts of less than nothing
   std::optional<std::size_t> counted_;  // the column that is shown where none has a meaning
+  std::optional<std::size_t>
+      sampled_time_;  // the column of samples that stand for a time which no other column has
   std::unordered_map<std::uint64_t, model::FrameId> frames_;
   std::map<std::pair<std::uint32_t, std::uint8_t>, model::HeapSum> sizes_;
   std::map<std::uint32_t, model::HeapSum> peaks_;

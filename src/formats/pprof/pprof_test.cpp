@@ -60,6 +60,44 @@ TEST(Pprof, CpuTimesThatAreNotStayTimes) {
   EXPECT_EQ(profile.quality.samples, 3u);
 }
 
+// What a sample stands for is said by the period: only CPU time is CPU time.
+TEST(Pprof, ThePeriodSaysWhatSamplesAndTimeAre) {
+  struct Case {
+    const char *time, *period;  // kinds; empty: there is no such column
+    Metric metric;
+    std::int64_t total;
+  };
+  for (const Case& row : {Case{"time", "wallclock", Metric::kWall, 700},
+                          Case{"time", "wall", Metric::kWall, 700}, Case{"time", "cpu", Metric::kCpu, 700},
+                          Case{"time", "", Metric::kWall, 700}, Case{"", "wallclock", Metric::kWall, 2000},
+                          Case{"", "off-cpu", Metric::kOffCpu, 2000}, Case{"", "time", Metric::kWall, 2000},
+                          Case{"", "cpu", Metric::kCpu, 2}, Case{"", "", Metric::kCpu, 2}}) {
+    PprofBytes bytes = kettle();
+    bytes.type("samples", "count");
+    if (*row.time != 0) bytes.type(row.time, "nanoseconds");
+    if (*row.period != 0) bytes.period(row.period, "nanoseconds", 1000);
+    bytes.sample({1}, *row.time != 0 ? std::vector<std::int64_t>{2, 700} : std::vector<std::int64_t>{2});
+    const model::Profile profile = read_pprof(bytes.bytes(), "x").value();
+    for (const Metric metric : {Metric::kCpu, Metric::kOffCpu}) {
+      const bool is_whole = metric == row.metric;
+      EXPECT_EQ(total_of(profile, metric), is_whole ? row.total : 0) << row.time << " of " << row.period;
+    }
+    if (row.metric == Metric::kWall) {
+      EXPECT_EQ(total_of(profile, Metric::kWall), row.total) << row.time << " of " << row.period;
+    }
+    EXPECT_EQ(profile.quality.samples, 2u);
+    EXPECT_THAT(profile.quality.notes, testing::IsEmpty());
+  }
+}
+
+TEST(Pprof, ValuesWithoutANameAreNoCpuTime) {
+  PprofBytes bytes = kettle();
+  bytes.type("", "").sample({1}, {7});
+  const model::Profile profile = read_pprof(bytes.bytes(), "x").value();
+  EXPECT_EQ(analysis::unit_of(profile, Metric::kCpu), "values");
+  EXPECT_THAT(profile.quality.notes, ElementsAre("The file does not say what its values are."));
+}
+
 TEST(Pprof, WallTimeBesideCpuTimeIsCountedOnce) {
   PprofBytes bytes = kettle();
   bytes.type("cpu-time", "nanoseconds").type("wall-time", "nanoseconds");
