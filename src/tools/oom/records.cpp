@@ -14,6 +14,7 @@
 #include "tools/oom/plain_line.h"
 #include "tools/oom/service_kill.h"
 #include "tools/oom/task_table.h"
+#include "tools/oom/wrapped_line.h"
 
 namespace fathom::oom {
 namespace {
@@ -39,7 +40,7 @@ struct Draft {
   Record record;
   TaskTable table;
   bool announced = false;  // by a SysRq line, with no other line yet
-  bool in_group_stats = false;
+  bool in_group_stats = false, in_slab_info = false;
   bool has_group_stats = false;
   // Who the kernel meant to kill. Who it was, and its sizes, comes in a line of its own, which may be cut off, and
   // which before 5.0 may name a child instead.
@@ -73,7 +74,9 @@ std::optional<Kill> parse_kill(std::string_view text) {
   const auto anon = kilobytes_after(text, "anon-rss:");
   kill.measured = anon.has_value();
   kill.anon_bytes = anon.value_or(0);
-  kill.total_vm_bytes = kilobytes_after(text, "total-vm:").value_or(0);
+  auto mapped = kilobytes_after(text, "total-vm:");
+  if (!mapped) mapped = kilobytes_after(text, "vsz:");  // before 2.6.36
+  kill.total_vm_bytes = mapped.value_or(0);
   kill.file_bytes = kilobytes_after(text, "file-rss:").value_or(0);
   kill.shmem_bytes = kilobytes_after(text, "shmem-rss:").value_or(0);
   kill.page_table_bytes = kilobytes_after(text, "pgtables:");
@@ -272,7 +275,11 @@ class Reader {
     }
   }
 
-  static void read_constraint(Draft& draft, std::string_view text) {
+  static void read_constraint(Draft& draft, std::string_view message) {
+    // A blank behind a comma is of a line that was wrapped there.
+    std::string unwrapped(message);
+    for (std::size_t at; (at = unwrapped.find(", ")) != std::string::npos;) unwrapped.erase(at + 1, 1);
+    const std::string_view text = unwrapped;
     Record& record = draft.record;
     const std::string_view constraint = between(text, "constraint=", ",");
     if (constraint == "CONSTRAINT_MEMCG") record.scope = Scope::kGroup;
@@ -283,8 +290,9 @@ class Reader {
     record.allowed_nodes = between(text, "mems_allowed=", ",global_oom");
     if (record.allowed_nodes.empty()) record.allowed_nodes = between(text, "mems_allowed=", ",oom_memcg=");
     if (record.allowed_nodes.empty()) record.allowed_nodes = between(text, "mems_allowed=", ",task_memcg=");
-    if (const auto group = between(text, ",oom_memcg=", ",task_memcg="); !group.empty())
-      record.limited_group = group;
+    auto limited = between(text, ",oom_memcg=", ",task_memcg=");
+    if (limited.empty()) limited = between(text, ",oom_memcg=", ",task=");
+    if (!limited.empty()) record.limited_group = limited;
     if (const auto group = between(text, ",task_memcg=", ",task="); !group.empty())
       record.victim_group = group;
     // The name may hold anything.
@@ -423,8 +431,25 @@ class Reader {
         if (kill.pid >= 0 && static_cast<std::uint64_t>(kill.pid) == *pid) kill.reaped = true;
   }
 
+  // "Unreclaimable slab info:", "Name  Used  Total", and a line "btrfs_extent_map     3207098KB    3375622KB" for each kind of
+  // object, which the kernel prints where they take more than all processes.
+  static bool read_slab(Draft& draft, std::string_view text) {
+    constexpr std::size_t kMostSlabs = 1024;
+    if (text.starts_with("Unreclaimable slab info")) return draft.in_slab_info = true;
+    if (!draft.in_slab_info) return false;
+    const std::string_view name = next_field(text), used = next_field(text), total = next_field(text);
+    if (name == "Name" && used == "Used") return true;
+    const auto kilobytes =
+        total.ends_with("KB") ? parse_number(total.substr(0, total.size() - 2)) : std::nullopt;
+    if (!kilobytes || !used.ends_with("KB") || !next_field(text).empty()) return draft.in_slab_info = false;
+    if (draft.record.slabs.size() < kMostSlabs)
+      draft.record.slabs.emplace_back(name, times(*kilobytes, 1024));
+    return true;
+  }
+
   bool read_table(const LogLine& line) {
     Draft* open = in_midst(line);
+    if (open != nullptr && read_slab(*open, line.message)) return true;
     if (open == nullptr) return TaskTable::is_header(line.message) && begin(line).table.read(line.message);
     if (open->table.read(line.message) || open->table.read(row_in(line.message))) {
       open->in_group_stats = false;
@@ -484,16 +509,26 @@ std::optional<std::uint64_t> value_of(const std::vector<std::pair<std::string, s
 std::vector<Record> read_records(std::string_view log) {
   Reader reader;
   std::string_view line;
-  std::string uptime;  // of the message that follows
+  std::string uptime;   // of the message that follows
+  std::string message;  // the line before, which may go on
+  const auto take = [&](const std::string& plain) {
+    if (!plain.empty() && !reader.read_service(plain)) reader.read(read_log_line(plain));
+  };
   while (process::next_line(log, line)) {
     if (const std::string next = uptime_in_json(line); !next.empty()) {
       uptime = next;
       continue;
     }
-    const std::string plain = uptime + plain_line(line);
+    std::string plain = uptime + plain_line(line);
     uptime.clear();
-    if (!reader.read_service(plain)) reader.read(read_log_line(plain));
+    if (continues(message, plain)) {
+      message = joined(message, plain);
+      continue;
+    }
+    take(message);
+    message = std::move(plain);
   }
+  take(message);
   return reader.finish();
 }
 

@@ -98,6 +98,8 @@ struct Record {
 
   std::vector<std::pair<std::string, std::uint64_t>>
       machine_bytes;  // "active_anon", "slab_unreclaimable", "free", "hugepages_total" ...
+  std::vector<std::pair<std::string, std::uint64_t>>
+      slabs;  // kinds of objects of the kernel that cannot be taken back: "btrfs_extent_map"
   std::vector<Zone> zones;
   std::optional<std::uint64_t> ram_bytes, total_swap_bytes, free_swap_bytes;
 
