@@ -187,6 +187,20 @@ std::string word_on_zones(const Record& record) {
       size(free), printable(empty->name), printable(empty->node), size(empty->free_bytes));
 }
 
+// The kernel lists its objects only where they take more than all processes.
+std::string word_on_slabs(const Record& record) {
+  std::vector<Part> slabs;
+  std::uint64_t all = 0;
+  for (const auto& [name, size] : record.slabs) {
+    slabs.push_back({name, size});
+    all = sum_of({all, size});
+  }
+  if (all == 0) return "";
+  stable_sort_rows(slabs, std::greater{}, &Part::bytes);
+  return fmt::format("objects of the kernel took {}, more than all processes; {} of it are {}", size(all),
+                     size(slabs.front().bytes), printable(slabs.front().name));
+}
+
 std::vector<std::string> why_machine(const Record& record) {
   std::vector<std::string> why;
   why.push_back(
@@ -212,6 +226,7 @@ std::vector<std::string> why_machine(const Record& record) {
       why.push_back(fmt::format("all processes together held {}{}, {} of it", size(held.all()), of_tables,
                                 percent(part)));
   }
+  if (std::string slabs = word_on_slabs(record); !slabs.empty()) why.push_back(std::move(slabs));
   if (std::string zones = word_on_zones(record); !zones.empty()) why.push_back(std::move(zones));
   return why;
 }
@@ -337,6 +352,20 @@ std::vector<std::string> remedies_of_service(const Record& record) {
   return out;
 }
 
+// What the victim held explains little of what was full: no profile of it helps. False where its size is not known.
+bool held_little(const Record& record, const Explanation& told) {
+  constexpr double kLittle = 0.1;
+  constexpr std::uint64_t kLittleOfAnyMachine = std::uint64_t{32} << 20;
+  const Kill& kill = record.kills.front();
+  const Task* task = task_of(record, kill.pid);
+  if (!kill.measured && !kill.resident_bytes && task == nullptr) return false;
+  const std::uint64_t held = sum_of({told.resident_bytes, task != nullptr ? task->swap_bytes : 0});
+  if (record.scope == Scope::kGroup)
+    return record.memory && record.memory->limit_bytes && share(held, *record.memory->limit_bytes) < kLittle;
+  if (record.scope != Scope::kMachine) return false;
+  return record.ram_bytes ? share(held, *record.ram_bytes) < kLittle : held < kLittleOfAnyMachine;
+}
+
 std::vector<std::string> remedies(const Record& record, const Explanation& told) {
   std::vector<std::string> out;
   if (record.asked_for) return out;
@@ -381,6 +410,14 @@ std::vector<std::string> remedies(const Record& record, const Explanation& told)
       share(held.all(), *record.ram_bytes) < 0.5 && !parts_of_rest(record, held).empty() &&
       parts_of_rest(record, held).front().bytes > told.resident_bytes)
     return out;
+  if (!record.slabs.empty()) return out;
+  if (held_little(record, told)) {
+    if (record.tasks.empty())
+      out.push_back(fmt::format(
+          "the whole log (dmesg, journalctl -k): {} held too little to explain this, and the table of all processes is missing",
+          name));
+    return out;
+  }
   // A heap profile covers anonymous memory.
   if (largest != nullptr && largest->name != "anonymous" && largest->name != "in swap") return out;
   out.push_back(fmt::format(

@@ -68,6 +68,37 @@ TEST(Explanation, ProcessesThatDoNotExplainTheMachineAreSaidNotTo) {
   EXPECT_THAT(explain(record).why, Not(Contains(HasSubstr("all processes together"))));
 }
 
+TEST(Explanation, ObjectsOfTheKernelAreNamedAndNoProcessIsBlamed) {
+  const Explanation told = explain(
+      read_records("[9.1] ip invoked oom-killer: gfp_mask=0xcc0(GFP_KERNEL), order=0, oom_score_adj=0\n"
+                   "[9.2] Unreclaimable slab info:\n[9.3] Name                      Used          Total\n"
+                   "[9.4] inode_cache            10KB         20KB\n"
+                   "[9.5] btrfs_extent_map     3207098KB    3375622KB\n"
+                   "[9.6] Out of memory: Killed process 700 (fio) total-vm:900000kB, anon-rss:80000kB\n")
+          .at(0));
+  EXPECT_THAT(
+      told.why,
+      Contains(
+          "objects of the kernel took 3.2 GiB, more than all processes; 3.2 GiB of it are btrfs_extent_map"));
+  EXPECT_THAT(told.remedies, Not(Contains(HasSubstr("--heap"))));
+}
+
+TEST(Explanation, AVictimThatHeldLittleIsNotToBeProfiled) {
+  Record record;
+  record.scope = Scope::kMachine;
+  record.ram_bytes = 8ULL << 30;
+  record.kills.push_back({.pid = 4, .name = "sshd", .measured = true, .anon_bytes = 40ULL << 20});
+  EXPECT_THAT(explain(record).remedies,
+              testing::ElementsAre(HasSubstr("sshd held too little to explain this")));
+  record.kills[0].anon_bytes = 4ULL << 30;
+  EXPECT_THAT(explain(record).remedies, Contains(HasSubstr("fathom record --heap -n sshd")));
+  record.kills[0].anon_bytes = 4ULL << 20;
+  record.ram_bytes.reset();
+  EXPECT_THAT(explain(record).remedies, Not(Contains(HasSubstr("--heap"))));
+  record.tasks.push_back({.pid = 4, .rss_bytes = 4ULL << 20, .swap_bytes = 4ULL << 30, .name = "sshd"});
+  EXPECT_THAT(explain(record).remedies, Contains(HasSubstr("fathom record --heap -n sshd")));
+}
+
 TEST(Explanation, LargeRequestsMayFailThoughMemoryIsThere) {
   Record record;
   record.scope = Scope::kMachine;
