@@ -1,9 +1,11 @@
 # The front door. Everything here is a thin call: CMakePresets.json says how to build, scripts/ what else to do.
-# SETUP=no leaves the installed packages alone; JOBS=N limits the parallel jobs.
+# SETUP=no leaves the installed packages alone; JOBS=N limits the parallel jobs, and TEST_JOBS=N the tests at a time.
 
 PREFIX ?= /usr/local
 DESTDIR ?=
 JOBS ?= $(shell nproc)
+# Most whole runs wait for the time of a recording to pass.
+TEST_JOBS ?= $(shell expr $(JOBS) + 1)
 FUZZ_SECONDS ?= 60
 SOAK_CYCLES ?= 1000
 SOAK_KILLS ?= 200
@@ -34,7 +36,7 @@ test: ## build everything and run all tests
 	$(SETUP_DEBIAN) build test
 	cmake --preset release
 	$(COMPILE) $(RELEASE) --parallel $(JOBS)
-	$(RUN_TESTS) $(RELEASE) --parallel $(JOBS)
+	$(RUN_TESTS) $(RELEASE) --parallel $(TEST_JOBS)
 
 build: ## build fathom (build/release/src/cli/fathom)
 	$(SETUP_DEBIAN) build

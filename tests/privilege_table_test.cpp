@@ -100,11 +100,11 @@ class PrivilegeTable : public ::testing::TestWithParam<std::tuple<bool, Target>>
     SCOPED_TRACE((is_root() ? "root" : "user") + joined(capabilities));
     const std::string recording = home() + "/x.fathom";
     std::filesystem::remove(recording);
-    std::vector<std::string> asked{"doctor", "--json"}, record{"record", "-o", recording, "-d", "0.3"};
+    std::vector<std::string> asked{"doctor", "--json"}, record{"record", "-o", recording, "-d", "0.1"};
     if (attach_to) {
       for (auto* words : {&asked, &record}) words->insert(words->end(), {"-p", std::to_string(*attach_to)});
     } else {
-      record.insert(record.end(), {"--", program, "0.2"});
+      record.insert(record.end(), {"--", program, "0.05"});
     }
     const auto words = with(is_root(), capabilities);
     Running doctor = start(words, asked), recorder = start(words, record);
