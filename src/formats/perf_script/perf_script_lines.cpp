@@ -88,12 +88,43 @@ std::optional<std::string_view> parse_event(std::string_view word) {
   return is_number || word.find(']') != std::string_view::npos ? std::nullopt : std::optional(word);
 }
 
+// What stands behind the name and the ids. Its fields are those that -F asked for; without a time, a number behind the tid may be
+// the period.
+std::optional<PerfHeader> parse_fields(std::string_view rest) {
+  PerfHeader header;
+  header.cpu = take_word(rest, parse_cpu).value_or(0);
+  header.time_ns = take_word(rest, parse_time);
+  const std::size_t before_period = rest.size();
+  header.period = take_word(rest, parse_number<std::int64_t>);
+  // "desk 2 13861 cycles:" without a time: 13861 is the tid of "desk 2" and no period, as perf gives a
+  // period a column of its own.
+  if (header.period && !header.time_ns && before_period - rest.size() < kPeriodColumn) return std::nullopt;
+  const std::optional<std::string_view> event = take_word(rest, parse_event);
+  if (!event) return std::nullopt;
+  header.event = *event;
+  skip_blanks(rest);
+  header.rest = rest;
+  return header;
+}
+
+// "825432/825432 339457.445933440:       1 cycles:u:", with -F -comm. Only where a time shows that the first number is no name.
+std::optional<PerfHeader> parse_without_name(std::string_view text) {
+  const std::optional<Ids> ids = take_word(text, parse_ids);
+  if (!ids) return std::nullopt;
+  std::optional<PerfHeader> header = parse_fields(text);
+  if (!header || !header->time_ns) return std::nullopt;
+  header->pid = ids->pid;
+  header->tid = ids->tid;
+  return header;
+}
+
 }  // namespace
 
 std::optional<PerfHeader> parse_perf_header(std::string_view line) {
   std::string_view text = line;
   skip_blanks(text);
   if (text.empty() || text.front() == '#') return std::nullopt;
+  if (const auto nameless = parse_without_name(text)) return nameless;
   const std::string_view start = text;
   // The name may hold spaces and numbers: it ends before the first word from which everything else fits.
   for (;;) {
@@ -103,23 +134,14 @@ std::optional<PerfHeader> parse_perf_header(std::string_view line) {
     if (text.empty()) return std::nullopt;
     std::string_view rest = text;
     const std::optional<Ids> ids = take_word(rest, parse_ids);
-    if (!ids) continue;
-    PerfHeader header;
-    header.comm = start.substr(0, comm_size);
-    header.pid = ids->pid;
-    header.tid = ids->tid;
-    header.cpu = take_word(rest, parse_cpu).value_or(0);
-    header.time_ns = take_word(rest, parse_time);
-    const std::size_t before_period = rest.size();
-    header.period = take_word(rest, parse_number<std::int64_t>);
-    // "desk 2 13861 cycles:" without a time: 13861 is the tid of "desk 2" and no period, as perf gives a
-    // period a column of its own.
-    if (header.period && !header.time_ns && before_period - rest.size() < kPeriodColumn) continue;
-    const std::optional<std::string_view> event = take_word(rest, parse_event);
-    if (!event) continue;
-    header.event = *event;
-    skip_blanks(rest);
-    header.rest = rest;
+    std::optional<PerfHeader> header = parse_fields(rest);
+    // With -F -pid,-tid only a time shows where the name ends. Lines of ftrace have fields behind the event, and no stacks.
+    if (!header || (!ids && !(header->time_ns && header->rest.empty()))) continue;
+    header->comm = start.substr(0, comm_size);
+    if (ids) {
+      header->pid = ids->pid;
+      header->tid = ids->tid;
+    }
     return header;
   }
 }

@@ -28,6 +28,24 @@ TEST(PerfHeader, MostFieldsMayBeMissing) {
   EXPECT_EQ(header->event, "cycles");
 }
 
+TEST(PerfHeader, NameOrIdsMayBeMissingWhereATimeIsThere) {
+  const auto nameless = parse_perf_header("825432/825433 339457.445933440:       1 cycles:u: ");
+  ASSERT_TRUE(nameless);
+  EXPECT_EQ(nameless->comm, "");
+  EXPECT_EQ(nameless->pid, 825432);
+  EXPECT_EQ(nameless->tid, 825433);
+  EXPECT_EQ(nameless->time_ns, 339'457'445'933'440u);
+  EXPECT_EQ(nameless->period, 1);
+  EXPECT_EQ(parse_perf_header("   77 [003] 1.5: cycles:")->tid, 77);
+  const auto without_ids = parse_perf_header("tokio worker 3  100.5:     25000 cycles: ");
+  ASSERT_TRUE(without_ids);
+  EXPECT_EQ(without_ids->time_ns, 100'500'000'000u);
+  EXPECT_EQ(without_ids->period, 25000);
+  EXPECT_EQ(parse_perf_header("cc1 [001] 1.5: cycles:")->comm, "cc1");
+  EXPECT_EQ(parse_perf_header("12 13 1.5: cycles:")->comm, "12") << "a program of that name";
+  EXPECT_FALSE(parse_perf_header("bash-7 [001] 1.5: sched_switch: prev_comm=bash")) << "trace-cmd report";
+}
+
 TEST(PerfHeader, TheNameMayHoldSpacesNumbersAndColons) {
   EXPECT_EQ(parse_perf_header("tokio worker 3 77/78 [000] 1.5: 1 cycles: ")->comm, "tokio worker 3");
   EXPECT_EQ(parse_perf_header("tokio worker 3 77/78 [000] 1.5: 1 cycles: ")->tid, 78);
