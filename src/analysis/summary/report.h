@@ -48,10 +48,12 @@ struct Activity {
   bool watched = true;          // false: memory only; CPU use and the number of threads are unknown
   bool exact = false;           // from the scheduler; otherwise samples divided by the rate
   std::uint32_t cpus = 0;       // of the machine; 0 if unknown
-  // 1.5: one and a half CPUs on average.
+  // 1.5: one and a half CPUs on average. Unknown where samples stand for more time than there was: they are too few.
   std::optional<double> cpus_used() const {
     if (!cpu_s || !(duration_s > 0)) return std::nullopt;
-    return *cpu_s / duration_s;
+    const double used = *cpu_s / duration_s;
+    if (!exact && cpus != 0 && used > 1.5 * cpus) return std::nullopt;
+    return used;
   }
   bool idle() const { return cpus_used() && *cpus_used() < 0.1; }
 };

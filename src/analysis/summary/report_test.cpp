@@ -31,6 +31,15 @@ std::string findings_of(const model::Profile& profile) {
   return text;
 }
 
+// One sample of 250 us in a file of 1 us uses no 250 CPUs.
+TEST(Activity, SamplesThatStandForMoreTimeThanThereWasGiveNoRate) {
+  EXPECT_EQ((Activity{.duration_s = 2, .cpu_s = 3, .cpus = 2}).cpus_used(), 1.5);
+  EXPECT_EQ((Activity{.duration_s = 1e-6, .cpu_s = 250e-6, .cpus = 2}).cpus_used(), std::nullopt);
+  EXPECT_EQ((Activity{.duration_s = 1, .cpu_s = 4, .exact = true, .cpus = 2}).cpus_used(), 4);
+  EXPECT_EQ((Activity{.duration_s = 1, .cpu_s = 4}).cpus_used(), 4) << "of how many is unknown";
+  EXPECT_EQ(Activity{}.cpus_used(), std::nullopt);
+}
+
 TEST(Summary, SaysWhatWasRecordedHowBusyItWasAndWhereTheTimeWent) {
   const model::Profile profile = small_server();
   const std::string text = summary_of(profile);
