@@ -83,72 +83,33 @@ bool is_booked(const model::Thread& thread, double life_ns) {
   return std::abs(booked - life_ns) <= kNear * life_ns;
 }
 
-// The sums of a thread are known for the whole recording only. In a part of it, what it neither ran nor spent in waits on record is
-// the most that is left for the waits that these represent; so a thread never waits for longer than the part lasts.
-void fit_to_window(const model::Profile& profile, const Selection& selection,
-                   std::vector<SelectedWait>& rows) {
-  const double period = sample_period_ns(profile);
-  if (period == 0 || profile.meta.end_ns <= profile.meta.start_ns) return;
-  const std::uint64_t start = profile.meta.start_ns;
-  const std::uint64_t from = start + selection.from_ns.value_or(0);
-  const std::uint64_t to = selection.to_ns ? start + *selection.to_ns : profile.meta.end_ns;
-  const Filter filter(profile, selection);
-  std::vector<WindowOfThread> windows(profile.threads.size());
-  for (const SelectedWait& row : rows) {
-    WindowOfThread& window = windows[profile.all_waits()[row.row].thread.value];
-    window.own += static_cast<double>(row.waited_ns + row.queued_ns);
-    window.others +=
-        (row.weight - 1.0) * (static_cast<double>(row.waited_ns) * static_cast<double>(row.scale) +
-                              static_cast<double>(row.queued_ns) * static_cast<double>(row.queue_scale));
-  }
-  for (const model::Sample& sample : profile.all_samples())
-    if (sample.metric == model::Metric::kCpu && filter.takes_time(sample.time_ns))
-      windows[sample.thread.value].ran += static_cast<double>(sample.value) * period;
-  const auto length = [](std::uint64_t first, std::uint64_t end) {
-    return end > first ? static_cast<double>(end - first) : 0;
-  };
-  for (std::size_t i = 0; i < windows.size(); ++i) {
-    const model::Thread& thread = profile.threads[i];
-    const std::uint64_t born = std::max(start, thread.start_ns);
-    const std::uint64_t dead =
-        thread.end_ns == 0 ? profile.meta.end_ns : std::min(thread.end_ns, profile.meta.end_ns);
-    if (is_booked(thread, length(born, dead)))
-      windows[i].life = length(std::max(from, born), std::min(to, dead));
-  }
-  for (SelectedWait& row : rows) {
-    const WindowOfThread& window = windows[profile.all_waits()[row.row].thread.value];
-    if (row.weight == 1 || window.life <= 0 || window.others <= 0) continue;
-    const double left = std::max(0.0, window.life - window.ran - window.own);
-    const auto scale = static_cast<float>(std::min(1.0, left / window.others));
-    row.scale *= scale;
-    row.queue_scale *= scale;
-  }
-}
-
 }  // namespace
 
 Waits::Waits(const model::Profile& profile, const Selection& selection)
-    : profile_(profile), causes_(profile), idle_(profile, built_in_idle_rules()) {
-  const Filter filter(profile, selection);
+    : profile_(profile),
+      causes_(profile),
+      idle_(profile, built_in_idle_rules()),
+      filter_(profile, selection),
+      scales_(profile.threads.size()) {
   const KnownWakers wakers(profile, causes_);
   const bool whole = !selection.from_ns && !selection.to_ns;
   rows_.reserve(profile.all_waits().size());
   std::uint32_t at = 0;
   for (const model::Wait& wait : profile.all_waits()) {
-    SelectedWait row;
+    Kept row;
     row.row = at++;
-    row.weight = wait.weight;
-    row.waited_ns = filter.inside(wait.start_ns, wait.waited_ns);
-    row.queued_ns = filter.inside(wait.start_ns + wait.waited_ns, wait.queued_ns);
-    const bool seen = whole || row.waited_ns + row.queued_ns > 0 ||
-                      (wait.waited_ns + wait.queued_ns == 0 && filter.takes_time(wait.start_ns));
-    if (!seen || !filter.takes_thread(wait.thread)) {
+    const bool seen = whole ||
+                      filter_.inside(wait.start_ns, wait.waited_ns) +
+                              filter_.inside(wait.start_ns + wait.waited_ns, wait.queued_ns) >
+                          0 ||
+                      (wait.waited_ns + wait.queued_ns == 0 && filter_.takes_time(wait.start_ns));
+    if (!seen || !filter_.takes_thread(wait.thread)) {
       ++filtered_;
       continue;
     }
     row.cause = causes_.of(wait);
     row.queue_cause = causes_.of_queue(wait);
-    if (!wakers.is_work(wait, row.cause)) row.idle = idle_.rule_of(wait, row.cause);
+    if (!wakers.is_work(wait, row.cause)) row.idle = idle_.rule_of(wait, row.cause).value_or(kNotIdle);
     rows_.push_back(row);
   }
   const bool are_sums = profile.meta.facts.contains(model::kWaitSumsFact);
@@ -156,18 +117,74 @@ Waits::Waits(const model::Profile& profile, const Selection& selection)
     per_unwalked_ns_ = kExactSums;
   else
     scale_to_known_sums(whole);
-  if (!whole && !are_sums &&
-      std::ranges::any_of(rows_, [](const SelectedWait& row) { return row.weight > 1; }))
-    fit_to_window(profile_, selection, rows_);
+  if (!whole && !are_sums && has_weights()) fit_to_window(selection);
   keep_crowds();
   find_rest();
   keep_chosen(selection);
 }
 
+SelectedWait Waits::selected(const Kept& kept, const model::Wait& wait) const {
+  SelectedWait row;
+  row.wait = wait;
+  if (kept.takes_waited) row.waited_ns = filter_.inside(wait.start_ns, wait.waited_ns);
+  if (kept.takes_queued) row.queued_ns = filter_.inside(wait.start_ns + wait.waited_ns, wait.queued_ns);
+  row.weight = wait.weight;
+  if (wait.weight > 1) {
+    row.scale = scales_[wait.thread.value].waited;
+    row.queue_scale = scales_[wait.thread.value].queued;
+  }
+  row.cause = kept.cause;
+  row.queue_cause = kept.queue_cause;
+  if (kept.idle != kNotIdle) row.idle = kept.idle;
+  return row;
+}
+
+// Whether a row stands for others.
+bool Waits::has_weights() const {
+  return std::ranges::any_of(rows(), [](const SelectedWait& row) { return row.weight > 1; });
+}
+
+// The sums of a thread are known for the whole recording only. In a part of it, what it neither ran nor spent in waits on record is
+// the most that is left for the waits that these represent; so a thread never waits for longer than the part lasts.
+void Waits::fit_to_window(const Selection& selection) {
+  const double period = sample_period_ns(profile_);
+  if (period == 0 || profile_.meta.end_ns <= profile_.meta.start_ns) return;
+  const std::uint64_t start = profile_.meta.start_ns;
+  const std::uint64_t from = start + selection.from_ns.value_or(0);
+  const std::uint64_t to = selection.to_ns ? start + *selection.to_ns : profile_.meta.end_ns;
+  std::vector<WindowOfThread> windows(profile_.threads.size());
+  for (const SelectedWait& row : rows()) {
+    WindowOfThread& window = windows[row.wait.thread.value];
+    window.own += static_cast<double>(row.waited_ns + row.queued_ns);
+    window.others +=
+        (row.weight - 1.0) * (static_cast<double>(row.waited_ns) * static_cast<double>(row.scale) +
+                              static_cast<double>(row.queued_ns) * static_cast<double>(row.queue_scale));
+  }
+  for (const model::Sample& sample : profile_.all_samples())
+    if (sample.metric == model::Metric::kCpu && filter_.takes_time(sample.time_ns))
+      windows[sample.thread.value].ran += static_cast<double>(sample.value) * period;
+  const auto length = [](std::uint64_t first, std::uint64_t end) {
+    return end > first ? static_cast<double>(end - first) : 0;
+  };
+  for (std::size_t i = 0; i < windows.size(); ++i) {
+    WindowOfThread& window = windows[i];
+    const model::Thread& thread = profile_.threads[i];
+    const std::uint64_t born = std::max(start, thread.start_ns);
+    const std::uint64_t dead =
+        thread.end_ns == 0 ? profile_.meta.end_ns : std::min(thread.end_ns, profile_.meta.end_ns);
+    if (is_booked(thread, length(born, dead))) window.life = length(std::max(from, born), std::min(to, dead));
+    if (window.life <= 0 || window.others <= 0) continue;
+    const double left = std::max(0.0, window.life - window.ran - window.own);
+    const auto scale = static_cast<float>(std::min(1.0, left / window.others));
+    scales_[i].waited *= scale;
+    scales_[i].queued *= scale;
+  }
+}
+
 // The scheduler knows how long each thread waited and stood in the queue inside of the recording. A part of the recording is scaled
 // as the whole, before it is fitted to its length.
 void Waits::scale_to_known_sums(bool whole) {
-  if (std::ranges::none_of(rows_, [](const SelectedWait& row) { return row.weight > 1; })) return;
+  if (!has_weights()) return;
   struct Sums {
     double own = 0, others = 0;  // ns: of the rows themselves, and of the other waits they represent
     float scale = 1;
@@ -205,12 +222,7 @@ void Waits::scale_to_known_sums(bool whole) {
     unwalked += waited.unwalked();  // of the queue less is claimed than is known
   }
   if (all_known && unwalked > 0) per_unwalked_ns_ = static_cast<float>(1 / unwalked);
-  for (SelectedWait& row : rows_) {
-    if (row.weight == 1) continue;
-    const std::array<Sums, 2>& sums = threads[wait(row).thread.value];
-    row.scale = sums[0].scale;
-    row.queue_scale = sums[1].scale;
-  }
+  for (std::size_t i = 0; i < threads.size(); ++i) scales_[i] = {threads[i][0].scale, threads[i][1].scale};
 }
 
 void Waits::find_rest() {
@@ -223,69 +235,70 @@ void Waits::find_rest() {
         return named && idle_.crowd(*named) == 0;
       },
       idle_.rest(*rule));
-  for (SelectedWait& row : rows_)
-    if (!row.idle && row.cause == Cause::kFutex && places.holds(wait(row))) row.idle = *rule;
+  model::RowCursor<model::Wait> waits(profile_.packed_waits, profile_.waits);
+  for (Kept& row : rows_)
+    if (row.idle == kNotIdle && row.cause == Cause::kFutex && places.holds(waits.at(row.row)))
+      row.idle = *rule;
 }
 
 // The two parts of a wait are two frames above its stack: each is taken by itself.
 void Waits::keep_chosen(const Selection& selection) {
   if (!selection.stacks) return;
   const StackChoice& choice = *selection.stacks;
-  std::vector<SelectedWait> kept;
-  for (SelectedWait& row : rows_) {
-    const char stack = choice.marks[wait(row).stack.value];
+  model::RowCursor<model::Wait> waits(profile_.packed_waits, profile_.waits);
+  std::erase_if(rows_, [&](Kept& row) {
+    const SelectedWait whole = selected(row, waits.at(row.row));
+    const char stack = choice.marks[whole.wait.stack.value];
     char waited = stack;
     // Folded, an idle wait shows the rule in the place of its cause.
-    if (row.idle) waited = static_cast<char>(waited | choice.of_idle[*row.idle]);
-    if (!row.idle || !selection.fold_idle)
+    if (whole.idle) waited = static_cast<char>(waited | choice.of_idle[*whole.idle]);
+    if (!whole.idle || !selection.fold_idle)
       waited = static_cast<char>(waited | choice.of_cause[static_cast<std::size_t>(row.cause)]);
     const char queued = static_cast<char>(stack | choice.of_cause[static_cast<std::size_t>(row.queue_cause)]);
-    const bool takes_waited = choice.takes(waited), takes_queued = choice.takes(queued);
-    const bool takes_any =
-        (takes_waited && (row.waited_ns != 0 || row.queued_ns == 0)) || (takes_queued && row.queued_ns != 0);
-    if (!takes_any) {
-      ++filtered_;
-      continue;
-    }
-    if (!takes_waited) {
-      row.waited_ns = 0;
-      row.idle.reset();
-    }
-    if (!takes_queued) row.queued_ns = 0;
-    kept.push_back(row);
-  }
-  rows_ = std::move(kept);
+    row.takes_waited = choice.takes(waited);
+    row.takes_queued = choice.takes(queued);
+    const bool takes_any = (row.takes_waited && (whole.waited_ns != 0 || whole.queued_ns == 0)) ||
+                           (row.takes_queued && whole.queued_ns != 0);
+    if (!row.takes_waited) row.idle = kNotIdle;
+    if (!takes_any) ++filtered_;
+    return !takes_any;
+  });
 }
 
 // A rule that asks for a crowd was believed so far.
 void Waits::keep_crowds() {
   constexpr double kNearlyAll = 0.9;  // of the recording
-  const auto asks = [&](const SelectedWait& row) { return row.idle && idle_.crowd(*row.idle) != 0; };
+  const auto asks = [&](const Kept& row) { return row.idle != kNotIdle && idle_.crowd(row.idle) != 0; };
+  if (std::ranges::none_of(rows_, asks)) return;
   // glibc's condition variable has two words to wait at, which take turns, 4 bytes apart.
-  const auto place = [&](const SelectedWait& row) {
-    const model::WaitObject& object = profile_.objects[wait(row).object.value];
-    return std::tuple(*row.idle, object.pid, object.address & ~std::uint64_t{7});
+  const auto place = [&](const Kept& row, const model::Wait& wait) {
+    const model::WaitObject& object = profile_.objects[wait.object.value];
+    return std::tuple(row.idle, object.pid, object.address & ~std::uint64_t{7});
   };
   using Place = std::tuple<std::uint8_t, std::int32_t, std::uint64_t>;
   std::map<Place, std::map<std::uint32_t, double>> parked;
   // Threads that nothing woke may be stuck as well as idle: what shows a pool is that one of them got work, or looked for some.
   std::set<Place> woken;
-  for (const SelectedWait& row : rows_)
-    if (asks(row) && wait(row).object.value != 0) {
-      parked[place(row)][wait(row).thread.value] +=
-          static_cast<double>(weighted_ns(wait(row).waited_ns, weight(row)));
-      if (!wait(row).unfinished) woken.insert(place(row));
-    }
+  model::RowCursor<model::Wait> waits(profile_.packed_waits, profile_.waits);
+  for (const Kept& row : rows_) {
+    if (!asks(row)) continue;
+    const SelectedWait whole = selected(row, waits.at(row.row));
+    if (whole.wait.object.value == 0) continue;
+    parked[place(row, whole.wait)][whole.wait.thread.value] +=
+        static_cast<double>(weighted_ns(whole.wait.waited_ns, weight(whole)));
+    if (!whole.wait.unfinished) woken.insert(place(row, whole.wait));
+  }
   const double least = kNearlyAll * profile_.duration_s() * 1e9;
   for (auto& [key, threads] : parked)
     std::erase_if(threads, [&](const auto& thread) { return least <= 0 || thread.second < least; });
-  for (SelectedWait& row : rows_) {
+  for (Kept& row : rows_) {
     if (!asks(row)) continue;
-    const auto found = parked.find(place(row));
+    const model::Wait& wait = waits.at(row.row);
+    const auto found = parked.find(place(row, wait));
     const bool is_crowd = found != parked.end() && woken.contains(found->first) &&
-                          found->second.size() >= idle_.crowd(*row.idle) &&
-                          found->second.contains(wait(row).thread.value);
-    if (!is_crowd) row.idle.reset();
+                          found->second.size() >= idle_.crowd(row.idle) &&
+                          found->second.contains(wait.thread.value);
+    if (!is_crowd) row.idle = kNotIdle;
   }
 }
 

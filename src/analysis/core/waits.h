@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <optional>
 #include <vector>
 
@@ -13,6 +15,7 @@
 #include "analysis/core/selection.h"
 #include "analysis/core/wait_cause.h"
 #include "model/profile.h"
+#include "model/row_cursor.h"
 
 namespace fathom::analysis {
 
@@ -30,43 +33,108 @@ struct WaitWeight {
 };
 
 struct SelectedWait {
-  std::uint32_t row = 0;                       // of Profile::all_waits()
+  model::Wait wait;                            // as recorded
   std::uint64_t waited_ns = 0, queued_ns = 0;  // inside the window; of this one wait, not times its weight
   std::uint32_t weight = 1;                    // as recorded; its times count as Waits::weight() says
-  float scale = 1, queue_scale = 1;            // of the waits it represents in addition to itself
+  float scale = 1, queue_scale = 1;            // of the waits it represents in addition to itself; by thread
   Cause cause = Cause::kUnknown;               // of waited_ns
   Cause queue_cause = Cause::kRunQueue;        // of queued_ns
   std::optional<std::uint8_t> idle;            // the rule that calls waited_ns no problem
 };
+
+class SelectedWaits;
 
 class Waits {
  public:
   // `profile` outlives it and does not change.
   Waits(const model::Profile& profile, const Selection& selection);
 
-  const std::vector<SelectedWait>& rows() const { return rows_; }
+  // In the order of Profile::all_waits(). A row is made when it is read: hold on to its number, not to its address.
+  SelectedWaits rows() const;
   std::uint64_t filtered() const { return filtered_; }  // rows that the selection leaves out
   WaitWeight weight(const SelectedWait& row) const { return {row.weight, row.scale, per_unwalked_ns_}; }
   WaitWeight queue_weight(const SelectedWait& row) const {
     return {row.weight, row.queue_scale, per_unwalked_ns_};
   }
-  model::Wait wait(const SelectedWait& row) const { return profile_.all_waits()[row.row]; }
+  model::Wait wait(const SelectedWait& row) const { return row.wait; }
   const WaitCauses& causes() const { return causes_; }
   const RuledWaits& idle() const { return idle_; }
   const model::Profile& profile() const { return profile_; }
 
  private:
+  friend class SelectedWaits;
+  static constexpr std::uint8_t kNotIdle = UINT8_MAX;
+  // What was found out about a wait, in eight bytes: an hour of a server has millions of waits, and the rest follows from them.
+  struct Kept {
+    std::uint32_t row = 0;  // of Profile::all_waits()
+    Cause cause = Cause::kUnknown, queue_cause = Cause::kRunQueue;
+    std::uint8_t idle = kNotIdle;
+    bool takes_waited : 1 = true, takes_queued : 1 = true;
+  };
+  struct Scales {
+    float waited = 1, queued = 1;
+  };
+
+  SelectedWait selected(const Kept& kept, const model::Wait& wait) const;
   void scale_to_known_sums(bool whole);
+  void fit_to_window(const Selection& selection);
   void keep_crowds();
   void find_rest();
   void keep_chosen(const Selection& selection);
+  bool has_weights() const;
   const model::Profile& profile_;
   WaitCauses causes_;
   RuledWaits idle_;
-  std::vector<SelectedWait> rows_;
+  Filter filter_;
+  std::vector<Kept> rows_;
+  std::vector<Scales> scales_;  // by thread
   std::uint64_t filtered_ = 0;
   float per_unwalked_ns_ = 0;
 };
+
+// `of` outlives it.
+class SelectedWaits {
+ public:
+  explicit SelectedWaits(const Waits& of) : of_(&of) {}
+  std::size_t size() const { return of_->rows_.size(); }
+  bool empty() const { return size() == 0; }
+  SelectedWait operator[](std::size_t row) const {
+    const Waits::Kept& kept = of_->rows_[row];
+    return of_->selected(kept, of_->profile_.all_waits()[kept.row]);
+  }
+
+  class Iterator {
+   public:
+    using value_type = SelectedWait;
+    using difference_type = std::ptrdiff_t;
+    using iterator_concept = std::input_iterator_tag;
+    explicit Iterator(const Waits& of) : of_(&of), waits_(of.profile_.packed_waits, of.profile_.waits) {}
+    SelectedWait operator*() const {
+      const Waits::Kept& kept = of_->rows_[row_];
+      return of_->selected(kept, waits_.at(kept.row));
+    }
+    Iterator& operator++() {
+      ++row_;
+      return *this;
+    }
+    void operator++(int) { ++row_; }
+    bool operator==(std::default_sentinel_t) const { return row_ == of_->rows_.size(); }
+
+   private:
+    const Waits* of_;
+    mutable model::RowCursor<model::Wait> waits_;
+    std::size_t row_ = 0;
+  };
+  Iterator begin() const { return Iterator(*of_); }
+  std::default_sentinel_t end() const { return {}; }
+
+ private:
+  const Waits* of_;
+};
+
+inline SelectedWaits Waits::rows() const {
+  return SelectedWaits(*this);
+}
 
 // An estimate from waits that stand for others. Exact when all weights are 1.
 class WaitSum {

@@ -232,6 +232,36 @@ TEST(WaitProperties, OffCpuIsTheSumOfAllWaitsTimesTheirWeights) {
   });
 }
 
+// Whether the waits are packed changes nothing, and a row by its number is the one that is gone over.
+TEST(WaitProperties, PackedWaitsGiveTheSameRows) {
+  model::for_each_profile(20, [](const model::Profile& profile) {
+    if (profile.waits.empty()) return;
+    model::Profile open = profile;
+    while (open.waits.size() <= 2 * model::kRowsOfBlock) {
+      const std::vector<model::Wait> more = open.waits;
+      open.waits.insert(open.waits.end(), more.begin(), more.end());
+    }
+    model::Profile packed = open;
+    packed.packed_waits.take_from(packed.waits);
+    const std::uint64_t length = profile.meta.end_ns - profile.meta.start_ns;
+    for (const Selection& selection : {Selection{}, Selection{.from_ns = length / 4, .to_ns = length / 2}}) {
+      const Waits of_open(open, selection), of_packed(packed, selection);
+      ASSERT_EQ(of_packed.rows().size(), of_open.rows().size());
+      EXPECT_EQ(of_packed.filtered(), of_open.filtered());
+      std::size_t number = 0;
+      for (const SelectedWait& row : of_packed.rows()) {
+        const SelectedWait same = of_open.rows()[number++];
+        ASSERT_EQ(row.wait, same.wait);
+        ASSERT_EQ(
+            std::tuple(row.waited_ns, row.queued_ns, row.weight, row.cause, row.queue_cause, row.idle),
+            std::tuple(same.waited_ns, same.queued_ns, same.weight, same.cause, same.queue_cause, same.idle));
+        ASSERT_EQ(row.scale, same.scale);
+        ASSERT_EQ(row.queue_scale, same.queue_scale);
+      }
+    }
+  });
+}
+
 // Of a recording of 10 s: as many threads as there are numbers wait at one condition variable for so long.
 std::size_t idle_of_crowd(const std::vector<double>& waited_s, std::uint64_t step = 4,
                           bool unfinished = false) {
@@ -246,8 +276,7 @@ std::size_t idle_of_crowd(const std::vector<double>& waited_s, std::uint64_t ste
   }
   const Waits waits(hand.profile, {});
   return static_cast<std::size_t>(
-      std::count_if(waits.rows().begin(), waits.rows().end(),
-                    [](const SelectedWait& row) { return row.idle.has_value(); }));
+      std::ranges::count_if(waits.rows(), [](const SelectedWait& row) { return row.idle.has_value(); }));
 }
 
 TEST(Waits, OfManyThreadsAtOneConditionVariableAreOneIdlePool) {

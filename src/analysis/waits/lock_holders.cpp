@@ -7,6 +7,7 @@
 
 #include "analysis/core/call_tree.h"
 #include "analysis/waits/wait_site.h"
+#include "analysis/waits/waits_by_thread.h"
 #include "model/wait_sums.h"
 
 namespace fathom::analysis {
@@ -22,25 +23,9 @@ bool is_at_a_lock(const SelectedWait& row, const model::Wait& wait, const WaitSi
   return kind == FutexKind::kLock || kind == FutexKind::kReaderWriter;
 }
 
-struct WaitPart {
-  std::uint64_t from = 0, to = 0;
-  const SelectedWait* row = nullptr;
-  bool queued = false;
-};
-
 class Holders {
  public:
-  Holders(const Waits& waits, WaitSites& sites)
-      : waits_(waits), sites_(sites), by_thread_(waits.profile().threads.size()) {
-    for (const SelectedWait& row : waits.rows()) {
-      const model::Wait& wait = waits.wait(row);
-      auto& rows = by_thread_[wait.thread.value];
-      const std::uint64_t woken = wait.start_ns + wait.waited_ns;
-      if (wait.waited_ns != 0) rows.push_back({wait.start_ns, woken, &row, false});
-      if (wait.queued_ns != 0) rows.push_back({woken, woken + wait.queued_ns, &row, true});
-    }
-    for (auto& rows : by_thread_) std::ranges::sort(rows, {}, &WaitPart::from);
-  }
+  Holders(const Waits& waits, WaitSites& sites) : waits_(waits), sites_(sites), by_thread_(waits) {}
 
   std::optional<HolderDelay> find() {
     std::size_t seen = 0;
@@ -82,32 +67,41 @@ class Holders {
   // Narrows [from, to) to before `holder` had the lock, and gives the thread that had it then; kNoThread: it had it all the time.
   model::ThreadId add_since_it_queued(const model::Wait& waiter, double times, model::ThreadId holder,
                                       std::uint64_t from, std::uint64_t& to) {
-    const auto& rows = by_thread_[holder.value];
-    auto at = std::ranges::lower_bound(rows, to, {}, &WaitPart::from);
-    while (at != rows.begin()) {
-      --at;
-      if (at->to <= from) break;
-      const model::Wait& wait = waits_.wait(*at->row);
-      if (!at->queued && is_at_a_lock(*at->row, wait, sites_)) {
-        to = std::min(to, at->to);
-        return wait.waker;
+    const std::vector<std::uint32_t>& numbers = by_thread_.of(holder);
+    for (std::size_t at = by_thread_.first_since(holder, to); at != 0;) {
+      const SelectedWait row = waits_.rows()[numbers[--at]];
+      const std::uint64_t woken = row.wait.start_ns + row.wait.waited_ns, ran = woken + row.wait.queued_ns;
+      if (ran <= from) break;
+      if (row.wait.queued_ns != 0 && woken < to)
+        add(waiter, holder, row, true,
+            times * static_cast<double>(std::min(to, ran) - std::max(from, woken)));
+      if (row.wait.waited_ns == 0) continue;
+      if (woken <= from) break;
+      if (is_at_a_lock(row, row.wait, sites_)) {
+        to = std::min(to, woken);
+        return row.wait.waker;
       }
-      const double ns = times * static_cast<double>(std::min(to, at->to) - std::max(from, at->from));
-      const Cause cause = at->queued ? at->row->queue_cause : at->row->cause;
-      const std::string name = thread_name(waits_.profile(), holder);
-      Draft& draft = delays_[{cause, name, at->queued ? std::string() : sites_.of(wait.stack)}];
-      draft.ns += ns;
-      draft.lock_sites[sites_.of(waiter.stack)] += ns;
-      if (at->queued || ns <= draft.longest) continue;
-      draft.longest = ns;
-      draft.label = waits_.causes().label(wait);
+      add(waiter, holder, row, false,
+          times * static_cast<double>(std::min(to, woken) - std::max(from, row.wait.start_ns)));
     }
     return model::kNoThread;
   }
 
+  void add(const model::Wait& waiter, model::ThreadId holder, const SelectedWait& row, bool queued,
+           double ns) {
+    const Cause cause = queued ? row.queue_cause : row.cause;
+    Draft& draft = delays_[{cause, thread_name(waits_.profile(), holder),
+                            queued ? std::string() : sites_.of(row.wait.stack)}];
+    draft.ns += ns;
+    draft.lock_sites[sites_.of(waiter.stack)] += ns;
+    if (queued || ns <= draft.longest) return;
+    draft.longest = ns;
+    draft.label = waits_.causes().label(row.wait);
+  }
+
   const Waits& waits_;
   WaitSites& sites_;
-  std::vector<std::vector<WaitPart>> by_thread_;  // by start
+  WaitsByThread by_thread_;
   std::map<std::tuple<Cause, std::string, std::string>, Draft> delays_;
   double all_ns_ = 0;
 };
