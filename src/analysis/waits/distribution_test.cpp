@@ -40,6 +40,24 @@ TEST(Distribution, HasBucketsOfPowersOfTwoWithoutGaps) {
   EXPECT_EQ(waits.histogram().back().from_ns, std::uint64_t{1} << 63);
 }
 
+TEST(Distribution, TakesDaysAndWeightsOfMillionsInTheirOrder) {
+  constexpr std::uint64_t kDay = 86'400'000'000'000;
+  Distribution waits;
+  waits.add(3 * kDay, 1);
+  waits.add(1'000, 1);
+  waits.add(500, 3'000'000);
+  waits.add(2 * kDay, 1);
+  waits.add(200, 1'000'000);
+  EXPECT_EQ(waits.quantile_ns(0.2), 200u);
+  EXPECT_EQ(waits.quantile_ns(0.5), 500u);
+  EXPECT_EQ(waits.quantile_ns(4'000'001 / 4'000'003.0), 1'000u);
+  EXPECT_EQ(waits.quantile_ns(4'000'002 / 4'000'003.0), 2 * kDay);
+  EXPECT_EQ(waits.quantile_ns(1), 3 * kDay);
+  double all = 0;
+  for (const Distribution::Bucket& bucket : waits.histogram()) all += bucket.waits;
+  EXPECT_EQ(all, 4'000'003);
+}
+
 TEST(Distribution, OfNothingIsEmpty) {
   const Distribution waits;
   EXPECT_EQ(waits.quantile_ns(0.5), 0u);
