@@ -10,11 +10,13 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <utility>
 
 #include "attach/inject/plan/hook_planner.h"
 #include "attach/inject/stop/target.h"
 #include "attach/inject/stop/thread_id.h"
 #include "attach/inject/tracer/entries.h"
+#include "attach/inject/tracer/forked_copy.h"
 #include "attach/inject/tracer/journal.h"
 #include "attach/inject/tracer/own_head.h"
 #include "attach/inject/tracer/shared_layout.h"
@@ -278,6 +280,16 @@ bool Tracer::is_undone(const PlannedHook& hook) const {
 
 Remains Tracer::remains() const {
   return find_remains(state_->target, state_->head.journal(), state_->head.mappings());
+}
+
+std::optional<Remains> Tracer::restore_forked(int pid, const unwind::AddressSpace* space) const {
+  return inject::restore_forked(pid,
+                                {.journal = std::as_const(state_->head).journal(),
+                                 .own = state_->head.mappings(),
+                                 .entered = state_->entered,
+                                 .ways_back = state_->ways_back,
+                                 .image = state_->places.image},
+                                space);
 }
 
 void Tracer::abandon() {

@@ -96,6 +96,9 @@ class Tracer {
 
   // What is left of fathom in the process now: after unmap(), whether it is restored.
   Remains remains() const;
+  // After unmap() was true: restores another process that was forked while the hooks were in (forked_copy.h), and returns what is
+  // left in it. nullopt: it has no copy of them.
+  std::optional<Remains> restore_forked(int pid, const unwind::AddressSpace* space = nullptr) const;
 
   // The process has executed another program, and the old mappings are gone: there is nothing to take back.
   // Touches nothing; unhook() and unmap() do nothing from now on.

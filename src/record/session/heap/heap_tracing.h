@@ -131,6 +131,7 @@ class HeapTracing {
   void finish_collecting(bool image_ended);
   std::uint64_t blocks_nowhere() const;
   void note_refused();
+  void take_out_of_forked();
   void collect();  // the thread
   void wait_for_next_round(std::chrono::milliseconds pause);
   // How far behind a time may be where a sequence orders the events: it is moved forward so often.
@@ -171,7 +172,7 @@ class HeapTracing {
   std::optional<MappedMemory> mapped_;
   inject::Stops stops_;
   inject::Remains remains_;
-  bool ended_ = false, blind_ = false, is_in_ = false;
+  bool ended_ = false, blind_ = false, is_in_ = false, taken_out_ = false;
   std::size_t unseen_told_ = 0, found_by_code_told_ = 0;  // of target_
   std::uint32_t programs_executed_;
 

@@ -5,10 +5,12 @@
 
 #include <algorithm>
 #include <chrono>
+#include <set>
 #include <thread>
 #include <utility>
 
 #include "base/clock.h"
+#include "linux/process/descendants.h"
 #include "model/left_changed.h"
 #include "record/session/heap/heap_tracing.h"
 #include "record/session/tracking/copied_walk.h"
@@ -21,6 +23,8 @@ constexpr std::uint64_t kLastNs = 1'000'000'000, kLastLosslessNs = 10'000'000'00
 constexpr std::uint64_t kBlocksLookedAt = 1 << 16, kFewBlocks = 16;  // whether they lie in memory
 // How long to wait for a debugger or a freezer to go, and for a thread that is inside the tracer and waits for a CPU.
 constexpr std::uint64_t kPatienceNs = 1'000'000'000, kThreadInsideNs = 4'000'000'000;
+// For all processes that it forked: a few milliseconds for each.
+constexpr std::uint64_t kForkedNs = 3'000'000'000;
 constexpr auto kObstaclePause = std::chrono::milliseconds(50);
 
 model::LeftChanged left_changed(std::int32_t pid, const inject::Remains& remains) {
@@ -122,8 +126,12 @@ void HeapTracing::end_image() {
 // The target as it was, byte by byte, or the recording says what is left. What passes by itself (a debugger that looks
 // and leaves, a thread on its way out of the tracer) is waited for; what stays is the guardian's.
 void HeapTracing::take_out(std::uint64_t begun_ns) {
-  if (!std::exchange(is_in_, false)) return;
+  if (!tracer_ || std::exchange(taken_out_, true)) return;
   const unwind::AddressSpace space = address_space_of(context_.processes.mappings(pid_));
+  if (!std::exchange(is_in_, false)) {  // it executed another program, but what it forked before did not
+    take_out_of_forked();
+    return;
+  }
   for (;;) {
     if (tracer_->unhook()) (void)tracer_->unmap(&space);
     remains_ = tracer_->remains();
@@ -132,9 +140,46 @@ void HeapTracing::take_out(std::uint64_t begun_ns) {
     std::this_thread::sleep_for(kObstaclePause);
   }
   stops_ = tracer_->stops();
-  if (remains_.nothing()) return;
+  if (remains_.nothing()) {
+    take_out_of_forked();
+    return;
+  }
   tracer_->abandon();
   model::put_left_changed(left_changed(pid_, remains_), context_.profile.meta.facts);
+}
+
+// What the process forked while it was hooked has a copy of the hooks.
+void HeapTracing::take_out_of_forked() {
+  std::set<int> forked;
+  for (const std::int32_t pid : context_.processes.pids()) forked.insert(pid);
+  for (const int pid : process::living_children({pid_})) forked.insert(pid);
+  forked.erase(pid_);
+  const std::uint64_t until_ns = monotonic_ns() + kForkedNs;
+  std::size_t left = 0, unseen = 0;
+  for (const int pid : forked) {
+    if (monotonic_ns() >= until_ns) {
+      ++unseen;
+      continue;
+    }
+    // Its mappings are those at the fork. A process that is too young to be known has those of its parent.
+    const std::span<const CodeMapping> own = context_.processes.mappings(pid);
+    const unwind::AddressSpace space =
+        address_space_of(own.empty() ? context_.processes.mappings(pid_) : own);
+    const std::optional<inject::Remains> remains = tracer_->restore_forked(pid, &space);
+    left += remains && !remains->nothing() ? 1 : 0;
+  }
+  auto& notes = context_.profile.quality.notes;
+  if (left == 1)
+    notes.push_back(fmt::format(
+        "heap: a process that process {} forked keeps fathom's hooks until it ends; its calls pass through them",
+        pid_));
+  if (left > 1)
+    notes.push_back(fmt::format(
+        "heap: {} processes that process {} forked keep fathom's hooks until they end; their calls pass through them",
+        left, pid_));
+  if (unseen != 0)
+    notes.push_back(
+        fmt::format("heap: fathom had no time to take its hooks out of {} forked processes", unseen));
 }
 
 void HeapTracing::stop() {

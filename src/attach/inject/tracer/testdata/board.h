@@ -22,6 +22,7 @@ struct board {
   uint64_t signals, signals_wrong;  /* handled; with a wrong value */
   uint64_t threads_born;
   uint64_t children, children_failed;
+  uint64_t child;                /* the pid of a child that stays */
   uint64_t rounds[BOARD_WAITS];  /* by kind of wait: how often it ended correctly */
   uint64_t longest[BOARD_WAITS]; /* longest such wait, in ns */
 };

@@ -6,6 +6,7 @@
  *   churn    threads that start and end all the time, during a storm
  *   signals  a timer and queued signals, whose values are checked
  *   forks    children that allocate and exit
+ *   fork     on order, one child that allocates until the end
  *   parents  children that exit at once, while threads are in epoll_wait
  *   linger   a thread that stays inside a hooked function
  *   sleepers threads that wait forever
@@ -276,6 +277,18 @@ static void forks(void) {
   }
 }
 
+static void fork_once(void) {
+  while (!__atomic_load_n(&board->hooked, __ATOMIC_SEQ_CST) && !stopping()) usleep(1000);
+  const pid_t child = fork();
+  if (child == 0) {
+    storm(NULL);
+    _exit(0);
+  }
+  add(&board->child, (uint64_t)child);
+  int status = 0;
+  if (child < 0 || waitpid(child, &status, 0) != child || status != 0) add(&board->children_failed, 1);
+}
+
 /* The lowest free descriptors, which the next new ones get. */
 static void* swaps(void* path) {
   int file = open(path, O_RDONLY);
@@ -331,6 +344,7 @@ int main(int count, char** arguments) {
     for (uint64_t i = 0; i < 6; ++i) start(waits, kEpollTimed);
     start(parents, 0);
   }
+  if (strcmp(mode, "fork") == 0) start(waits, kEpollTimed);
   if (strcmp(mode, "linger") == 0) start(linger, 0);
   if (strcmp(mode, "swaps") == 0 && count > 3) start(swaps, (uint64_t)arguments[3]);
   usleep(20000); /* gives the waiting threads time to wait */
@@ -338,6 +352,7 @@ int main(int count, char** arguments) {
   if (strcmp(mode, "churn") == 0) churn();
   if (strcmp(mode, "signals") == 0) signals();
   if (strcmp(mode, "forks") == 0) forks();
+  if (strcmp(mode, "fork") == 0) fork_once();
   if (strcmp(mode, "parents") == 0) parents(NULL);
   while (!stopping()) usleep(1000);
   return board->broken == 0 ? 0 : 5;
