@@ -292,114 +292,137 @@ void judge_ends(HeapVerdict& verdict, const HeapJudge& judge) {
   verdict.advice = {verdict.bytes > verdict.facts.change_error ? Advice::kShowGrowth : Advice::kShowLive};
 }
 
-void judge_whole(const HeapJudge& judge, std::vector<HeapVerdict>& out) {
+// Servers have periods of minutes.
+void doubt_few_seconds(HeapVerdict& verdict, const Trend& trend) {
+  if (trend.duration_s < kLongEnoughForServers_s)
+    verdict.doubts.push_back({Doubt::kFewSeconds, trend.duration_s});
+}
+
+void judge_whole_growing(HeapVerdict& verdict, const HeapJudge& judge) {
+  const Trend& trend = judge.whole;
+  verdict.kind = HeapVerdictKind::kGrowing;
+  verdict.bytes = trend.growth();
+  numbers_of(verdict, trend);
+  for (std::size_t i = 0; i < judge.history.functions.size(); ++i)
+    if (const double growth = judge.trends[i].growth(); growth > 0.02 * trend.growth())
+      verdict.shares.push_back(judge.share_of(judge.history.functions[i], growth, trend.growth()));
+  std::sort(verdict.shares.begin(), verdict.shares.end(),
+            [](const HeapShare& a, const HeapShare& b) { return a.bytes > b.bytes; });
+  add_trend(verdict, trend);
+  add_work(verdict, judge);
+  if (is_turnover(verdict, judge, trend)) {
+    verdict.kind = HeapVerdictKind::kTurnover;
+    verdict.advice = {Advice::kFromBefore};
+  } else if (!trend.goes_on) {
+    make_may_level(verdict, trend);
+  } else {
+    verdict.advice = {Advice::kShowGrowth};
+  }
+}
+
+// The largest growth that the whole can hide. True: the process grows by as much, so the verdict is about that.
+bool judge_hidden_growth(HeapVerdict& verdict, const HeapJudge& judge, double level) {
+  const Trend& trend = judge.whole;
+  verdict.facts.unseen_bytes_per_s = judge.unseen_growth(judge.history.whole, trend, level);
+  verdict.facts.unseen_in_s = trend.duration_s - trend.warm_up_s;
+  if (!is_hidden_growth(judge, verdict.facts.unseen_bytes_per_s)) return false;
+  make_growth_of_process(verdict, judge);
+  return true;
+}
+
+void judge_whole_plateau(HeapVerdict& verdict, const HeapJudge& judge, double level) {
+  const Trend& trend = judge.whole;
+  if (judge_hidden_growth(verdict, judge, level)) return;
+  verdict.kind = HeapVerdictKind::kLevel;
+  verdict.bytes = level;
+  if (trend.warm_up_s > 0) verdict.facts.since_s = judge.history.start_s + trend.warm_up_s;
+  if (trend.slope.known)
+    verdict.evidence.push_back(
+        {Evidence::kSlopeAndSwing, trend.slope.low, trend.slope.high, 2 * trend.swing});
+  number(verdict, "unseen_bytes_per_s", verdict.facts.unseen_bytes_per_s);
+  verdict.advice = {Advice::kShowLive};
+  // What the allocators hold beyond live blocks, or untraced memory.
+  if (judge.rss_known && judge.rss_per_s * judge.rss_seconds > std::max(kVisibleFromOutside, 0.1 * level))
+    verdict.doubts.push_back({Doubt::kRssGrew, judge.rss_per_s});
+  doubt_few_seconds(verdict, trend);
+}
+
+void judge_whole_falling(HeapVerdict& verdict, const Trend& trend) {
+  verdict.kind = HeapVerdictKind::kFalling;
+  verdict.bytes = -trend.growth();
+  numbers_of(verdict, trend);
+  verdict.advice = {Advice::kShowPeakMakeUp};
+  doubt_few_seconds(verdict, trend);
+}
+
+void judge_whole_steps(HeapVerdict& verdict, const Trend& trend, double longer_s) {
+  verdict.kind = HeapVerdictKind::kSteps;
+  verdict.bytes = trend.last - trend.first;
+  verdict.doubts = {{Doubt::kFewStepsTellNothing}, {Doubt::kAfterLastStep}};
+  verdict.advice = {Advice::kRecordLonger, longer_s};
+}
+
+void judge_whole_noise(HeapVerdict& verdict, const HeapJudge& judge, double level) {
   const HeapHistory& history = judge.history;
   const Trend& trend = judge.whole;
-  const double level = judge.usual_level(history.whole);
+  verdict.kind = HeapVerdictKind::kNoise;
+  const double needed_s = std::max({trend.needed_s, 2 * trend.duration_s, 30.0});
+  verdict.advice = needed_s < 7 * 86400 ? HeapAdvice{Advice::kGrowthTenth, std::ceil(needed_s)}
+                                        : HeapAdvice{Advice::kJudgeFunctions};
+  // Of what swings, how much is the throw of the dice.
+  const double error = history.live(history.whole, history.end_of_work).back().variance;
+  if (history.sampled && std::sqrt(error) > 0.5 * trend.swing) {
+    verdict.evidence.push_back({Evidence::kSamplingSwings});
+    verdict.advice = {Advice::kSampleFiner};
+  }
+  if (judge_hidden_growth(verdict, judge, level)) return;
+  number(verdict, "needed_s", needed_s);
+  number(verdict, "unseen_bytes_per_s", verdict.facts.unseen_bytes_per_s);
+  verdict.doubts.push_back(
+      {Doubt::kHidesGrowth, verdict.facts.unseen_bytes_per_s * verdict.facts.unseen_in_s});
+  doubt_few_seconds(verdict, trend);
+}
+
+void judge_whole_too_short(HeapVerdict& verdict, const HeapJudge& judge, double longer_s) {
+  verdict.facts.seconds = judge.history.seconds();
+  if (judge.profile.meta.facts.contains(model::kHeapEndsFact)) return judge_ends(verdict, judge);
+  verdict.facts.slices = judge.history.ends_s.size();
+  verdict.advice = {Advice::kRecordLonger, longer_s};
+  number(verdict, "needed_s", longer_s);
+}
+
+void judge_whole(const HeapJudge& judge, std::vector<HeapVerdict>& out) {
+  const Trend& trend = judge.whole;
+  const double level = judge.usual_level(judge.history.whole);
+  const double longer_s = std::ceil(std::max(30.0, trend.duration_s * 3));
   HeapVerdict verdict = judge.verdict(HeapVerdictKind::kTooShort, nullptr);
   verdict.trend = trend;
   verdict.facts.level_bytes = level;
   number(verdict, "live_bytes", level);
-  const double longer = std::ceil(std::max(30.0, trend.duration_s * 3));
-  std::vector<HeapShare> shares;
   // What an interval above zero says is growth, even where the last third alone does not show it.
   const bool rises =
       trend.slope.known && trend.slope.low > 0 &&
       (trend.shape == TrendShape::kNoise || (trend.shape == TrendShape::kPlateau && !trend.level_at_last));
   switch (rises ? TrendShape::kGrowing : trend.shape) {
-    case TrendShape::kGrowing: {
-      verdict.kind = HeapVerdictKind::kGrowing;
-      verdict.bytes = trend.growth();
-      numbers_of(verdict, trend);
-      for (std::size_t i = 0; i < history.functions.size(); ++i)
-        if (judge.trends[i].growth() > 0.02 * trend.growth())
-          shares.push_back(judge.share_of(history.functions[i], judge.trends[i].growth(), trend.growth()));
-      std::sort(shares.begin(), shares.end(),
-                [](const HeapShare& a, const HeapShare& b) { return a.bytes > b.bytes; });
-      add_trend(verdict, trend);
-      add_work(verdict, judge);
-      if (is_turnover(verdict, judge, trend)) {
-        verdict.kind = HeapVerdictKind::kTurnover;
-        verdict.advice = {Advice::kFromBefore};
-      } else if (!trend.goes_on) {
-        make_may_level(verdict, trend);
-      } else {
-        verdict.advice = {Advice::kShowGrowth};
-      }
+    case TrendShape::kGrowing:
+      judge_whole_growing(verdict, judge);
       break;
-    }
     case TrendShape::kPlateau:
-      verdict.facts.unseen_bytes_per_s = judge.unseen_growth(history.whole, trend, level);
-      verdict.facts.unseen_in_s = trend.duration_s - trend.warm_up_s;
-      if (is_hidden_growth(judge, verdict.facts.unseen_bytes_per_s)) {
-        make_growth_of_process(verdict, judge);
-        break;
-      }
-      verdict.kind = HeapVerdictKind::kLevel;
-      verdict.bytes = level;
-      if (trend.warm_up_s > 0) verdict.facts.since_s = history.start_s + trend.warm_up_s;
-      if (trend.slope.known)
-        verdict.evidence.push_back(
-            {Evidence::kSlopeAndSwing, trend.slope.low, trend.slope.high, 2 * trend.swing});
-      number(verdict, "unseen_bytes_per_s", verdict.facts.unseen_bytes_per_s);
-      verdict.advice = {Advice::kShowLive};
-      // What the allocators hold beyond live blocks, or untraced memory.
-      if (judge.rss_known && judge.rss_per_s * judge.rss_seconds > std::max(kVisibleFromOutside, 0.1 * level))
-        verdict.doubts.push_back({Doubt::kRssGrew, judge.rss_per_s});
-      if (trend.duration_s < kLongEnoughForServers_s)
-        verdict.doubts.push_back({Doubt::kFewSeconds, trend.duration_s});
+      judge_whole_plateau(verdict, judge, level);
       break;
     case TrendShape::kFalling:
-      verdict.kind = HeapVerdictKind::kFalling;
-      verdict.bytes = -trend.growth();
-      numbers_of(verdict, trend);
-      verdict.advice = {Advice::kShowPeakMakeUp};
-      if (trend.duration_s < kLongEnoughForServers_s)
-        verdict.doubts.push_back({Doubt::kFewSeconds, trend.duration_s});
+      judge_whole_falling(verdict, trend);
       break;
     case TrendShape::kSteps:
-      verdict.kind = HeapVerdictKind::kSteps;
-      verdict.bytes = trend.last - trend.first;
-      verdict.doubts = {{Doubt::kFewStepsTellNothing}, {Doubt::kAfterLastStep}};
-      verdict.advice = {Advice::kRecordLonger, longer};
+      judge_whole_steps(verdict, trend, longer_s);
       break;
-    case TrendShape::kNoise: {
-      verdict.kind = HeapVerdictKind::kNoise;
-      const double needed = std::max({trend.needed_s, 2 * trend.duration_s, 30.0});
-      verdict.advice = needed < 7 * 86400 ? HeapAdvice{Advice::kGrowthTenth, std::ceil(needed)}
-                                          : HeapAdvice{Advice::kJudgeFunctions};
-      // Of what swings, how much is the throw of the dice.
-      if (const double error = history.live(history.whole, history.end_of_work).back().variance;
-          history.sampled && std::sqrt(error) > 0.5 * trend.swing) {
-        verdict.evidence.push_back({Evidence::kSamplingSwings});
-        verdict.advice = {Advice::kSampleFiner};
-      }
-      verdict.facts.unseen_bytes_per_s = judge.unseen_growth(history.whole, trend, level);
-      verdict.facts.unseen_in_s = trend.duration_s - trend.warm_up_s;
-      if (is_hidden_growth(judge, verdict.facts.unseen_bytes_per_s)) {
-        make_growth_of_process(verdict, judge);
-        break;
-      }
-      const double possible = verdict.facts.unseen_bytes_per_s * verdict.facts.unseen_in_s;
-      number(verdict, "needed_s", needed);
-      number(verdict, "unseen_bytes_per_s", verdict.facts.unseen_bytes_per_s);
-      verdict.doubts.push_back({Doubt::kHidesGrowth, possible});
-      if (trend.duration_s < kLongEnoughForServers_s)
-        verdict.doubts.push_back({Doubt::kFewSeconds, trend.duration_s});
+    case TrendShape::kNoise:
+      judge_whole_noise(verdict, judge, level);
       break;
-    }
     case TrendShape::kTooShort:
-      verdict.facts.seconds = history.seconds();
-      if (judge.profile.meta.facts.contains(model::kHeapEndsFact)) {
-        judge_ends(verdict, judge);
-        break;
-      }
-      verdict.facts.slices = history.ends_s.size();
-      verdict.advice = {Advice::kRecordLonger, longer};
-      number(verdict, "needed_s", longer);
+      judge_whole_too_short(verdict, judge, longer_s);
       break;
   }
-  verdict.shares = std::move(shares);
   if (verdict.kind != HeapVerdictKind::kTooShort) add_rss(verdict, judge);
   settle(verdict);
   out.push_back(std::move(verdict));

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <optional>
 
 #include "analysis/core/ending.h"
 #include "analysis/verdicts/heap_judge.h"
@@ -179,157 +180,220 @@ void judge_exit(const HeapJudge& judge, std::vector<HeapVerdict>& out) {
   out.back().facts.end_not_known = ending.not_known;
 }
 
-void judge_churn(const HeapJudge& judge, std::vector<HeapVerdict>& out) {
+namespace {
+
+// Allocations of a function whose blocks were freed soon after, as far as is known.
+struct Churn {
+  HeapSum allocated, passing;
+  bool by_order = false;      // `passing` are those that were freed before the next allocation
+  double share = 0;           // of the calls: those of `passing`
+  double sampling_error = 0;  // of the number of calls
+};
+
+// nullopt: too few blocks pass, or too few calls are made for that to matter.
+std::optional<Churn> churn_of(const HeapJudge& judge, const HeapTrack& track, double all_calls) {
+  constexpr double kManyCalls_s = 10'000, kManyBytes_s = 64 << 20;
   const HeapHistory& history = judge.history;
   const double time = history.seconds();
-  if (!(time > 0)) return;
+  Churn churn;
+  churn.allocated = track.sum(0, history.ends_s.size()).allocated;
+  churn.by_order = !history.sampled && track.short_lived.blocks <= track.temporary.blocks;
+  churn.passing = churn.by_order ? track.temporary : track.short_lived;
+  churn.share = churn.allocated.blocks > 0 ? churn.passing.blocks / churn.allocated.blocks : 0;
+  const bool moves_much = churn.allocated.bytes / time >= kManyBytes_s;
+  const bool calls_much =
+      churn.allocated.blocks / time >= kManyCalls_s && churn.allocated.blocks >= 0.05 * all_calls;
+  if (churn.share < 0.5 || (!moves_much && !calls_much)) return std::nullopt;
+  HeapAmount sampled;
+  for (const HeapSiteId site : track.sites) sampled.add(judge.sums.sites()[site.value].allocated.blocks);
+  if (sampled.error() > sampled.value) return std::nullopt;  // chance
+  churn.sampling_error = sampled.value > 0 ? sampled.error() / sampled.value : 0;
+  return churn;
+}
+
+void add_allocator_cpu(HeapVerdict& verdict, const HeapJudge& judge, const HeapTrack& track) {
   const auto& cpu = judge.cpu;
-  // Of a program that hardly runs, no share matters.
-  const double cpus = cpu && judge.profile.meta.frequency_hz != 0
-                          ? static_cast<double>(cpu->inside) / judge.profile.meta.frequency_hz / time
-                          : 0;
-  const bool costs = cpu && cpu->interval().low > 0.03 && cpus > 0.01;
-  const double all_calls = history.whole.sum(0, history.ends_s.size()).allocated.blocks;
-  bool any = false;
-  for (const HeapTrack& track : history.functions) {
-    const HeapSum allocated = track.sum(0, history.ends_s.size()).allocated;
-    const HeapSum& short_lived =
-        history.sampled
-            ? track.short_lived
-            : (track.short_lived.blocks > track.temporary.blocks ? track.short_lived : track.temporary);
-    const bool by_order = &short_lived == &track.temporary;
-    const double calls = allocated.blocks / time,
-                 share = allocated.blocks > 0 ? short_lived.blocks / allocated.blocks : 0;
-    if (share < 0.5 || (calls < 10'000 && allocated.bytes / time < (64 << 20)) ||
-        (allocated.blocks < 0.05 * all_calls && allocated.bytes / time < (64 << 20)))
-      continue;
-    HeapAmount sampled;
-    for (const HeapSiteId site : track.sites) sampled.add(judge.sums.sites()[site.value].allocated.blocks);
-    if (sampled.error() > sampled.value) continue;  // chance
-    any = true;
-    HeapVerdict verdict = judge.verdict(HeapVerdictKind::kChurn, &track);
-    verdict.bytes = allocated.bytes;
-    number(verdict, "calls_per_s", calls);
-    number(verdict, "bytes_per_s", allocated.bytes / time);
-    number(verdict, by_order ? "temporary_percent" : "short_lived_percent", 100 * share);
-    verdict.shares.push_back(judge.share_of(track, allocated.bytes, allocated.bytes));
-    verdict.facts.place = judge.place(track);
-    verdict.facts.calls_per_s = calls;
-    verdict.facts.bytes_per_s = allocated.bytes / time;
-    verdict.facts.calls_share = std::min(1.0, all_calls > 0 ? allocated.blocks / all_calls : 0);
-    verdict.facts.passing_share = std::min(1.0, share);
-    verdict.facts.by_order = by_order;
-    if (sampled.error() > 0.25 * sampled.value)
-      verdict.doubts.push_back({Doubt::kFewSampledCalls, sampled.error() / sampled.value});
-    if (cpu) {
-      std::int64_t inside = 0;
-      for (const AllocatorCpuRow& row : cpu->functions)
-        if (row.name == track.name && row.module == track.module) inside += row.inside;
-      number(verdict, "allocator_cpu_percent", 100 * cpu->share());
-      verdict.evidence.push_back(
-          cpu->inside < 20 ? HeapEvidence{Evidence::kSeenInAllocators, static_cast<double>(cpu->inside),
-                                          static_cast<double>(cpu->total)}
-                           : HeapEvidence{Evidence::kAllocatorCpu, cpu->share(), cpu->interval().half_width(),
-                                          static_cast<double>(inside) / static_cast<double>(cpu->inside)});
-      if (cpu->interval().high < 0.02) verdict.doubts.push_back({Doubt::kCostsNothing});
-    } else {
-      verdict.doubts.push_back({Doubt::kCpuUnknown});
-    }
-    verdict.advice = {Advice::kKeepBuffer};
-    settle(verdict);
-    out.push_back(std::move(verdict));
+  if (!cpu) {
+    verdict.doubts.push_back({Doubt::kCpuUnknown});
+    return;
   }
-  if (!costs || any) return;
+  std::int64_t inside = 0;
+  for (const AllocatorCpuRow& row : cpu->functions)
+    if (row.name == track.name && row.module == track.module) inside += row.inside;
+  number(verdict, "allocator_cpu_percent", 100 * cpu->share());
+  verdict.evidence.push_back(
+      cpu->inside < 20 ? HeapEvidence{Evidence::kSeenInAllocators, static_cast<double>(cpu->inside),
+                                      static_cast<double>(cpu->total)}
+                       : HeapEvidence{Evidence::kAllocatorCpu, cpu->share(), cpu->interval().half_width(),
+                                      static_cast<double>(inside) / static_cast<double>(cpu->inside)});
+  if (cpu->interval().high < 0.02) verdict.doubts.push_back({Doubt::kCostsNothing});
+}
+
+HeapVerdict churn_verdict(const HeapJudge& judge, const HeapTrack& track, const Churn& churn,
+                          double all_calls) {
+  const double time = judge.history.seconds();
+  const HeapSum& allocated = churn.allocated;
+  HeapVerdict verdict = judge.verdict(HeapVerdictKind::kChurn, &track);
+  verdict.bytes = allocated.bytes;
+  number(verdict, "calls_per_s", allocated.blocks / time);
+  number(verdict, "bytes_per_s", allocated.bytes / time);
+  number(verdict, churn.by_order ? "temporary_percent" : "short_lived_percent", 100 * churn.share);
+  verdict.shares.push_back(judge.share_of(track, allocated.bytes, allocated.bytes));
+  verdict.facts.place = judge.place(track);
+  verdict.facts.calls_per_s = allocated.blocks / time;
+  verdict.facts.bytes_per_s = allocated.bytes / time;
+  verdict.facts.calls_share = std::min(1.0, all_calls > 0 ? allocated.blocks / all_calls : 0);
+  verdict.facts.passing_share = std::min(1.0, churn.share);
+  verdict.facts.by_order = churn.by_order;
+  if (churn.sampling_error > 0.25) verdict.doubts.push_back({Doubt::kFewSampledCalls, churn.sampling_error});
+  add_allocator_cpu(verdict, judge, track);
+  verdict.advice = {Advice::kKeepBuffer};
+  return verdict;
+}
+
+// Where no function of its own explains the CPU time of the allocators.
+HeapVerdict allocator_cpu_verdict(const HeapJudge& judge, double all_calls) {
+  const HeapHistory& history = judge.history;
+  const auto& cpu = judge.cpu;
   HeapVerdict verdict = judge.verdict(HeapVerdictKind::kChurn, nullptr);
   verdict.bytes = history.whole.sum(0, history.ends_s.size()).allocated.bytes;
-  number(verdict, "calls_per_s", all_calls / time);
+  verdict.facts.calls_per_s = all_calls / history.seconds();
+  number(verdict, "calls_per_s", verdict.facts.calls_per_s);
   number(verdict, "allocator_cpu_percent", 100 * cpu->share());
-  verdict.facts.calls_per_s = all_calls / time;
   verdict.facts.cpu_share = cpu->share();
   verdict.facts.cpu_error = cpu->interval().half_width();
   for (std::size_t i = 0; i < std::min<std::size_t>(2, cpu->functions.size()); ++i)
     verdict.facts.cpu_for.emplace_back(cpu->functions[i].name, static_cast<double>(cpu->functions[i].inside) /
                                                                    static_cast<double>(cpu->inside));
   verdict.advice = {Advice::kShowCalls};
-  settle(verdict);
-  out.push_back(std::move(verdict));
+  return verdict;
+}
+
+// What a function holds that neither grows nor falls, in the time in which it was level.
+struct SteadyTrack {
+  const HeapTrack& track;
+  const Trend& trend;
+  HeapSum live = {};
+  double share = 0;  // of all live bytes
+  double level_from_s = 0, level_s = 0;
+  HeapCell flow = {};
+  double replaced = 0;      // times
+  double unseen_per_s = 0;  // below this a leak inside of it looks the same
+  bool level() const { return trend.shape == TrendShape::kPlateau; }
+};
+
+std::optional<SteadyTrack> steady_track(const HeapJudge& judge, std::size_t function, double all_bytes) {
+  const HeapHistory& history = judge.history;
+  SteadyTrack steady{.track = history.functions[function], .trend = judge.trends[function]};
+  const HeapTrack& track = steady.track;
+  const Trend& trend = steady.trend;
+  steady.live = track.live_before(history.end_of_work);
+  steady.share = all_bytes > 0 ? steady.live.bytes / all_bytes : 0;
+  const bool may_be_steady = trend.shape == TrendShape::kPlateau || trend.shape == TrendShape::kNoise;
+  // A slope above zero is growth, and growth is neither a cache nor bloat, unless it has ended.
+  const bool rises = trend.slope.known && trend.slope.low > 0 && !trend.level_at_last;
+  if (steady.live.bytes < 64 * 1024 || steady.share < 0.1 || !may_be_steady || rises) return std::nullopt;
+  steady.level_from_s = history.start_s + trend.warm_up_s;
+  steady.level_s = trend.duration_s - trend.warm_up_s;
+  const auto from = static_cast<std::size_t>(
+      std::lower_bound(history.ends_s.begin(), history.ends_s.end(), steady.level_from_s - 1e-9) -
+      history.ends_s.begin());
+  const std::size_t first = std::min(trend.warm_up_s > 0 ? from + 1 : from, history.end_of_work);
+  steady.flow = track.sum(first, history.end_of_work);
+  steady.replaced = std::min(steady.flow.allocated.bytes, steady.flow.freed.bytes) / steady.live.bytes;
+  steady.unseen_per_s = std::max(judge.unseen_growth(track, trend, steady.live.bytes),
+                                 trend.slope.known ? 0 : steady.live.bytes / steady.level_s);
+  return steady;
+}
+
+// Blocks that are replaced by others, after a while. False: they are not.
+bool make_cache(HeapVerdict& verdict, const HeapJudge& judge, const SteadyTrack& steady) {
+  const HeapCell& flow = steady.flow;
+  const double mean_life_s = flow.freed.bytes > 0 ? steady.live.bytes / flow.freed.bytes * steady.level_s : 0;
+  const double short_lived =
+      flow.allocated.blocks > 0 ? steady.track.short_lived.blocks / flow.allocated.blocks : 0;
+  // A container that is made larger gives back what it had: that is no replacement of blocks by others.
+  const bool is_container = steady.live.blocks < 8 && judge.growth_in_room(steady.track) > 0;
+  if (is_container || steady.replaced < 0.25 || short_lived >= 0.5 || mean_life_s <= 0.01) return false;
+  number(verdict, "mean_life_s", mean_life_s);
+  verdict.facts.replaced = steady.replaced;
+  verdict.facts.level_s = steady.level_s;
+  verdict.facts.mean_life_s = mean_life_s;
+  if (!steady.level()) verdict.doubts.push_back({Doubt::kNotLevel});
+  number(verdict, "unseen_bytes_per_s", steady.unseen_per_s);
+  verdict.advice = {steady.level() ? Advice::kChangeLimit : Advice::kMayGrow, steady.unseen_per_s,
+                    steady.level_s};
+  return true;
+}
+
+// Blocks that stay. False: they do not, or a leak may be among them.
+bool make_bloat(HeapVerdict& verdict, const HeapJudge& judge, const SteadyTrack& steady) {
+  const bool is_sure = steady.unseen_per_s * steady.level_s < 0.5 * steady.live.bytes;
+  if (steady.replaced >= 0.1 || !steady.level() || !is_sure) return false;
+  verdict.kind = HeapVerdictKind::kBloat;
+  const double mean = steady.live.blocks > 0 ? steady.live.bytes / steady.live.blocks : 0;
+  const Sizes sizes = sizes_of(judge, steady.track);
+  number(verdict, "mean_bytes", mean);
+  number(verdict, "unseen_bytes_per_s", steady.unseen_per_s);
+  verdict.facts.unseen_bytes_per_s = steady.unseen_per_s;
+  verdict.facts.unseen_in_s = steady.level_s;
+  verdict.facts.blocks = steady.live.blocks;
+  verdict.facts.mean_bytes = mean;
+  if (sizes.largest_share > 0)
+    verdict.evidence.push_back({Evidence::kMostlyOfSize, sizes.largest_share, sizes.largest_from,
+                                std::max(1.0, 2 * sizes.largest_from)});
+  verdict.evidence.push_back(steady.flow.freed.bytes <= 0
+                                 ? HeapEvidence{Evidence::kReplacedNone, steady.level_s}
+                                 : HeapEvidence{Evidence::kReplacedShare, steady.replaced, steady.level_s});
+  verdict.advice = {mean >= 32 * 1024 ? Advice::kFewHuge : Advice::kManySmall};
+  return true;
+}
+
+}  // namespace
+
+void judge_churn(const HeapJudge& judge, std::vector<HeapVerdict>& out) {
+  const HeapHistory& history = judge.history;
+  const double time = history.seconds();
+  if (!(time > 0)) return;
+  const double all_calls = history.whole.sum(0, history.ends_s.size()).allocated.blocks;
+  bool any = false;
+  for (const HeapTrack& track : history.functions) {
+    const auto churn = churn_of(judge, track, all_calls);
+    if (!churn) continue;
+    any = true;
+    out.push_back(churn_verdict(judge, track, *churn, all_calls));
+    settle(out.back());
+  }
+  const auto& cpu = judge.cpu;
+  if (any || !cpu || judge.profile.meta.frequency_hz == 0) return;
+  // Of a program that hardly runs, no share matters.
+  const double cpus = static_cast<double>(cpu->inside) / judge.profile.meta.frequency_hz / time;
+  if (cpu->interval().low <= 0.03 || cpus <= 0.01) return;
+  out.push_back(allocator_cpu_verdict(judge, all_calls));
+  settle(out.back());
 }
 
 void judge_steady(const HeapJudge& judge, std::vector<HeapVerdict>& out) {
   const HeapHistory& history = judge.history;
   const double all = history.whole.live_before(history.end_of_work).bytes;
   for (std::size_t i = 0; i < history.functions.size(); ++i) {
-    const HeapTrack& track = history.functions[i];
-    const Trend& trend = judge.trends[i];
-    const HeapSum live = track.live_before(history.end_of_work);
-    const double share = all > 0 ? live.bytes / all : 0;
-    if (live.bytes < 64 * 1024 || share < 0.1 || trend.shape == TrendShape::kGrowing ||
-        trend.shape == TrendShape::kSteps || trend.shape == TrendShape::kTooShort ||
-        trend.shape == TrendShape::kFalling)
-      continue;
-    // A slope above zero is growth, and growth is neither a cache nor bloat, unless it has ended.
-    const bool rises = trend.slope.known && trend.slope.low > 0;
-    if (rises && !trend.level_at_last) continue;
-    // Of the time in which it was level.
-    const double level_from = history.start_s + trend.warm_up_s;
-    const auto from = static_cast<std::size_t>(
-        std::lower_bound(history.ends_s.begin(), history.ends_s.end(), level_from - 1e-9) -
-        history.ends_s.begin());
-    const std::size_t first = std::min(trend.warm_up_s > 0 ? from + 1 : from, history.end_of_work);
-    const HeapCell flow = track.sum(first, history.end_of_work);
-    const double level_s = trend.duration_s - trend.warm_up_s;
-    const double replaced = std::min(flow.allocated.bytes, flow.freed.bytes) / live.bytes;
-    const double mean_life = flow.freed.bytes > 0 ? live.bytes / flow.freed.bytes * level_s : 0;
-    const bool level = trend.shape == TrendShape::kPlateau;
-    const double short_lived =
-        flow.allocated.blocks > 0 ? track.short_lived.blocks / flow.allocated.blocks : 0;
-    HeapVerdict verdict = judge.verdict(HeapVerdictKind::kCache, &track);
-    verdict.bytes = live.bytes;
+    const auto steady = steady_track(judge, i, all);
+    if (!steady) continue;
+    const Trend& trend = steady->trend;
+    HeapVerdict verdict = judge.verdict(HeapVerdictKind::kCache, &steady->track);
+    verdict.bytes = steady->live.bytes;
     verdict.trend = trend;
-    number(verdict, "live_bytes", live.bytes);
-    number(verdict, "live_blocks", live.blocks);
-    number(verdict, "live_share_percent", 100 * share);
-    number(verdict, "replaced_times", replaced);
-    verdict.shares.push_back(judge.share_of(track, live.bytes, all));
-    verdict.facts.place = judge.place(track);
-    verdict.facts.level = level;
-    verdict.facts.live_share = std::min(1.0, share);
-    if (trend.warm_up_s > 0) verdict.facts.since_s = level_from;
+    number(verdict, "live_bytes", steady->live.bytes);
+    number(verdict, "live_blocks", steady->live.blocks);
+    number(verdict, "live_share_percent", 100 * steady->share);
+    number(verdict, "replaced_times", steady->replaced);
+    verdict.shares.push_back(judge.share_of(steady->track, steady->live.bytes, all));
+    verdict.facts.place = judge.place(steady->track);
+    verdict.facts.level = steady->level();
+    verdict.facts.live_share = std::min(1.0, steady->share);
+    if (trend.warm_up_s > 0) verdict.facts.since_s = steady->level_from_s;
     if (trend.slope.known) verdict.evidence.push_back({Evidence::kSlope, trend.slope.low, trend.slope.high});
-    // Below this a leak inside of it looks the same.
-    const double unseen =
-        std::max(judge.unseen_growth(track, trend, live.bytes), trend.slope.known ? 0 : live.bytes / level_s);
-    // A container that is made larger gives back what it had: that is no replacement of blocks by others.
-    const bool is_container = live.blocks < 8 && judge.growth_in_room(track) > 0;
-    if (!is_container && replaced >= 0.25 && short_lived < 0.5 && mean_life > 0.01) {
-      number(verdict, "mean_life_s", mean_life);
-      verdict.facts.replaced = replaced;
-      verdict.facts.level_s = level_s;
-      verdict.facts.mean_life_s = mean_life;
-      if (!level) verdict.doubts.push_back({Doubt::kNotLevel});
-      number(verdict, "unseen_bytes_per_s", unseen);
-      verdict.advice = {level ? Advice::kChangeLimit : Advice::kMayGrow, unseen, level_s};
-    } else if (replaced < 0.1 && level && unseen * level_s < 0.5 * live.bytes) {
-      verdict.kind = HeapVerdictKind::kBloat;
-      const double mean = live.blocks > 0 ? live.bytes / live.blocks : 0;
-      const Sizes sizes = sizes_of(judge, track);
-      number(verdict, "mean_bytes", mean);
-      number(verdict, "unseen_bytes_per_s", unseen);
-      verdict.facts.unseen_bytes_per_s = unseen;
-      verdict.facts.unseen_in_s = level_s;
-      const bool few = mean >= 32 * 1024;
-      verdict.facts.blocks = live.blocks;
-      verdict.facts.mean_bytes = mean;
-      if (sizes.largest_share > 0)
-        verdict.evidence.push_back({Evidence::kMostlyOfSize, sizes.largest_share, sizes.largest_from,
-                                    std::max(1.0, 2 * sizes.largest_from)});
-      verdict.evidence.push_back(flow.freed.bytes <= 0
-                                     ? HeapEvidence{Evidence::kReplacedNone, level_s}
-                                     : HeapEvidence{Evidence::kReplacedShare, replaced, level_s});
-      verdict.advice = {few ? Advice::kFewHuge : Advice::kManySmall};
-    } else {
-      continue;
-    }
+    if (!make_cache(verdict, judge, *steady) && !make_bloat(verdict, judge, *steady)) continue;
     if (trend.duration_s < 60) verdict.doubts.push_back({Doubt::kFewSeconds, trend.duration_s});
     doubt_few_samples(verdict);
     if (!history.from_start && history.from_zero) verdict.evidence.push_back({Evidence::kSinceStartOnly});
