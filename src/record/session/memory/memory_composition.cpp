@@ -27,8 +27,53 @@ std::uint64_t portion(std::uint64_t bytes, double part, double whole) {
                    : 0;
 }
 
+MemoryKind kind_of(MappingUse use) {
+  switch (use) {
+    case MappingUse::kFile:
+    case MappingUse::kFileZeroed:
+      return MemoryKind::kFileData;
+    case MappingUse::kShared:
+      return MemoryKind::kShared;
+    case MappingUse::kBreak:
+      return MemoryKind::kBreak;
+    case MappingUse::kMainStack:
+      return MemoryKind::kMainStack;
+    case MappingUse::kThreadStack:
+      return MemoryKind::kThreadStack;
+    case MappingUse::kArena:
+      return MemoryKind::kAllocator;
+    case MappingUse::kKernel:
+      return MemoryKind::kKernel;
+    case MappingUse::kHugeFile:
+      return MemoryKind::kHugeFile;
+    case MappingUse::kAnonymous:
+      break;
+  }
+  return MemoryKind::kUnknown;
+}
+
+// `size` of a mapping, and its part of what the whole mapping has in swap and huge pages.
+void add_bytes(MemoryRange& row, const sources::MemoryMapping& mapping, double size, std::uint64_t rss) {
+  row.virtual_bytes += static_cast<std::uint64_t>(size);
+  row.rss_bytes += rss;
+  row.anonymous_bytes += rss;
+  row.swap_bytes += portion(mapping.swap, size, static_cast<double>(mapping.entry.size()));
+  row.huge_bytes += portion(mapping.huge, static_cast<double>(rss), static_cast<double>(mapping.anonymous));
+}
+
+// Anonymous memory is named by its contents; a mapping's own name is better than none.
+std::string name_of(const JudgedMapping& mapping, MemoryKind kind) {
+  if (mapping.use == MappingUse::kArena && kind == MemoryKind::kAllocator) return "glibc arena";
+  if (mapping.use == MappingUse::kFileZeroed && kind != MemoryKind::kFileData)
+    return mapping.name + " (.bss)";
+  if (kind == MemoryKind::kMainStack || kind == MemoryKind::kKernel) return "";
+  return mapping.name;
+}
+
+}  // namespace
+
 // Ranges of one kind, name and allocator.
-class Rows {
+class MemoryComposition::Rows {
  public:
   using Key = std::tuple<MemoryKind, std::string, HeapAllocatorId>;
   MemoryRange& row(MemoryKind kind, const std::string& name, HeapAllocatorId allocator = {}) {
@@ -80,42 +125,6 @@ class Rows {
   }
   std::map<Key, MemoryRange> rows_;
 };
-
-MemoryKind kind_of(MappingUse use) {
-  switch (use) {
-    case MappingUse::kFile:
-    case MappingUse::kFileZeroed:
-      return MemoryKind::kFileData;
-    case MappingUse::kShared:
-      return MemoryKind::kShared;
-    case MappingUse::kBreak:
-      return MemoryKind::kBreak;
-    case MappingUse::kMainStack:
-      return MemoryKind::kMainStack;
-    case MappingUse::kThreadStack:
-      return MemoryKind::kThreadStack;
-    case MappingUse::kArena:
-      return MemoryKind::kAllocator;
-    case MappingUse::kKernel:
-      return MemoryKind::kKernel;
-    case MappingUse::kHugeFile:
-      return MemoryKind::kHugeFile;
-    case MappingUse::kAnonymous:
-      break;
-  }
-  return MemoryKind::kUnknown;
-}
-
-// Anonymous memory is named by its contents; a mapping's own name is better than none.
-std::string name_of(const JudgedMapping& mapping, MemoryKind kind) {
-  if (mapping.use == MappingUse::kArena && kind == MemoryKind::kAllocator) return "glibc arena";
-  if (mapping.use == MappingUse::kFileZeroed && kind != MemoryKind::kFileData)
-    return mapping.name + " (.bss)";
-  if (kind == MemoryKind::kMainStack || kind == MemoryKind::kKernel) return "";
-  return mapping.name;
-}
-
-}  // namespace
 
 MemoryComposition::MemoryComposition(std::vector<JudgedMapping> mappings,
                                      std::span<const tracer_own_mapping> own,
@@ -256,105 +265,104 @@ void MemoryComposition::add_held(std::uint64_t start, std::uint64_t end, HeapAll
   }
 }
 
+void MemoryComposition::add_mapping(const JudgedMapping& judged, Rows& rows) const {
+  const sources::MemoryMapping& mapping = judged.mapping;
+  const bool tracers = is_tracers(judged);
+  if (is_anonymous(judged) && !tracers) return;  // its segments follow
+  const MemoryKind kind = tracers ? MemoryKind::kTracer : kind_of(judged.use);
+  const std::string name = tracers ? "" : name_of(judged, kind);
+  const bool is_file = kind == MemoryKind::kFileData;
+  const std::uint64_t changed = is_file ? mapping.anonymous : 0;
+  // A private mapping of a file is two things: pages of the file, and pages that are the process's own.
+  const bool is_data = is_file && mapping.entry.writable && !mapping.entry.shared;
+  const std::uint64_t huge = std::min(mapping.huge, changed);
+  const bool is_code = is_file && !is_data && mapping.entry.executable;
+  const std::string full_name = is_code ? name + " (code)" : name;
+  MemoryRange& row = rows.row(is_file && !is_data ? MemoryKind::kFile : kind, full_name);
+  // Pages that are counted in the other of the two rows take their addresses with them.
+  const std::uint64_t size = mapping.entry.size();
+  const std::uint64_t elsewhere = is_file ? std::min(size, is_data ? mapping.rss - changed : changed) : 0;
+  row.ranges += 1;
+  row.virtual_bytes += size - elsewhere;
+  row.huge_bytes += mapping.huge_file;
+  row.swap_bytes += mapping.swap;
+  if (is_file) {
+    MemoryRange& data = rows.row(MemoryKind::kFileData, name);
+    data.rss_bytes += changed;
+    data.anonymous_bytes += changed;
+    data.huge_bytes += huge;
+    if (!is_data) data.virtual_bytes += elsewhere;
+  }
+  MemoryRange& rest = rows.row(is_file ? MemoryKind::kFile : kind, full_name);
+  rest.rss_bytes += mapping.rss - changed;
+  rest.anonymous_bytes += mapping.anonymous - changed;
+  rest.huge_bytes += mapping.huge - huge;
+  if (is_data) rest.virtual_bytes += elsewhere;
+}
+
+// What allocators report about their own memory.
+MemoryComposition::Rest MemoryComposition::add_held_rows(const Segment& segment, Rows& rows) const {
+  Rest rest{segment.end - segment.start, segment.rss};
+  for (const auto& [whose, held] : segment.held) {
+    const std::uint64_t rss = std::min(held.resident, rest.rss), size = std::min(held.bytes, rest.size);
+    MemoryRange& row = rows.row(MemoryKind::kAllocator, whose.second, whose.first);
+    row.ranges += held.ranges;
+    add_bytes(row, mappings_[segment.mapping].mapping, static_cast<double>(size), rss);
+    rest.size -= size;
+    rest.rss -= rss;
+  }
+  return rest;
+}
+
+// `rss`: of the row's part of the segment. What was seen to be there cannot be more than there is; what is estimated may stand for
+// blocks in mappings that hold no sample.
+void MemoryComposition::add_live(MemoryRange& row, const Segment& segment, const Live& live,
+                                 std::uint64_t rss) {
+  const bool bound = !segment.pages_known && !live.sampled;
+  row.live_blocks += live.blocks;
+  row.live_bytes += live.bytes;
+  row.live_resident_bytes += live.sampled ? live.resident : std::min(live.resident, static_cast<double>(rss));
+  row.live_resident_variance += live.variance;
+  row.live_is_bound = row.live_is_bound || bound;
+  row.shared_out = row.shared_out || segment.live.size() > 1;
+}
+
+void MemoryComposition::add_segment(const Segment& segment, HeapAllocatorId libc, Rows& rows) const {
+  const JudgedMapping& judged = mappings_[segment.mapping];
+  const sources::MemoryMapping& mapping = judged.mapping;
+  const bool is_stack = judged.use == MappingUse::kThreadStack || judged.use == MappingUse::kMainStack;
+  // A part of `rest`, in a row of its own.
+  const auto add = [&](MemoryKind kind, HeapAllocatorId allocator, const Rest& rest, double share,
+                       const Live* live) {
+    if (rest.size == 0 && rest.rss == 0) return;
+    MemoryRange& row = rows.row(kind, name_of(judged, kind), allocator);
+    const auto rss = static_cast<std::uint64_t>(std::llround(static_cast<double>(rest.rss) * share));
+    row.ranges += 1;
+    add_bytes(row, mapping, static_cast<double>(rest.size) * share, rss);
+    if (live != nullptr) add_live(row, segment, *live, rss);
+  };
+  if (!segment.live.empty()) {
+    double bytes = 0;
+    for (const auto& [allocator, live] : segment.live) bytes += live.resident;
+    const double even = 1.0 / static_cast<double>(segment.live.size());
+    for (const auto& [allocator, live] : segment.live)
+      add(MemoryKind::kAllocator, allocator, {segment.end - segment.start, segment.rss},
+          bytes > 0 ? live.resident / bytes : even, &live);
+  } else if (const Rest rest = add_held_rows(segment, rows); segment.mapped && !is_stack) {
+    add(MemoryKind::kMapped, {}, rest, 1, nullptr);
+  } else {
+    const MemoryKind kind = kind_of(judged.use);
+    add(kind, kind == MemoryKind::kAllocator ? libc : HeapAllocatorId{}, rest, 1, nullptr);
+  }
+  if (mapping.rss > mapping.anonymous && segment.start == mapping.entry.start.value)
+    rows.row(MemoryKind::kFile, "").rss_bytes += mapping.rss - mapping.anonymous;
+}
+
 std::vector<MemoryRange> MemoryComposition::rows(std::uint64_t time_ns, model::ProcessId process,
                                                  HeapAllocatorId libc, model::Builder& builder) const {
   Rows rows;
-  for (const JudgedMapping& judged : mappings_) {
-    const sources::MemoryMapping& mapping = judged.mapping;
-    const bool tracers = is_tracers(judged);
-    if (is_anonymous(judged) && !tracers) continue;  // its segments follow
-    const MemoryKind kind = tracers ? MemoryKind::kTracer : kind_of(judged.use);
-    const std::string name = tracers ? "" : name_of(judged, kind);
-    const bool is_file = kind == MemoryKind::kFileData;
-    const std::uint64_t changed = is_file ? mapping.anonymous : 0;
-    // A private mapping of a file is two things: pages of the file, and pages that are the process's own.
-    const bool is_data = is_file && mapping.entry.writable && !mapping.entry.shared;
-    const std::uint64_t huge = std::min(mapping.huge, changed);
-    const bool is_code = is_file && !is_data && mapping.entry.executable;
-    MemoryRange& row =
-        rows.row(is_file && !is_data ? MemoryKind::kFile : kind, is_code ? name + " (code)" : name);
-    // Pages that are counted in the other of the two rows take their addresses with them.
-    const std::uint64_t size = mapping.entry.size();
-    const std::uint64_t elsewhere = is_file ? std::min(size, is_data ? mapping.rss - changed : changed) : 0;
-    row.ranges += 1;
-    row.virtual_bytes += size - elsewhere;
-    row.huge_bytes += mapping.huge_file;
-    row.swap_bytes += mapping.swap;
-    if (is_file) {
-      MemoryRange& data = rows.row(MemoryKind::kFileData, name);
-      data.rss_bytes += changed;
-      data.anonymous_bytes += changed;
-      data.huge_bytes += huge;
-      if (!is_data) data.virtual_bytes += elsewhere;
-    }
-    MemoryRange& rest = rows.row(is_file ? MemoryKind::kFile : kind, is_code ? name + " (code)" : name);
-    rest.rss_bytes += mapping.rss - changed;
-    rest.anonymous_bytes += mapping.anonymous - changed;
-    rest.huge_bytes += mapping.huge - huge;
-    if (is_data) rest.virtual_bytes += elsewhere;
-  }
-  for (const Segment& segment : segments_) {
-    const JudgedMapping& judged = mappings_[segment.mapping];
-    const sources::MemoryMapping& mapping = judged.mapping;
-    double bytes = 0;
-    for (const auto& [allocator, live] : segment.live) bytes += live.resident;
-    // Allocators' own claims come first; the rest of the segment is reported as it would be without.
-    std::uint64_t segment_size = segment.end - segment.start, segment_rss = segment.rss;
-    if (segment.live.empty()) {
-      for (const auto& [whose, held] : segment.held) {
-        MemoryRange& row = rows.row(MemoryKind::kAllocator, whose.second, whose.first);
-        const std::uint64_t rss = std::min(held.resident, segment_rss),
-                            size = std::min(held.bytes, segment_size);
-        row.ranges += held.ranges;
-        row.virtual_bytes += size;
-        row.rss_bytes += rss;
-        row.anonymous_bytes += rss;
-        row.swap_bytes +=
-            portion(mapping.swap, static_cast<double>(size), static_cast<double>(mapping.entry.size()));
-        row.huge_bytes +=
-            portion(mapping.huge, static_cast<double>(rss), static_cast<double>(mapping.anonymous));
-        segment_size -= size;
-        segment_rss -= rss;
-      }
-    }
-    const auto add = [&](MemoryKind kind, HeapAllocatorId allocator, double share, const Live* live) {
-      if (segment_size == 0 && segment_rss == 0) return;
-      MemoryRange& row = rows.row(kind, name_of(judged, kind), allocator);
-      const auto size = static_cast<double>(segment_size) * share;
-      const auto rss = static_cast<std::uint64_t>(std::llround(static_cast<double>(segment_rss) * share));
-      row.ranges += 1;
-      row.virtual_bytes += static_cast<std::uint64_t>(size);
-      row.rss_bytes += rss;
-      row.anonymous_bytes += rss;
-      row.swap_bytes += portion(mapping.swap, size, static_cast<double>(mapping.entry.size()));
-      row.huge_bytes +=
-          portion(mapping.huge, static_cast<double>(rss), static_cast<double>(mapping.anonymous));
-      if (live == nullptr) return;
-      // What was seen to be there cannot be more than there is; what is estimated may stand for blocks in
-      // mappings that hold no sample.
-      const bool bound = !segment.pages_known && !live->sampled;
-      const double most = static_cast<double>(rss);
-      row.live_blocks += live->blocks;
-      row.live_bytes += live->bytes;
-      row.live_resident_bytes += live->sampled ? live->resident : std::min(live->resident, most);
-      row.live_resident_variance += live->variance;
-      row.live_is_bound = row.live_is_bound || bound;
-      row.shared_out = row.shared_out || segment.live.size() > 1;
-    };
-    if (!segment.live.empty()) {
-      for (const auto& [allocator, live] : segment.live)
-        add(MemoryKind::kAllocator, allocator,
-            bytes > 0 ? live.resident / bytes : 1.0 / static_cast<double>(segment.live.size()), &live);
-    } else if (segment.mapped && judged.use != MappingUse::kThreadStack &&
-               judged.use != MappingUse::kMainStack) {
-      add(MemoryKind::kMapped, {}, 1, nullptr);
-    } else {
-      const MemoryKind kind = kind_of(judged.use);
-      add(kind, kind == MemoryKind::kAllocator ? libc : HeapAllocatorId{}, 1, nullptr);
-    }
-    if (mapping.rss > mapping.anonymous && segment.start == mapping.entry.start.value)
-      rows.row(MemoryKind::kFile, "").rss_bytes += mapping.rss - mapping.anonymous;
-  }
+  for (const JudgedMapping& judged : mappings_) add_mapping(judged, rows);
+  for (const Segment& segment : segments_) add_segment(segment, libc, rows);
   for (const auto& [allocator, live] : elsewhere_) {
     MemoryRange& row = rows.row(MemoryKind::kAllocator, "", allocator);
     row.live_blocks += live.blocks;

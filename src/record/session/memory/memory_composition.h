@@ -86,8 +86,17 @@ class MemoryComposition {
     std::map<model::HeapAllocatorId, Live> live = {};
     std::map<HeldKey, Held, HeldOrder> held = {};
   };
+  // What of a segment is not in a row yet.
+  struct Rest {
+    std::uint64_t size, rss;
+  };
+  class Rows;  // in memory_composition.cpp
   Segment* segment_of(std::uint64_t address);
   void share_out_rss();
+  void add_mapping(const sources::JudgedMapping& judged, Rows& rows) const;
+  void add_segment(const Segment& segment, model::HeapAllocatorId libc, Rows& rows) const;
+  Rest add_held_rows(const Segment& segment, Rows& rows) const;
+  static void add_live(model::MemoryRange& row, const Segment& segment, const Live& live, std::uint64_t rss);
   bool is_tracers(const sources::JudgedMapping& mapping) const;
 
   std::vector<sources::JudgedMapping> mappings_;
