@@ -1,5 +1,7 @@
 #include <fmt/format.h>
 
+#include <optional>
+
 #include "base/arch/facts.h"
 #include "tools/doctor/findings.h"
 
@@ -56,14 +58,11 @@ Remedy container_rights(const MachineFacts& machine) {
 bool is_supported(const MachineFacts& machine) {
   return machine.architecture == arch::kMachine;
 }
-void find_obstacles(const MachineFacts& machine, const TargetFacts* target, const Diagnosis& so_far,
-                    std::vector<Finding>& findings) {
-  const bool bpf_works = so_far.engines[0].works;
-  const bool perf_works = so_far.engines[1].works;
-  const bool root = machine.uid == 0;
-  const bool capable =
-      machine.has(Capability::kSysAdmin) ||
-      (machine.has(Capability::kBpf) && machine.has(Capability::kPerfmon) && !machine.events_need_admin());
+
+namespace {
+
+// The engine bpf has not the rights that it needs.
+Finding bpf_rights_obstacle(const MachineFacts& machine, const TargetFacts* target) {
   const char* demanded =
       machine.events_need_admin() ? "CAP_BPF, CAP_PERFMON and CAP_SYS_ADMIN" : "CAP_BPF and CAP_PERFMON";
   const std::string why_admin =
@@ -72,6 +71,94 @@ void find_obstacles(const MachineFacts& machine, const TargetFacts* target, cons
                 " This kernel demands CAP_SYS_ADMIN for perf events, because kernel.perf_event_paranoid is {}.",
                 *machine.perf_event_paranoid)
           : "";
+  if (machine.uid == 0)
+    return {Severity::kObstacle,
+            fmt::format("You are root without {}, as in most containers: the engine bpf is out of reach.{}",
+                        demanded, why_admin),
+            {container_rights(machine)}};
+  Finding finding{Severity::kObstacle,
+                  fmt::format("{}, so the engine bpf is out of reach: it needs {}.{}",
+                              machine.bpf_program.works ? "You may not sample whole CPUs"
+                                                        : "You may not load BPF programs",
+                              demanded, why_admin),
+                  {run_as_root(machine, target)}};
+  for (Remedy& remedy : give_capabilities(machine)) finding.remedies.push_back(std::move(remedy));
+  return finding;
+}
+
+// The engine bpf has all rights, and does not work; nullopt: the reason is not known.
+std::optional<Finding> bpf_refused_obstacle(const MachineFacts& machine) {
+  if (machine.lockdown == "confidentiality")
+    return Finding{
+        Severity::kObstacle,
+        "The kernel is locked down (confidentiality), so BPF programs may not read memory, root's neither.",
+        {{"boot with lockdown=integrity on the kernel's command line",
+          "root can then read the kernel's memory"}}};
+  if (!machine.bpf_program.works)
+    return Finding{Severity::kObstacle,
+                   fmt::format("BPF programs are refused in spite of your capabilities ({}){}.",
+                               machine.bpf_program.problem,
+                               machine.seccomp == 2 ? ": a seccomp filter blocks fathom's system calls" : ""),
+                   {machine.seccomp == 2 || machine.container
+                        ? container_rights(machine)
+                        : Remedy{"a kernel with CONFIG_BPF_SYSCALL=y, such as Debian's", "none"}}};
+  if (!machine.bpf_engine.works)
+    return Finding{
+        Severity::kObstacle,
+        fmt::format("BPF works here, but this kernel ({}) refuses fathom's programs: {}.", machine.kernel,
+                    machine.bpf_engine.problem),
+        {{machine.btf.works ? "a newer kernel: 5.10 and later are known to work"
+                            : "a kernel with CONFIG_DEBUG_INFO_BTF=y, such as Debian's: it has no BTF",
+          "none"}}};
+  if (!machine.cpu_clock_all.works || !machine.side_band.works)
+    return Finding{
+        Severity::kObstacle,
+        fmt::format("Events of whole CPUs are refused ({}).",
+                    machine.cpu_clock_all.works ? machine.side_band.problem : machine.cpu_clock_all.problem),
+        machine.container || machine.uid == 0 ? std::vector{container_rights(machine)}
+                                              : give_capabilities(machine)};
+  return std::nullopt;
+}
+
+std::optional<Finding> bpf_obstacle(const MachineFacts& machine, const TargetFacts* target, bool works) {
+  const bool capable =
+      machine.has(Capability::kSysAdmin) ||
+      (machine.has(Capability::kBpf) && machine.has(Capability::kPerfmon) && !machine.events_need_admin());
+  if (!works && !capable) return bpf_rights_obstacle(machine, target);
+  if (!works)
+    if (auto refused = bpf_refused_obstacle(machine)) return refused;
+  if (machine.record_bpf.works) return std::nullopt;
+  return Finding{Severity::kObstacle,
+                 fmt::format("The engine bpf loads here and does not start: {}.", machine.record_bpf.problem),
+                 {{"fathom record --engine perf", "copied stacks, which end after 32 KiB"}}};
+}
+
+// Where neither engine works: users may not sample even their own processes.
+Finding own_events_obstacle(const MachineFacts& machine, const TargetFacts* target) {
+  const int level = machine.perf_event_paranoid.value_or(-1);
+  if (level > 2)
+    return {
+        Severity::kObstacle,
+        fmt::format("kernel.perf_event_paranoid is {}: users may not sample even their own processes.",
+                    level),
+        {run_as_root(machine, target),
+         lower_paranoid(
+             2,
+             "every user may sample their own processes, which has had security bugs in the kernel before"),
+         allow_for_a_while(machine, false)}};
+  return {
+      Severity::kObstacle,
+      fmt::format("Sampling events are refused ({}){}.", machine.cpu_clock_own.problem,
+                  machine.seccomp == 2 ? ": a seccomp filter forbids perf_event_open" : ""),
+      {machine.seccomp == 2 || machine.container ? container_rights(machine) : run_as_root(machine, target)}};
+}
+
+}  // namespace
+
+void find_obstacles(const MachineFacts& machine, const TargetFacts* target, const Diagnosis& so_far,
+                    std::vector<Finding>& findings) {
+  const bool bpf_works = so_far.engines[0].works;
+  const bool perf_works = so_far.engines[1].works;
   if (!is_supported(machine)) {
     findings.push_back(
         {Severity::kObstacle,
@@ -84,77 +171,9 @@ void find_obstacles(const MachineFacts& machine, const TargetFacts* target, cons
                         fmt::format("You may not look into {}, which belongs to user {}.",
                                     target_name(*target), target->status.uid),
                         {run_as_root(machine, target)}});
-  if (!bpf_works && !capable && !root) {
-    Finding finding{Severity::kObstacle,
-                    fmt::format("{}, so the engine bpf is out of reach: it needs {}.{}",
-                                machine.bpf_program.works ? "You may not sample whole CPUs"
-                                                          : "You may not load BPF programs",
-                                demanded, why_admin),
-                    {run_as_root(machine, target)}};
-    for (Remedy& remedy : give_capabilities(machine)) finding.remedies.push_back(std::move(remedy));
-    findings.push_back(std::move(finding));
-  } else if (!bpf_works && !capable) {
-    findings.push_back(
-        {Severity::kObstacle,
-         fmt::format("You are root without {}, as in most containers: the engine bpf is out of reach.{}",
-                     demanded, why_admin),
-         {container_rights(machine)}});
-  } else if (!bpf_works && machine.lockdown == "confidentiality") {
-    findings.push_back(
-        {Severity::kObstacle,
-         "The kernel is locked down (confidentiality), so BPF programs may not read memory, root's neither.",
-         {{"boot with lockdown=integrity on the kernel's command line",
-           "root can then read the kernel's memory"}}});
-  } else if (!bpf_works && !machine.bpf_program.works) {
-    findings.push_back(
-        {Severity::kObstacle,
-         fmt::format("BPF programs are refused in spite of your capabilities ({}){}.",
-                     machine.bpf_program.problem,
-                     machine.seccomp == 2 ? ": a seccomp filter blocks fathom's system calls" : ""),
-         {machine.seccomp == 2 || machine.container
-              ? container_rights(machine)
-              : Remedy{"a kernel with CONFIG_BPF_SYSCALL=y, such as Debian's", "none"}}});
-  } else if (!bpf_works && !machine.bpf_engine.works) {
-    findings.push_back(
-        {Severity::kObstacle,
-         fmt::format("BPF works here, but this kernel ({}) refuses fathom's programs: {}.", machine.kernel,
-                     machine.bpf_engine.problem),
-         {{machine.btf.works ? "a newer kernel: 5.10 and later are known to work"
-                             : "a kernel with CONFIG_DEBUG_INFO_BTF=y, such as Debian's: it has no BTF",
-           "none"}}});
-  } else if (!bpf_works && (!machine.cpu_clock_all.works || !machine.side_band.works)) {
-    findings.push_back(
-        {Severity::kObstacle,
-         fmt::format("Events of whole CPUs are refused ({}).",
-                     machine.cpu_clock_all.works ? machine.side_band.problem : machine.cpu_clock_all.problem),
-         machine.container || root ? std::vector{container_rights(machine)} : give_capabilities(machine)});
-  } else if (!machine.record_bpf.works) {
-    findings.push_back(
-        {Severity::kObstacle,
-         fmt::format("The engine bpf loads here and does not start: {}.", machine.record_bpf.problem),
-         {{"fathom record --engine perf", "copied stacks, which end after 32 KiB"}}});
-  }
-
-  if (!perf_works && !bpf_works && !machine.cpu_clock_own.works) {
-    const int level = machine.perf_event_paranoid.value_or(-1);
-    if (level > 2)
-      findings.push_back(
-          {Severity::kObstacle,
-           fmt::format("kernel.perf_event_paranoid is {}: users may not sample even their own processes.",
-                       level),
-           {run_as_root(machine, target),
-            lower_paranoid(
-                2,
-                "every user may sample their own processes, which has had security bugs in the kernel before"),
-            allow_for_a_while(machine, false)}});
-    else
-      findings.push_back(
-          {Severity::kObstacle,
-           fmt::format("Sampling events are refused ({}){}.", machine.cpu_clock_own.problem,
-                       machine.seccomp == 2 ? ": a seccomp filter forbids perf_event_open" : ""),
-           {machine.seccomp == 2 || machine.container ? container_rights(machine)
-                                                      : run_as_root(machine, target)}});
-  }
+  if (auto obstacle = bpf_obstacle(machine, target, bpf_works)) findings.push_back(std::move(*obstacle));
+  if (!perf_works && !bpf_works && !machine.cpu_clock_own.works)
+    findings.push_back(own_events_obstacle(machine, target));
   if (target == nullptr || !target->maps.works) return;
   if (!bpf_works && !target->perf_event.works && machine.cpu_clock_own.works)
     findings.push_back(
