@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <span>
 
 #include "analysis/core/quantiles.h"
 #include "analysis/diff/estimate.h"
@@ -37,6 +38,64 @@ struct RowGroups {
   double slow_sampled = 0, fast_sampled = 0;
 };
 
+// Adds up what the spans of one group spent in each row.
+class GroupSums {
+ public:
+  GroupSums(const std::vector<SpanRows>& spans, const RowValues& usual, std::vector<RowGroups>& rows)
+      : spans_(spans), usual_(usual), rows_(rows) {}
+
+  // The mean length of these spans.
+  double add(std::span<const std::size_t> members, GroupSum RowGroups::*group, double RowGroups::*sampled) {
+    const auto count = static_cast<double>(members.size());
+    double length = 0, unsampled = 0, unsampled_squares = 0;
+    for (const std::size_t member : members) {
+      const SpanRows& span = spans_[member];
+      length += static_cast<double>(span.length_ns);
+      for (const auto& [row, ns] : span.sampled_ns) {
+        rows_[row].*sampled += ns / count;
+        has_sampled_ = true;
+      }
+      unsampled += span.unsampled_ns;
+      unsampled_squares += span.unsampled_ns * span.unsampled_ns;
+      for (const auto& [row, ns] : span.ns) {
+        (rows_[row].*group).sum += ns;
+        (rows_[row].*group).squares += ns * ns;
+      }
+    }
+    // A span with samples has none of this.
+    for (const auto& [row, share] : usual_) {
+      (rows_[row].*group).sum += share * unsampled;
+      (rows_[row].*group).squares += share * share * unsampled_squares;
+    }
+    for (RowGroups& row : rows_) (row.*group).count = members.size();
+    return length / count;
+  }
+
+  // How many of these slow spans have more of a row than the fast ones.
+  void count_with_it(std::span<const std::size_t> slow) {
+    const auto count = [&](std::uint32_t row, double ns) {
+      if (ns > 2 * rows_[row].fast.mean()) ++rows_[row].with_it;
+    };
+    for (const std::size_t member : slow) {
+      for (const auto& [row, ns] : spans_[member].ns) count(row, ns);
+      if (spans_[member].unsampled_ns > 0)
+        for (const auto& [row, share] : usual_) count(row, share * spans_[member].unsampled_ns);
+    }
+  }
+
+  bool has_sampled() const { return has_sampled_; }
+
+ private:
+  const std::vector<SpanRows>& spans_;
+  const RowValues& usual_;
+  std::vector<RowGroups>& rows_;
+  bool has_sampled_ = false;
+};
+
+bool is_running(SpanWork work) {
+  return work == SpanWork::kRunning || work == SpanWork::kAllocating || work == SpanWork::kFaulting;
+}
+
 }  // namespace
 
 SlowSpans compare_slow(const std::vector<SpanRows>& spans, const RowValues& usual, const SpanPlaces& places) {
@@ -46,6 +105,7 @@ SlowSpans compare_slow(const std::vector<SpanRows>& spans, const RowValues& usua
   const auto slow_count = std::max<std::size_t>(
       5, static_cast<std::size_t>(std::lround(kSlowShare * static_cast<double>(spans.size()))));
   const std::size_t fast_count = spans.size() / 2;
+  const std::span<const std::size_t> all(order);
 
   SlowSpans result;
   result.count = slow_count;
@@ -54,45 +114,13 @@ SlowSpans compare_slow(const std::vector<SpanRows>& spans, const RowValues& usua
   result.least_ns = spans[result.members.back()].length_ns;
 
   std::vector<RowGroups> rows(places.size());
-  bool has_sampled = false;
-  const auto add = [&](GroupSum RowGroups::*group, double RowGroups::*sampled, std::size_t from,
-                       std::size_t to, double& mean) {
-    double length = 0, unsampled = 0, unsampled_squares = 0;
-    for (std::size_t i = from; i < to; ++i) {
-      const SpanRows& span = spans[order[i]];
-      length += static_cast<double>(span.length_ns);
-      for (const auto& [row, ns] : span.sampled_ns) {
-        rows[row].*sampled += ns / static_cast<double>(to - from);
-        has_sampled = true;
-      }
-      unsampled += span.unsampled_ns;
-      unsampled_squares += span.unsampled_ns * span.unsampled_ns;
-      for (const auto& [row, ns] : span.ns) {
-        (rows[row].*group).sum += ns;
-        (rows[row].*group).squares += ns * ns;
-      }
-    }
-    // A span with samples has none of this.
-    for (const auto& [row, share] : usual) {
-      (rows[row].*group).sum += share * unsampled;
-      (rows[row].*group).squares += share * share * unsampled_squares;
-    }
-    mean = length / static_cast<double>(to - from);
-    for (RowGroups& row : rows) (row.*group).count = to - from;
-  };
-  add(&RowGroups::slow, &RowGroups::slow_sampled, 0, slow_count, result.slow_mean_ns);
-  add(&RowGroups::fast, &RowGroups::fast_sampled, spans.size() - fast_count, spans.size(),
-      result.fast_mean_ns);
-  for (const std::size_t i : result.members) {
-    const auto count = [&](std::uint32_t row, double ns) {
-      if (ns > 2 * rows[row].fast.mean()) ++rows[row].with_it;
-    };
-    for (const auto& [row, ns] : spans[i].ns) count(row, ns);
-    if (spans[i].unsampled_ns > 0)
-      for (const auto& [row, share] : usual) count(row, share * spans[i].unsampled_ns);
-  }
+  GroupSums sums(spans, usual, rows);
+  result.slow_mean_ns = sums.add(all.first(slow_count), &RowGroups::slow, &RowGroups::slow_sampled);
+  result.fast_mean_ns = sums.add(all.last(fast_count), &RowGroups::fast, &RowGroups::fast_sampled);
+  sums.count_with_it(result.members);
 
   const double excess = result.slow_mean_ns - result.fast_mean_ns;
+  const auto freedom = static_cast<double>(slow_count - 1);  // of the smaller group: on the safe side
   std::vector<double> chances;
   for (std::uint32_t i = 0; i < rows.size(); ++i) {
     const double difference = rows[i].slow.mean() - rows[i].fast.mean();
@@ -102,9 +130,7 @@ SlowSpans compare_slow(const std::vector<SpanRows>& spans, const RowValues& usua
     cause.place = places[i];
     cause.slow_ns = rows[i].slow.mean();
     cause.fast_ns = rows[i].fast.mean();
-    const double slow_part = rows[i].slow.variance_of_mean(), fast_part = rows[i].fast.variance_of_mean();
-    const double deviation = std::sqrt(slow_part + fast_part);
-    const auto freedom = static_cast<double>(slow_count - 1);  // of the smaller group: on the safe side
+    const double deviation = std::sqrt(rows[i].slow.variance_of_mean() + rows[i].fast.variance_of_mean());
     cause.error_ns = deviation * students_t_upper_quantile(0.025, freedom);
     chances.push_back(deviation > 0 ? students_t_tail(difference / deviation, freedom) : 0);
     result.causes.push_back(cause);
@@ -114,11 +140,8 @@ SlowSpans compare_slow(const std::vector<SpanRows>& spans, const RowValues& usua
   for (std::size_t i = 0; i < result.causes.size(); ++i) {
     SlowCause& cause = result.causes[i];
     const RowGroups& row = rows[cause.row];
-    const SpanWork work = cause.place.work;
-    const bool runs =
-        work == SpanWork::kRunning || work == SpanWork::kAllocating || work == SpanWork::kFaulting;
-    const bool is_real =
-        !runs || !has_sampled || row.slow_sampled - row.fast_sampled >= kLeastSampled * cause.more_ns();
+    const bool is_real = !is_running(cause.place.work) || !sums.has_sampled() ||
+                         row.slow_sampled - row.fast_sampled >= kLeastSampled * cause.more_ns();
     cause.is_certain = much && chances[i] < level && cause.more_ns() >= kLeastPart * excess &&
                        row.with_it >= kLeastWithIt && is_real;
   }
