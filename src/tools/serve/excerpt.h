@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <unordered_map>
+#include <vector>
 
 #include "model/profile.h"
 
@@ -36,14 +37,24 @@ class Excerpt {
  private:
   using Rows = std::unordered_map<std::uint32_t, std::uint32_t>;  // of the whole -> of the excerpt
 
-  model::StringId text(model::StringId id);
-  model::FunctionId function(model::FunctionId id);
-  model::FrameId frame(model::FrameId id);
-  model::StackId stack(model::StackId id);
-  model::ProcessId process(model::ProcessId id);
-  model::WaitObjectId object(model::WaitObjectId id);
-  model::HeapAllocatorId allocator(model::HeapAllocatorId id);
-  model::HeapSiteId site(model::HeapSiteId id);
+  // The id in the excerpt of a row of the whole.
+  model::StringId here(model::StringId id);
+  model::ModuleId here(model::ModuleId id) { return module(id); }
+  model::FunctionId here(model::FunctionId id);
+  model::FrameId here(model::FrameId id);
+  model::StackId here(model::StackId id);
+  model::ProcessId here(model::ProcessId id);
+  model::ThreadId here(model::ThreadId id) { return thread(id); }
+  model::WaitObjectId here(model::WaitObjectId id);
+  model::HeapId here(model::HeapId id) { return heap(id); }
+  model::HeapAllocatorId here(model::HeapAllocatorId id);
+  model::HeapSiteId here(model::HeapSiteId id);
+  // Templates of excerpt.cpp: a row with the ids of the excerpt, and the row of `table` for one of `from`.
+  void take_value(auto& value);
+  template <class Row>
+  Row moved(Row row);
+  template <class IdType, class Row>
+  IdType row_here(IdType id, Rows& known, std::vector<Row>& table, const std::vector<Row>& from);
 
   const model::Profile& whole_;
   model::Profile part_;
