@@ -186,48 +186,66 @@ UnionTree build_union_tree(const std::vector<UnionRun>& runs) {
   return tree;
 }
 
-CallTree as_call_tree(const UnionTree& tree, const std::vector<std::int64_t>& self,
-                      std::vector<std::uint32_t>& origin) {
-  CallTree drawn;
-  drawn.names = tree.names;
-  drawn.names.push_back("all");
-  std::vector<std::uint32_t> order(drawn.names.size());
+namespace {
+
+// Gives `drawn` the names of `tree` and, as the last one, that of the whole, in their order. Where each of them is now.
+std::vector<std::uint32_t> sort_names(const UnionTree& tree, CallTree& drawn) {
+  std::vector<std::string> names = tree.names;
+  names.push_back("all");
+  std::vector<std::uint32_t> order(names.size()), rank(names.size());
   std::iota(order.begin(), order.end(), 0u);
   std::sort(order.begin(), order.end(),
-            [&](std::uint32_t a, std::uint32_t b) { return drawn.names[a] < drawn.names[b]; });
-  std::vector<std::uint32_t> rank(order.size());
-  std::vector<std::string> sorted(order.size());
+            [&](std::uint32_t a, std::uint32_t b) { return names[a] < names[b]; });
+  drawn.names.clear();
   for (std::uint32_t i = 0; i < order.size(); ++i) {
     rank[order[i]] = i;
-    sorted[i] = std::move(drawn.names[order[i]]);
+    drawn.names.push_back(std::move(names[order[i]]));
   }
-  drawn.names = std::move(sorted);
-  for (const std::string& module : tree.modules) drawn.modules.emplace_back().name = module;
-  if (drawn.names.size() > Uint24::kMost || drawn.modules.size() > Uint24::kMost) refuse_large();
+  return rank;
+}
 
-  // Nodes without a value on either side are not drawn.
-  std::vector<std::int64_t> total = self;
-  for (std::size_t i = tree.nodes.size(); i-- > 1;) total[tree.nodes[i].parent] += total[i];
-  // Children of a node as one range of `order`; a vector for each would need more memory than anything else.
-  std::vector<std::uint32_t> first(tree.nodes.size() + 1, 0);
+// Children of a node as one range; a vector for each would need more memory than anything else.
+struct ChildRanges {
+  std::vector<std::uint32_t> first;  // by node, and one more
+  std::vector<std::uint32_t> nodes;
+};
+
+// In the order of their names. Nodes without a value on either side are not drawn.
+ChildRanges sorted_children(const UnionTree& tree, const std::vector<std::int64_t>& total,
+                            const std::vector<std::uint32_t>& rank) {
+  ChildRanges children;
+  std::vector<std::uint32_t>& first = children.first;
+  first.assign(tree.nodes.size() + 1, 0);
   for (std::size_t i = 1; i < tree.nodes.size(); ++i)
     if (total[i] > 0) ++first[tree.nodes[i].parent + 1];
   for (std::size_t i = 1; i < first.size(); ++i) first[i] += first[i - 1];
-  std::vector<std::uint32_t> children(first.back());
-  {
-    std::vector<std::uint32_t> next(first.begin(), first.end() - 1);
-    for (std::uint32_t i = 1; i < tree.nodes.size(); ++i)
-      if (total[i] > 0) children[next[tree.nodes[i].parent]++] = i;
-  }
+  children.nodes.resize(first.back());
+  std::vector<std::uint32_t> next(first.begin(), first.end() - 1);
+  for (std::uint32_t i = 1; i < tree.nodes.size(); ++i)
+    if (total[i] > 0) children.nodes[next[tree.nodes[i].parent]++] = i;
   const auto key = [&](std::uint32_t node) {
     const UnionPlace& place = tree.places[tree.nodes[node].place];
     return std::tuple(rank[place.name], place.module, place.kind, node);
   };
   for (std::size_t i = 0; i + 1 < first.size(); ++i)
-    std::sort(children.begin() + first[i], children.begin() + first[i + 1],
+    std::sort(children.nodes.begin() + first[i], children.nodes.begin() + first[i + 1],
               [&](std::uint32_t a, std::uint32_t b) { return key(a) < key(b); });
-  drawn.nodes.reserve(children.size() + 1);
-  origin.reserve(children.size() + 1);
+  return children;
+}
+
+}  // namespace
+
+CallTree as_call_tree(const UnionTree& tree, const std::vector<std::int64_t>& self,
+                      std::vector<std::uint32_t>& origin) {
+  CallTree drawn;
+  const std::vector<std::uint32_t> rank = sort_names(tree, drawn);
+  for (const std::string& module : tree.modules) drawn.modules.emplace_back().name = module;
+  if (drawn.names.size() > Uint24::kMost || drawn.modules.size() > Uint24::kMost) refuse_large();
+  std::vector<std::int64_t> total = self;
+  for (std::size_t i = tree.nodes.size(); i-- > 1;) total[tree.nodes[i].parent] += total[i];
+  const ChildRanges children = sorted_children(tree, total, rank);
+  drawn.nodes.reserve(children.nodes.size() + 1);
+  origin.reserve(children.nodes.size() + 1);
   origin.clear();
   struct Open {
     std::uint32_t node, drawn, next;
@@ -255,16 +273,16 @@ CallTree as_call_tree(const UnionTree& tree, const std::vector<std::int64_t>& se
       if (above.last_child != kNoNode) drawn.nodes[above.last_child].next_sibling = id;
       above.last_child = id;
     }
-    open.push_back({node, id, first[node], kNoNode});
+    open.push_back({node, id, children.first[node], kNoNode});
   };
   enter(0, 0);
   while (!open.empty()) {
     Open& top = open.back();
-    if (top.next == first[top.node + 1]) {
+    if (top.next == children.first[top.node + 1]) {
       open.pop_back();
       continue;
     }
-    const std::uint32_t next = children[top.next++];
+    const std::uint32_t next = children.nodes[top.next++];
     enter(next, top.drawn);
   }
   drawn.total = drawn.nodes[0].total;
