@@ -1,4 +1,4 @@
-// pivot ROOT COMMAND [ARGUMENT...]: makes ROOT the root of this mount namespace, lets go of the old one, and becomes COMMAND,
+// pivot ROOT COMMAND [ARGUMENT...]: makes ROOT the root of this mount namespace, unmounts the old one, and becomes COMMAND,
 // as a container's run time does. Linked statically, because ROOT has no loader.
 #define _GNU_SOURCE
 #include <stdio.h>
