@@ -106,6 +106,16 @@ TEST_F(Endings, OfAChildIsNotThatOfTheCommand) {
   EXPECT_THAT(line, Not(HasSubstr("· killed by SIGKILL")));
 }
 
+// The thread that takes the signal still has its stack then.
+TEST_F(Endings, OfACrashShowTheStack) {
+  FATHOM_NEEDS_BPF();
+  const Outcome outcome = fathom({"record", "-o", recording_, "--", "/bin/sh", "-c", "kill -ABRT $$"});
+  EXPECT_EQ(outcome.exit_status, 128 + SIGABRT) << outcome.describe();
+  const std::string text = in_one_line(fathom({"report", recording_}).output);
+  EXPECT_THAT(text, HasSubstr("crashed: SIGABRT in "));
+  EXPECT_THAT(text, HasSubstr("kill <- "));
+}
+
 // The recording was of 9 ms, and no word said that the work was only about to begin.
 TEST_F(Endings, OfACommandThatLeavesADaemonNamesIt) {
   FATHOM_NEEDS_BPF();

@@ -166,6 +166,19 @@ struct ThreadWaitTime {
   bool operator==(const ThreadWaitTime&) const = default;
 };
 
+// A signal that the program does not handle ended it. `tid` took it; a StackSeen carries its stack.
+struct FatalSignal {
+  std::uint64_t time_ns = 0;
+  std::int32_t pid = 0, tid = 0;
+  std::uint64_t stack_id = 0;  // 0: not walked
+  int signal = 0;
+  std::int32_t code = 0;      // si_code: above 0 the kernel raised it, else a process sent it
+  std::uint64_t address = 0;  // si_addr of what the kernel raised
+  std::uint64_t stack_pointer = 0;
+  std::int32_t sender_pid = 0;  // 0: none
+  bool operator==(const FatalSignal&) const = default;
+};
+
 struct ThreadNamed {
   std::uint64_t time_ns = 0;
   std::int32_t pid = 0, tid = 0;
@@ -241,7 +254,7 @@ struct HeapProbed {
 using Event =
     std::variant<StackSample, Waited, PageFault, MemoryCall, HeapProbed, StackSeen, StackCopied,
                  CopiedStackSample, ProcessForked, ProcessExeced, ThreadStarted, ThreadEnded, ThreadCpuTime,
-                 ThreadWaitTime, ThreadNamed, MemoryMapped, ThreadSwitched, Lost, Throttled>;
+                 FatalSignal, ThreadWaitTime, ThreadNamed, MemoryMapped, ThreadSwitched, Lost, Throttled>;
 
 // What perf's side band can deliver, without the samples: capture handles these the same for every engine.
 using SideBandEvent = std::variant<ProcessForked, ProcessExeced, ThreadStarted, ThreadEnded, ThreadNamed,

@@ -15,11 +15,12 @@ std::optional<model::ModuleId> tracer_module(const model::Profile& profile) {
 
 bool is_own_bpf_program(std::string_view function) {
   // The names of the programs and of their parts, as src/record/bpf_programs has them. The kernel keeps 15 characters.
-  constexpr std::array<std::string_view, 20> kNames{
+  constexpr std::array<std::string_view, 21> kNames{
       "thread_switched", "thread_resumed",  "thread_woken",    "thread_born",    "thread_ended",
       "thread_exited",   "thread_execed",   "process_forked",  "process_execed", "memory_changed",
       "page_faulted",    "call_returned",   "count_fault",     "sample_cpu",     "probe_entered",
-      "probe_left",      "heap_probe_allo", "heap_probe_free", "walk_in_kernel", "step_once"};
+      "probe_left",      "heap_probe_allo", "heap_probe_free", "walk_in_kernel", "step_once",
+      "signal_taken"};
   constexpr std::string_view kStart = "bpf_prog_";
   constexpr std::size_t kTag = 16;  // a hash of the program, in hex
   if (!function.starts_with(kStart) || function.size() <= kStart.size() + kTag + 1) return false;

@@ -12,7 +12,8 @@ enum cpu_event_kind {
   CPU_EVENT_STACK = 1,
   CPU_EVENT_SAMPLE = 2,
   CPU_EVENT_THREAD_EXIT = 3,
-  CPU_EVENT_STACK_COPY = 4
+  CPU_EVENT_STACK_COPY = 4,
+  CPU_EVENT_FATAL_SIGNAL = 5
 };
 
 /* A sample of a stack that was sent before: 24 bytes. */
@@ -66,6 +67,23 @@ struct cpu_event_thread_exit {
   u32 wait_status; /* as wait(2) has it, where the process has ended */
   u64 time_ns;
   u64 cpu_ns;
+};
+
+/* A thread of a recorded process takes a signal that ends the process, as the program does not handle it. Its stack is sent before it,
+ * as a CPU_EVENT_STACK or a CPU_EVENT_STACK_COPY. */
+struct cpu_event_fatal_signal {
+  u8 kind;
+  u8 signal;
+  u16 unused;
+  s32 code; /* si_code: above 0 the kernel raised it, else a process sent it */
+  u32 pid;
+  u32 tid;
+  u64 time_ns;
+  u64 stack_id;
+  u64 address; /* si_addr of what the kernel raised */
+  u64 stack_pointer;
+  u32 sender; /* pid of the process that sent it, in the numbers of the target; else 0 */
+  u32 unused_end;
 };
 
 /* A process that is recorded. Key: its pid. Forked children are entered by BPF as copies of their parent. */

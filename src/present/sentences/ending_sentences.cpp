@@ -9,7 +9,10 @@
 #include <vector>
 
 #include "analysis/core/ending.h"
+#include "analysis/core/last_place.h"
 #include "analysis/core/words.h"
+#include "model/facts.h"
+#include "present/sentences/last_place_words.h"
 
 namespace fathom::present {
 
@@ -48,12 +51,24 @@ bool by_the_kernel(const Ending& ending) {
   return ending.out_of_memory && (ending.signal == 0 || ending.signal == SIGKILL);
 }
 
-std::string ending_text(const Ending& ending, const std::optional<ResidentMemory>& resident) {
+// " in parse", " in write_reply", " (sent by process 12)".
+std::string place_text(const model::Profile& profile, const Ending& ending) {
+  const auto pid = ending.pid ? ending.pid : model::facts_of<model::EndingFacts>(profile.meta).command_pid;
+  const auto signal = pid ? model::fatal_signal_of(*pid, profile.meta.facts) : std::nullopt;
+  if (!signal || signal->signal != ending.signal || by_the_kernel(ending)) return "";
+  const LastPlace place = last_place_of(profile, *signal);
+  return place.reason == EndReason::kSent ? fmt::format(" ({})", end_reason_words(*signal, place.reason))
+                                          : last_place_words(place, true);
+}
+
+std::string ending_text(const model::Profile& profile, const Ending& ending,
+                        const std::optional<ResidentMemory>& resident) {
   std::string text = ending.not_known && !ending.out_of_memory ? "ended; how is unknown"
                      : ending.signal == 0                      ? "a process was killed"
                      : ending.crashed()                        ? "crashed: " + signal_name(ending.signal)
                      : ending.signal == SIGKILL                ? "killed by SIGKILL"
                                                                : "ended by " + signal_name(ending.signal);
+  text += place_text(profile, ending);
   if (by_the_kernel(ending))
     text += ": " + limit_text(ending);
   else if (!ending.gone_cgroup.empty())
@@ -70,7 +85,8 @@ std::string one_ending_text(const Report& report) {
   const Ending ending = ending_of(*report.profile);
   if (ending.by_itself() && !ending.out_of_memory) return "";
   const bool named = ending.pid && has_several_targets(report.profile->meta);
-  return (named ? fmt::format("process {} ", *ending.pid) : "") + ending_text(ending, report.resident);
+  return (named ? fmt::format("process {} ", *ending.pid) : "") +
+         ending_text(*report.profile, ending, report.resident);
 }
 
 }  // namespace
@@ -92,7 +108,7 @@ std::string endings_text(const Report& report) {
         ++untold;
         continue;
       }
-      const std::string text = ending_text(ending, find_resident(profile, {.pid = ending.pid}));
+      const std::string text = ending_text(profile, ending, find_resident(profile, {.pid = ending.pid}));
       texts.push_back(targets && one_target ? text : name_of(profile, *ending.pid) + " " + text);
     }
   }

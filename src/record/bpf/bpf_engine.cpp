@@ -128,8 +128,8 @@ void BpfEngine::configure(const BpfOptions& options, fathom_bpf& skeleton) {
   auto& maps = skeleton.maps;
   bpf_program* program = nullptr;
   bpf_object__for_each_program(program, skeleton.obj) bpf_program__set_autoload(program, false);
-  for (bpf_program* follows :
-       {skeleton.progs.process_forked, skeleton.progs.process_execed, skeleton.progs.thread_exited})
+  for (bpf_program* follows : {skeleton.progs.process_forked, skeleton.progs.process_execed,
+                               skeleton.progs.thread_exited, skeleton.progs.signal_taken})
     bpf_program__set_autoload(follows, true);
   for (bpf_map* map : {maps.cpu_seen, maps.off_cpu_seen, maps.thread_accounts, maps.crowded_accounts})
     bpf_map__set_max_entries(map, 1);
@@ -217,8 +217,8 @@ Result<> BpfEngine::rehearse() {
 }
 
 Result<> BpfEngine::start_on(const std::vector<int>& cpus, const std::function<int(int cpu)>& output_fd) {
-  for (bpf_program* program :
-       {skeleton_->progs.process_forked, skeleton_->progs.process_execed, skeleton_->progs.thread_exited}) {
+  for (bpf_program* program : {skeleton_->progs.process_forked, skeleton_->progs.process_execed,
+                               skeleton_->progs.thread_exited, skeleton_->progs.signal_taken}) {
     auto link = attach_program(program);
     if (!link) return tl::unexpected<Error>(link.error());
     links_.push_back(std::move(*link));

@@ -130,6 +130,16 @@ void decode(std::span<const std::byte> record, std::vector<Event>& out) {
       out.emplace_back(ended);
       break;
     }
+    case CPU_EVENT_FATAL_SIGNAL: {
+      cpu_event_fatal_signal event;
+      if (size < sizeof(event)) break;
+      std::memcpy(&event, data, sizeof(event));
+      out.emplace_back(FatalSignal{event.time_ns, static_cast<std::int32_t>(event.pid),
+                                   static_cast<std::int32_t>(event.tid), event.stack_id, event.signal,
+                                   event.code, event.address, event.stack_pointer,
+                                   static_cast<std::int32_t>(event.sender)});
+      break;
+    }
     case OFF_CPU_EVENT_WAIT: {
       off_cpu_event_wait event;
       if (size < sizeof(event)) break;

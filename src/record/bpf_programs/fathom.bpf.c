@@ -24,6 +24,8 @@
 
 #include "mappings.h"
 
+#include "fatal_signals.h"
+
 #include "probe_values.h"
 
 #include "probes.h"

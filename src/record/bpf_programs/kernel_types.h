@@ -92,6 +92,24 @@ struct task_struct {
   int exit_code;
   u64 start_time; /* of a thread; of the first one, of the process */
 };
+struct sigaction {
+  void* sa_handler; /* 0: the kernel's default */
+};
+struct k_sigaction {
+  struct sigaction sa;
+};
+union __sifields {
+  struct {
+    int _pid;
+  } _kill;
+  struct {
+    void* _addr;
+  } _sigfault;
+};
+struct kernel_siginfo {
+  int si_code;
+  union __sifields _sifields;
+};
 struct super_block {
   u32 s_dev;
 };

@@ -60,16 +60,13 @@ static __always_inline u64 off_cpu_ring_flags(void) {
              : BPF_RB_NO_WAKEUP;
 }
 
-/* Walks the stack of the current thread with the user registers that it entered the kernel with, and sends
- * the stack unless it was sent lately. The stack's number, or 0. Global: verified once for both programs. */
-__attribute__((noinline)) u64 walk_in_kernel(BUFFER_ARGUMENT, u32 pid, u64 now) {
-  TAKE_BUFFER;
+/* Walks the stack of the current thread with the user registers that it entered the kernel with into the buffer, which goes into
+ * `ring`. 0: the process is not recorded. Inline: a program may be eight calls deep. */
+static __always_inline int walk_from_entry(struct stack_buffer* buffer, u32 pid, u64 now, void* ring) {
   struct tracked_process* process;
   struct step_walk* w;
   struct task_struct* task;
-  u64* seen;
-  u32 slot, count, mapping_count;
-  if (!buffer) return 0;
+  u32 mapping_count;
   process = bpf_map_lookup_elem(&processes, &pid);
   if (!process) return 0;
   buffer->header.kind = CPU_EVENT_STACK;
@@ -93,10 +90,20 @@ __attribute__((noinline)) u64 walk_in_kernel(BUFFER_ARGUMENT, u32 pid, u64 now) 
     buffer->header.end = walk_user_stack(AS_ARGUMENT(buffer));
   }
   buffer->header.stack_id = hash_word(buffer->header.stack_id, buffer->header.end);
-  if (wants_copy(buffer, process, &off_cpu_ring)) {
+  if (wants_copy(buffer, process, ring)) {
     entry_place(w);
     copy_stack(AS_ARGUMENT(buffer));
   }
+  return 1;
+}
+
+/* The same for the ring of waits, and sends the stack unless it was sent lately. The stack's number, or 0. Global: verified once for all
+ * programs. */
+__attribute__((noinline)) u64 walk_in_kernel(BUFFER_ARGUMENT, u32 pid, u64 now) {
+  TAKE_BUFFER;
+  u64* seen;
+  u32 slot, count;
+  if (!buffer || !walk_from_entry(buffer, pid, now, &off_cpu_ring)) return 0;
   slot = (u32)buffer->header.stack_id & (SEEN_SLOTS - 1);
   count = frames_kept(buffer);
   seen = bpf_map_lookup_elem(&off_cpu_seen, &slot);

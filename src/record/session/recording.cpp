@@ -201,6 +201,7 @@ void Recording::drain() {
   engine_.drain();
   if (events_) events_->add_rows();
   for (const auto& ended : engine_.take_ended_processes()) ends_.saw(ended);
+  fatal_signals_.saw(engine_.sink().take_fatal_signals());
   const auto memory_calls = engine_.sink().take_memory_calls();
   const auto heap_probed = engine_.sink().take_heap_probed();
   if (!heaps_) return;
@@ -301,6 +302,7 @@ Result<> Recording::finish(const TargetEnds& targets, RecordOutcome& outcome) {
         left == 1 ? "a process" : fmt::format("{} processes", left)));
   names_.finish(options_.hurry);
   engine_.processes().rows().name_shared_rows();
+  fatal_signals_.tell(profile_);
   account(true);
   auto finished = file_.finish(profile_, engine_.processes().rows(), companions_.before_save(true));
   urgency_.end();

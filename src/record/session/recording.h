@@ -19,6 +19,7 @@
 #include "record/session/calls/system_call_rows.h"
 #include "record/session/companions.h"
 #include "record/session/events/event_rows.h"
+#include "record/session/fatal_signals.h"
 #include "record/session/heap/heap_recordings.h"
 #include "record/session/launch.h"
 #include "record/session/memory/memory_recording.h"
@@ -104,6 +105,7 @@ class Recording {
   EngineRun engine_;
   MemoryRecording memory_;
   EndWatch ends_;
+  FatalSignals fatal_signals_;
   std::optional<HeapRecordings> heaps_;
   std::optional<CallProbes> probes_;
   std::optional<EventRows> events_;

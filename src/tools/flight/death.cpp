@@ -394,6 +394,11 @@ std::optional<Death> death_of(const model::Profile& profile) {
   if (death.group.empty() && death.verdict != Verdict::kMachine) death.group = ending.cgroup;
   if (!death.limit_bytes && death.verdict != Verdict::kMachine) death.limit_bytes = ending.limit_bytes;
   if (death.verdict == Verdict::kMachine && death.record) death.limit_bytes = death.record->ram_bytes;
+  if (auto fatal = model::fatal_signal_of(dead->pid, profile.meta.facts);
+      fatal && fatal->signal == death.signal) {
+    death.place = analysis::last_place_of(profile, *fatal);
+    death.fatal = std::move(fatal);
+  }
   take_growth(profile, *dead, death);
   if (auto lines = lines_of(fact_of(profile, kWallStackFact), kMostFrames); lines.size() >= 2) {
     WallStack wall;

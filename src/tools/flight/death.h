@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "analysis/core/heap.h"
+#include "analysis/core/last_place.h"
 #include "analysis/memory/memory_lines.h"
 #include "model/profile.h"
 #include "tools/flight/growth_kind.h"
@@ -64,6 +65,9 @@ struct Death {
   GrowthFacts facts;
   GrowthVerdict growth;
   Headroom headroom;
+  // Of a crash: the signal with its stack, and what the stack shows.
+  std::optional<model::FatalSignal> fatal;
+  analysis::LastPlace place;
   std::optional<WallStack> wall;
   std::string wall_unseen;         // of a flight recording without one: why
   std::vector<std::string> marks;  // what the flight recorder noted on the way, in words, oldest first

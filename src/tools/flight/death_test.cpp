@@ -280,6 +280,25 @@ TEST(Death, StackAtTheWallIsPrintedLeafFirst) {
               HasSubstr("memset <- insert_into_index <- main, thread node (10)"));
 }
 
+TEST(Death, OfACrashSaysWhereAndWhy) {
+  Node node;
+  node.profile.meta.facts["signal"] = "11";
+  node.profile.meta.facts["end_stack.10"] =
+      "11 1 8 140720308490240 0 10 node\n__memcpy_avx\tlibc.so.6\t\t0\nparse\tnode\tsrc/request.cpp\t40\nmain\tnode\tsrc/main.cpp\t9\n";
+  const auto death = death_of(node.profile);
+  ASSERT_TRUE(death);
+  EXPECT_EQ(death->verdict, Verdict::kCrash);
+  const std::string text = death_text(*death, 0);
+  EXPECT_THAT(text, testing::StartsWith("Death: node (pid 10) crashed: SIGSEGV in "));
+  EXPECT_THAT(text, HasSubstr("a null pointer (address 0x8)"));
+  EXPECT_THAT(text, HasSubstr("__memcpy_avx <- parse <- main, thread node (10)"));
+  nlohmann::ordered_json json;
+  add_death(json, *death);
+  EXPECT_EQ(json["death"]["stack"][1]["function"], "parse");
+  EXPECT_EQ(json["death"]["stack"][1]["line"], 40);
+  EXPECT_EQ(json["death"]["reason"], "a null pointer (address 0x8)");
+}
+
 TEST(Death, MissingStackAtTheWallIsReportedWithTheReason) {
   Node node;
   node.killed_by_kernel();

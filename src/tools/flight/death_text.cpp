@@ -8,6 +8,8 @@
 
 #include "analysis/core/ending.h"
 #include "analysis/core/words.h"
+#include "model/nameless_function.h"
+#include "present/sentences/last_place_words.h"
 #include "present/text/text_table.h"
 
 namespace fathom::flight {
@@ -184,6 +186,30 @@ std::string headroom_text(const Death& death) {
   return "";
 }
 
+// " in parse (request.cpp:40): a null pointer (address 0x8)"
+std::string crash_place(const Death& death) {
+  if (!death.fatal) return "";
+  const std::string why = present::end_reason_words(*death.fatal, death.place.reason);
+  return present::last_place_words(death.place, false) + (why.empty() ? "" : ": " + why);
+}
+
+// The innermost calls, without those that stand for several frames of one function.
+std::string last_calls(const Death& death) {
+  constexpr std::size_t kShown = 10;
+  if (!death.fatal || death.fatal->frames.empty()) return "";
+  std::string calls, last;
+  std::size_t shown = 0;
+  for (const model::FatalSignal::Frame& frame : death.fatal->frames) {
+    const auto nameless = model::nameless_function(frame.function);
+    const std::string name = nameless ? model::short_name(*nameless) : short_name(frame.function);
+    if (frame.function == "(heap tracer)" || name == last) continue;
+    if (shown++ == kShown) break;
+    calls += (calls.empty() ? "" : " <- ") + name;
+    last = name;
+  }
+  return fmt::format("{}, thread {} ({})", calls, printable(death.fatal->thread), death.fatal->tid);
+}
+
 bool is_want_of_memory(Verdict verdict) {
   return verdict == Verdict::kGroupLimit || verdict == Verdict::kMachine || verdict == Verdict::kWantOfMemory;
 }
@@ -228,7 +254,7 @@ std::string verdict_sentence(const Death& death) {
                     ", and control group {} was removed before its kills were counted, so it is unknown whether memory was the reason",
                     printable(death.gone_group)));
     case Verdict::kCrash:
-      return fmt::format("{} crashed: {}", who, analysis::signal_name(death.signal));
+      return fmt::format("{} crashed: {}{}", who, analysis::signal_name(death.signal), crash_place(death));
     case Verdict::kSignal:
       break;
   }
@@ -241,6 +267,7 @@ std::string death_text(const Death& death, std::size_t width) {
     if (!what.empty()) text += present::fill(fmt::format("  {:<10}", label), what, width, 12);
   };
   if (death.record) add("record", of_kernel(*death.record, death.pid));
+  add("stack", last_calls(death));
   add("heap", holders_text(death));
   add("last look", lines_text(death));
   if (!is_want_of_memory(death.verdict)) return text;
@@ -312,6 +339,16 @@ void add_death(nlohmann::ordered_json& json, const Death& death) {
                    {"bytes", death.growth.grew},
                    {"explained", death.growth.explained}};
   out["needed_bytes"] = death.headroom.needed;
+  out["reason"] = death.fatal ? nlohmann::ordered_json(analysis::valid_utf8(
+                                    present::end_reason_words(*death.fatal, death.place.reason)))
+                              : nlohmann::ordered_json();
+  out["stack"] = nlohmann::ordered_json::array();
+  if (death.fatal)
+    for (const model::FatalSignal::Frame& frame : death.fatal->frames)
+      out["stack"].push_back({{"function", analysis::valid_utf8(frame.function)},
+                              {"module", analysis::valid_utf8(frame.module)},
+                              {"file", analysis::valid_utf8(frame.file)},
+                              {"line", frame.line}});
   out["wall_stack"] = nlohmann::ordered_json::array();
   if (death.wall)
     for (const std::string& function : death.wall->functions)

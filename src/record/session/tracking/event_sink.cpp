@@ -89,6 +89,7 @@ void EventSink::take(Batch& batch) {
       [&](const sources::MemoryCall& event) { timed(event); },
       [&](const sources::HeapProbed& event) { timed(event); },
       [&](const sources::PageFault& event) { timed(event); },
+      [&](const sources::FatalSignal& event) { timed(event); },
       [&](const sources::ThreadWaitTime& event) { timed(event); },  // it may have begun in this batch
       [&](const sources::Waited& event) {
         catch_up(event.out_ns);
@@ -236,6 +237,11 @@ void EventSink::on(const sources::MemoryCall& event) {
 void EventSink::on(const sources::HeapProbed& event) {
   const ResolvedStack* stack = find_stack(event.stack_id);
   heap_probed_.push_back({event, stack == nullptr ? ResolvedStack{} : *stack});
+}
+
+void EventSink::on(const sources::FatalSignal& event) {
+  const ResolvedStack* stack = find_stack(event.stack_id);
+  fatal_signals_.push_back({event, stack == nullptr ? ResolvedStack{} : *stack});
 }
 
 void EventSink::on(const sources::PageFault& event) {

@@ -63,6 +63,12 @@ class EventSink {
     ResolvedStack stack;  // empty: not walked, or lost
   };
   std::vector<HeapProbed> take_heap_probed() { return std::exchange(heap_probed_, {}); }
+  // Likewise, the signals that ended programs.
+  struct FatalSignal {
+    sources::FatalSignal taken;
+    ResolvedStack stack;  // empty: not walked, or lost
+  };
+  std::vector<FatalSignal> take_fatal_signals() { return std::exchange(fatal_signals_, {}); }
   // CPU time of threads that ended since the last call.
   std::vector<sources::ThreadCpuTime> take_ended_threads();
 
@@ -74,6 +80,7 @@ class EventSink {
   void on(const sources::Waited& event);
   void on(const sources::MemoryCall& event);
   void on(const sources::HeapProbed& event);
+  void on(const sources::FatalSignal& event);
   void on(const sources::ThreadWaitTime& event);
   void on(const sources::PageFault& event);
   model::ThreadId waker_row(const sources::Waited& event);
@@ -100,6 +107,7 @@ class EventSink {
   std::vector<sources::ThreadCpuTime> ended_threads_;
   std::vector<MemoryCall> memory_calls_;
   std::vector<HeapProbed> heap_probed_;
+  std::vector<FatalSignal> fatal_signals_;
 };
 
 }  // namespace fathom::session
