@@ -207,6 +207,9 @@ void EventSink::on(const sources::Waited& event) {
   wait.waited_ns = event.waited_ns;
   wait.queued_ns = event.queued_ns;
   wait.thread = processes_.thread_row(event.pid, event.tid);
+  // The kernel takes a thread apart after its end is reported, and may take its CPU away meanwhile: that is no time of its life.
+  const model::Thread& thread = profile_.threads[wait.thread.value];
+  if (thread.tid == event.tid && thread.end_ns != 0 && event.out_ns >= thread.end_ns) return;
   if (stack) {
     wait.stack = stack->stack;
     wait.end = stack->end;

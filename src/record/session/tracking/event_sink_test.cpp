@@ -228,6 +228,33 @@ TEST_F(EventSinkTest, WaitKeepsItsTimesItsCauseAndItsWaker) {
   EXPECT_EQ(profile.objects.at(row.object.value).address, 0xabc0u);
 }
 
+TEST_F(EventSinkTest, TimeAfterTheEndOfAThreadIsNoTimeOfItsLife) {
+  sources::Waited wait;
+  wait.pid = wait.tid = 9;
+  wait.out_ns = 20;
+  wait.queued_ns = 5;
+  sources::Waited taken_apart = wait;
+  taken_apart.out_ns = 40;
+  batch.samples = {wait, taken_apart};
+  batch.side_band = {sources::ThreadStarted{10, 9, 9}, sources::ThreadEnded{30, 9, 9}};
+  sink.take(batch);
+  ASSERT_EQ(profile.waits.size(), 1u);
+  EXPECT_EQ(profile.waits[0].start_ns, 20u);
+}
+
+// The stack comes before the signal, as it does in the ring.
+TEST_F(EventSinkTest, FatalSignalKeepsItsStack) {
+  sources::FatalSignal taken{
+      .time_ns = 10, .pid = 9, .tid = 9, .stack_id = 1, .signal = 11, .code = 1, .address = 8};
+  batch.samples = {stack(10, 1, {0x1100 | WALK_EXACT, 0x2200}), taken};
+  sink.take(batch);
+  const auto signals = sink.take_fatal_signals();
+  ASSERT_EQ(signals.size(), 1u);
+  EXPECT_EQ(signals[0].taken, taken);
+  EXPECT_NE(signals[0].stack.stack.value, 0u);
+  EXPECT_TRUE(sink.take_fatal_signals().empty());
+}
+
 TEST_F(EventSinkTest, PageFaultKeepsItsStackAndItsWeight) {
   batch.samples = {stack(100, 3, {0x1100 | WALK_EXACT}), sources::PageFault{100, 9, 9, 3, 0x5123, 64, false},
                    sources::PageFault{101, 9, 9, 77, 0x6123, 1, true}};
