@@ -22,10 +22,12 @@ enum class CountedResource : std::uint8_t {
 };
 std::string_view to_string(CountedResource resource);  // "descriptors", "threads", "children", "zombies"
 
-// Who makes them, as far as samples and waits caught it.
+// Who makes them: of all calls that do, where system calls were counted, else of those that samples and waits caught.
 struct ResourceMaker {
   std::string site;  // the nearest function of the program's own code
-  double share = 0;  // of the calls that were caught in code that gives none back
+  double share = 0;  // of the calls in code that gives none back
+  double calls = 0;  // so many were seen; below five all are of this function, and it may be chance
+  bool counted = false;
 };
 
 struct ResourceGrowth {

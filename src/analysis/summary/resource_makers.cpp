@@ -12,6 +12,7 @@
 #include "analysis/waits/wait_site.h"
 #include "model/nameless_function.h"
 #include "model/system_call.h"
+#include "model/system_call_rows.h"
 
 namespace fathom::analysis {
 namespace {
@@ -99,32 +100,75 @@ static bool gives_back_resource(std::string_view system_call, CountedResource re
   return resource != CountedResource::kThreads && (system_call == "wait4" || system_call == "waitid");
 }
 
+namespace {
+
+// Calls that make one of a resource and calls that give one back, by the function of the program that asks.
+struct CallsOfSites {
+  std::map<std::string, double> makes, gives_back;
+};
+
+class CallsReading {
+ public:
+  CallsReading(const model::Profile& profile, const ResourceGrowth& growth)
+      : profile_(profile), growth_(growth), sites_(profile) {}
+
+  // Empty: system calls were not counted, or none of these was made.
+  CallsOfSites counted() {
+    CallsOfSites calls;
+    for (const model::Calls& row : profile_.calls)
+      if (model::kind_of(profile_, row) == model::CallsKind::kSystemCall &&
+          profile_.processes[row.process.value].pid == growth_.pid)
+        book(calls, profile_.strings[profile_.functions[row.function.value].name], row.stack,
+             static_cast<double>(row.calls));
+    return calls;
+  }
+  CallsOfSites caught() {
+    CallsOfSites calls;
+    for (const model::Sample& sample : profile_.all_samples())
+      if (sample.metric == model::Metric::kCpu && pid_of_thread(profile_, sample.thread) == growth_.pid)
+        book(calls, system_call_of_sample(profile_, sample.stack), sample.stack,
+             static_cast<double>(sample.value));
+    for (const model::Wait& wait : profile_.all_waits())
+      if (wait.system_call >= 0 && pid_of_thread(profile_, wait.thread) == growth_.pid)
+        book(calls, model::system_call_name(wait.system_call), wait.stack, wait.weight);
+    return calls;
+  }
+
+ private:
+  void book(CallsOfSites& calls, std::string_view system_call, model::StackId stack, double weight) {
+    if (stack.value == 0) return;
+    if (creates_resource(system_call, growth_.resource, growth_.kind)) {
+      calls.makes[sites_.of(stack)] += weight;
+    } else if (gives_back_resource(system_call, growth_.resource)) {
+      calls.gives_back[sites_.of(stack)] += weight;
+    }
+  }
+  const model::Profile& profile_;
+  const ResourceGrowth& growth_;
+  WaitSites sites_;
+};
+
+}  // namespace
+
 std::optional<ResourceMaker> find_resource_maker(const model::Profile& profile,
                                                  const ResourceGrowth& growth) {
-  WaitSites sites(profile);
-  std::map<std::string, double> calls;
-  std::set<std::string> gives_back;
-  const auto count = [&](std::string_view system_call, model::StackId stack, double weight) {
-    if (stack.value == 0) return;
-    if (creates_resource(system_call, growth.resource, growth.kind))
-      calls[sites.of(stack)] += weight;
-    else if (gives_back_resource(system_call, growth.resource))
-      gives_back.insert(sites.of(stack));
-  };
-  for (const model::Sample& sample : profile.all_samples())
-    if (sample.metric == model::Metric::kCpu && pid_of_thread(profile, sample.thread) == growth.pid)
-      count(system_call_of_sample(profile, sample.stack), sample.stack, static_cast<double>(sample.value));
-  for (const model::Wait& wait : profile.all_waits())
-    if (wait.system_call >= 0 && pid_of_thread(profile, wait.thread) == growth.pid)
-      count(model::system_call_name(wait.system_call), wait.stack, wait.weight);
-  std::erase_if(calls, [&](const auto& site) { return gives_back.contains(site.first); });
+  CallsReading reading(profile, growth);
+  CallsOfSites calls = reading.counted();
+  const bool counted = !calls.makes.empty();
+  if (!counted) calls = reading.caught();
+  std::erase_if(calls.makes, [&](const auto& site) {
+    const auto back = calls.gives_back.find(site.first);
+    return back != calls.gives_back.end() && (!counted || back->second >= 0.5 * site.second);
+  });
   double all = 0;
-  for (const auto& [site, number] : calls) all += number;
-  const auto most = most_of(calls);
-  if (most == calls.end() || all < kEnoughCalls || most->second < kMostOfTheCalls * all ||
-      is_unnamed(most->first) || creates_resource(most->first, growth.resource, ""))
+  for (const auto& [site, number] : calls.makes) all += number;
+  const auto most = most_of(calls.makes);
+  if (most == calls.makes.end() || is_unnamed(most->first) ||
+      creates_resource(most->first, growth.resource, ""))
     return std::nullopt;  // a function of the C library says no more than the system call
-  return ResourceMaker{most->first, most->second / all};
+  const bool few = !counted && all < kEnoughCalls;
+  if (most->second < (few ? all : kMostOfTheCalls * all)) return std::nullopt;
+  return ResourceMaker{most->first, most->second / all, all, counted};
 }
 
 std::string start_of_new_threads(const model::Profile& profile, std::int32_t pid) {

@@ -1,5 +1,5 @@
-// Which code creates descriptors, threads and children: from samples in the system calls that do so and from waits in them, whatever
-// was recorded. A program that does so ten times a second is seldom caught, and then nothing is claimed.
+// Which code creates descriptors, threads and children: from counted system calls (record --syscalls), else from samples in the calls
+// that do so and from waits in them. A program that does so ten times a second is seldom caught, and then it may be chance.
 #pragma once
 
 #include <cstdint>
@@ -18,8 +18,8 @@ std::string_view system_call_of_entry(std::string_view kernel_function);
 // Does this system call create one? `kind`: see ResourceGrowth; "socket" leaves out calls that open files.
 bool creates_resource(std::string_view system_call, CountedResource resource, std::string_view kind);
 
-// Functions that were seen to give one back, too, are left out. nullopt: of the others fewer than five calls were caught, or no
-// function makes half of them.
+// Functions that were seen to give one back, too, are left out; where calls were counted, those that give back half of what they make.
+// nullopt: no call was seen, no function makes half of the others, or fewer than five were seen and not all are of one function.
 std::optional<ResourceMaker> find_resource_maker(const model::Profile& profile, const ResourceGrowth& growth);
 
 // What the threads that began in the recording and did not end have in common: "worker_main" if they start in this function, else

@@ -51,13 +51,27 @@ std::string kind_in_words(const ResourceGrowth& growth) {
   return "";
 }
 
+// Below five caught calls the doubt is said; without any, what would name it.
 std::string maker_in_words(const ResourceGrowth& growth) {
-  if (!growth.maker) return "";
   const std::string_view what = growth.resource == CountedResource::kDescriptors ? "open them"
                                 : growth.resource == CountedResource::kThreads   ? "start them"
                                                                                  : "start processes";
-  return fmt::format("{} makes {} of the sampled calls that {}", spoken_name(growth.maker->site),
-                     rounded_percent(growth.maker->share), what);
+  if (!growth.maker)
+    return growth.resource == CountedResource::kDescriptors
+               ? "record --syscalls counts the calls that open them, and names who makes them"
+               : "";
+  constexpr double kEnoughCalls = 5;
+  const ResourceMaker& maker = *growth.maker;
+  const std::string site = spoken_name(maker.site);
+  if (!maker.counted && maker.calls < kEnoughCalls)
+    return maker.calls < 2
+               ? fmt::format("the one call that was caught that {} is of {}, which may be chance",
+                             growth.resource == CountedResource::kDescriptors ? "opens one" : "starts one",
+                             site)
+               : fmt::format("all {:.0f} caught calls that {} are of {}, which may be chance", maker.calls,
+                             what, site);
+  return fmt::format("{} makes {} of the {}calls that {}", site, rounded_percent(maker.share),
+                     maker.counted ? "" : "sampled ", what);
 }
 
 std::vector<ResourceGrowth> growth_of(const Report& report) {
