@@ -1,9 +1,11 @@
 #include "analysis/summary/first_touch.h"
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <map>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "analysis/core/call_tree.h"
@@ -15,6 +17,18 @@ namespace {
 
 constexpr std::size_t kEnough = 8;  // faults on record: each of them stands for many
 constexpr double kMost = 0.5;       // of the pages
+// memfd_create, shm_open, shmget, shared anonymous memory
+constexpr std::array<std::string_view, 4> kFilesInMemory{"/memfd:", "/dev/shm/", "/SYSV", "/dev/zero"};
+
+// Memory that the kernel only gives up to swap: without a file, or in a file that exists in memory alone. RSS counts both as the
+// program's.
+bool is_memory(const model::Profile& profile, const model::Fault& fault) {
+  const model::WaitObject& object = profile.objects[fault.object.value];
+  if (object.kind == model::ObjectKind::kMemory) return true;
+  if (object.kind != model::ObjectKind::kMappedFile) return false;
+  const std::string_view name = profile.strings[object.name];
+  return std::ranges::any_of(kFilesInMemory, [&](std::string_view start) { return name.starts_with(start); });
+}
 
 // A function of a stripped program has no name; the one that it calls may have: sqlite3_step says more than an address.
 std::string named_site(const model::Profile& profile, model::StackId stack, const std::string& site) {
@@ -47,8 +61,8 @@ std::optional<FirstTouch> find_first_touch(const model::Profile& profile, const 
   std::size_t count = 0;
   double all = 0;
   for (const model::Fault& fault : profile.faults) {
-    if (profile.objects[fault.object.value].kind != model::ObjectKind::kMemory || fault.time_ns < middle ||
-        fault.time_ns >= to || !filter.takes_thread(fault.thread))
+    if (!is_memory(profile, fault) || fault.time_ns < middle || fault.time_ns >= to ||
+        !filter.takes_thread(fault.thread))
       continue;
     ++count;
     all += fault.weight;

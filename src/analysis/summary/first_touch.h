@@ -12,7 +12,7 @@ namespace fathom::analysis {
 
 struct FirstTouch {
   std::string site;  // the nearest function of the program's own code (waits/wait_site.h)
-  double share = 0;  // of the pages without a file that were touched first
+  double share = 0;  // of the pages without a file on a disk that were touched first
 };
 
 // In the second half of the selected time: what a program sets up when it starts is no growth. nullopt: no function touches

@@ -24,7 +24,7 @@ struct Faulting : HandMade {
     worker = thread(process(10, "app"), 10, "app");
   }
   void touches(const std::string& function, double at_s, int faults,
-               model::ObjectKind kind = model::ObjectKind::kMemory) {
+               model::ObjectKind kind = model::ObjectKind::kMemory, std::string_view file = "x") {
     const auto touched = stack({frame(app, {"main"}), frame(app, {function}), frame(libc, {"memset"})});
     for (int i = 0; i < faults; ++i) {
       model::Fault fault;
@@ -32,7 +32,7 @@ struct Faulting : HandMade {
           profile.meta.start_ns + static_cast<std::uint64_t>(at_s * 1e9) + static_cast<unsigned>(i);
       fault.thread = worker;
       fault.stack = touched;
-      fault.object = object(kind, "x");
+      fault.object = object(kind, file);
       fault.weight = 64;
       profile.faults.push_back(fault);
     }
@@ -51,6 +51,16 @@ TEST(FirstTouch, IsTheOwnFunctionThatTouchesMostNewPages) {
   faulting.touches("grow_arena", 6, 30);
   faulting.touches("parse", 7, 10);
   EXPECT_EQ(faulting.found(), "grow_arena 75");
+}
+
+// A memfd is a file by its kind only: it grows as memory does.
+TEST(FirstTouch, CountsPagesOfFilesThatExistInMemoryAlone) {
+  Faulting faulting;
+  faulting.touches("noise", 6, 10);
+  faulting.touches("fill_store", 7, 30, model::ObjectKind::kMappedFile, "/memfd:store");
+  EXPECT_EQ(faulting.found(), "fill_store 75");
+  faulting.touches("read_index", 8, 100, model::ObjectKind::kMappedFile, "/data/index");
+  EXPECT_EQ(faulting.found(), "fill_store 75");
 }
 
 // The shell of a stripped sqlite3: "an unnamed function of sqlite3 touches 100 % of the new pages first" helps nobody.

@@ -53,9 +53,34 @@ std::optional<Trend> find_kept_trend(const Report& report) {
   return kept.shape != TrendShape::kGrowing && is_most ? report.resident->trend : kept;
 }
 
+std::optional<FirstTouch> toucher_of_growth(const Report& report) {
+  if (!report.resident) return std::nullopt;
+  constexpr double kExplains = 0.5;  // of the growth
+  const double grown = report.resident->trend.growth();
+  const auto names_grower = [&](const HeapVerdict& verdict) {
+    switch (verdict.kind) {
+      case HeapVerdictKind::kLeak:
+      case HeapVerdictKind::kGrowsWithWork:
+      case HeapVerdictKind::kSteps:
+      case HeapVerdictKind::kMayLevel:
+        return !verdict.function.empty() && verdict.confidence != Confidence::kLow &&
+               verdict.bytes >= kExplains * grown;
+      default:
+        return false;
+    }
+  };
+  const bool is_named = report.heap && std::ranges::any_of(report.heap->verdicts, names_grower);
+  const auto& touch = report.resident->first_touch;
+  const bool is_same =
+      is_named && touch && std::ranges::any_of(report.heap->verdicts, [&](const HeapVerdict& verdict) {
+        return names_grower(verdict) && verdict.function == touch->site;
+      });
+  return is_named && !is_same ? std::nullopt : touch;
+}
+
 MemoryProblem find_memory_problem(const Report& report) {
   const double per_s = growth_of(report);
-  const std::optional<FirstTouch> first_touch = per_s > 0 ? report.resident->first_touch : std::nullopt;
+  const std::optional<FirstTouch> first_touch = per_s > 0 ? toucher_of_growth(report) : std::nullopt;
   if (find_verdict(report, HeapVerdictKind::kLeak) != nullptr)
     return {MemoryProblemKind::kLeak, per_s, 0, first_touch};
   if (per_s > 0) return {MemoryProblemKind::kGrows, per_s, 0, first_touch};

@@ -35,6 +35,10 @@ struct MemoryProblem {
 // can drop. The trend of all of it where the parts are not known; nullopt: nothing is.
 std::optional<Trend> find_kept_trend(const Report& report);
 
+// Who touches most of the memory that grows first. nullopt: unknown, or the heap names a function whose blocks grow. It is the better
+// answer: such blocks fill gaps, and the function that they keep from them touches new pages.
+std::optional<FirstTouch> toucher_of_growth(const Report& report);
+
 // The gravest that holds.
 MemoryProblem find_memory_problem(const Report& report);
 

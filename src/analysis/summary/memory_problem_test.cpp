@@ -160,6 +160,25 @@ TEST(MemoryProblem, OfAFunctionWhoseBlocksGrowIsALeak) {
   }
 }
 
+// A leak of small blocks fills the gaps that others leave, and those touch the new pages.
+TEST(MemoryProblem, TheFunctionWhoseBlocksGrowIsABetterAnswerThanWhoTouchesPagesFirst) {
+  Report report = report_of([](double at_s) { return (100 + 30 * at_s) * kMiB; });
+  report.resident->first_touch = FirstTouch{"noise", 0.9};
+  HeapVerdict grows;
+  grows.kind = HeapVerdictKind::kMayLevel;
+  grows.confidence = Confidence::kMedium;
+  grows.function = "leak_slow";
+  grows.bytes = 0.8 * report.resident->trend.growth();
+  report.heap.emplace();
+  report.heap->verdicts = {grows};
+  EXPECT_FALSE(find_memory_problem(report).first_touch);
+  report.heap->verdicts[0].bytes *= 0.2;
+  EXPECT_TRUE(find_memory_problem(report).first_touch) << "most of the growth is not of its blocks";
+  report.heap->verdicts[0].bytes *= 5;
+  report.heap->verdicts[0].confidence = Confidence::kLow;
+  EXPECT_TRUE(find_memory_problem(report).first_touch);
+}
+
 TEST(MemoryProblem, IsWhatAnAllocatorKeeps) {
   for (const auto& [held, expected] :
        {std::pair{40.0, MemoryProblemKind::kHeld}, {10.0, MemoryProblemKind::kNone}}) {

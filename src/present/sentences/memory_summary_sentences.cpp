@@ -89,7 +89,8 @@ std::string sentence_of_resident(const Report& report) {
       break;
   }
   const std::string free = free_memory_text(memory);
-  const std::string touch = memory.first_touch ? "; " + first_touch_text(*memory.first_touch) : "";
+  const auto toucher = toucher_of_growth(report);
+  const std::string touch = toucher ? "; " + first_touch_text(*toucher) : "";
   return fmt::format("RSS {} at most, {} at the end{}{}{}.", bytes(memory.most), bytes(memory.last), course,
                      touch, free);
 }
