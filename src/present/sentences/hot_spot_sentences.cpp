@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <map>
-#include <set>
 #include <string>
 #include <unordered_map>
 #include <utility>
@@ -282,12 +281,11 @@ std::string headline_of(const Report& report) {
             ? seconds(activity.duration_s)
             : fmt::format("{:.0f} {}s, times unknown", activity.duration_s, printable(steps->second)));
   std::string busy = activity.watched ? threads_in_words(report) : "";
-  // A process has a row for each program that it executed. The name of an attached target has its children.
-  std::set<std::int32_t> pids;
-  for (const ProcessRow& row : report.processes) pids.insert(row.pid);
-  if (!busy.empty() && pids.size() > 1 &&
+  // The name of an attached target has its children.
+  const std::uint64_t processes = number_of_processes(report);
+  if (!busy.empty() && processes > 1 &&
       report.profile->meta.target.find(" child process") == std::string::npos)
-    busy += " in " + counted(pids.size(), "process", "processes");
+    busy += " in " + counted(processes, "process", "processes");
   if (const auto used = activity.cpus_used())
     busy += fmt::format("{}{:.2f}{} CPUs", busy.empty() ? "" : ", ", *used,
                         activity.cpus == 0 ? "" : fmt::format(" of {}", activity.cpus));

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
 
 #include "analysis/core/deep_stacks.h"
 #include "analysis/core/prose_name.h"
@@ -13,6 +14,7 @@
 #include "analysis/diff/load_evenness.h"
 #include "base/stable_sort.h"
 #include "model/event_samples.h"
+#include "model/facts.h"
 #include "model/still_recorded.h"
 #include "present/sentences/heap_sentences.h"
 #include "present/sentences/memory_sentences.h"
@@ -165,7 +167,35 @@ std::string threads_in_words(const Report& report) {
   const auto many = std::ranges::count_if(report.threads, stands_for_many);
   const std::size_t own = report.threads.size() - static_cast<std::size_t>(many);
   if (own == 0 && many == 0) return "";
+  // Rows are limited, and the number of threads that ended is not: once the program has ended, it is the number of all.
+  const Selection& selected = report.selection;
+  const bool takes_all =
+      !selected.from_ns && !selected.to_ns && !selected.pid && !selected.thread && !selected.stacks;
+  const auto ended = model::facts_of<model::SamplingFacts>(report.profile->meta).ended_threads;
+  const auto end = model::facts_of<model::EndingFacts>(report.profile->meta);
+  if (many > 0 && takes_all && (end.exit || end.signal) && ended.value_or(0) > own)
+    return counted(*ended, "thread");
   return counted(own, "thread") + (many > 0 ? " and more" : "");
+}
+
+std::uint64_t number_of_processes(const Report& report) {
+  // A process has a row for each program that it executed.
+  std::set<std::int32_t> pids;
+  std::uint64_t behind_shared_rows = 0;
+  for (const ProcessRow& row : report.processes) {
+    if (row.pid != 0 || report.profile->meta.engine == "import") {
+      pids.insert(row.pid);
+      continue;
+    }
+    // "job (1,234 processes)"
+    std::uint64_t number = 0;
+    for (std::size_t at = row.name.rfind('(') + 1; at < row.name.size() && row.name[at] != ' '; ++at)
+      if (row.name[at] >= '0' && row.name[at] <= '9')
+        number =
+            std::min<std::uint64_t>(number * 10 + static_cast<unsigned>(row.name[at] - '0'), 1'000'000'000);
+    behind_shared_rows += std::max<std::uint64_t>(number, 1);
+  }
+  return pids.size() + behind_shared_rows;
 }
 
 std::string unsampled_sentence(const model::Unsampled& unsampled, bool with_reason) {

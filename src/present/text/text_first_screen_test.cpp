@@ -487,6 +487,17 @@ TEST(FirstScreen, CountsTheProcessesThatTheThreadsAreIn) {
   EXPECT_THAT(screen_of(hand.profile, 0), HasSubstr(" 3 threads, "));
 }
 
+TEST(FirstScreen, CountsTheThreadsAndProcessesBehindRowsThatManyShare) {
+  analysis::HandMade hand;
+  const auto stack = hand.stack({hand.frame(hand.module("x"), {"work"})});
+  hand.sample(hand.thread(hand.process(1, "x"), 1, "x"), stack, 100);
+  hand.sample(hand.thread(hand.process(0, "x (1,750 processes)"), 0, "x"), stack, 100);
+  EXPECT_THAT(screen_of(hand.profile, 0), HasSubstr(" 1 thread and more in 1,751 processes, "));
+  hand.profile.meta.facts["ended_threads"] = "2001";
+  hand.profile.meta.facts["exit"] = "0";
+  EXPECT_THAT(screen_of(hand.profile, 0), HasSubstr(" 2,001 threads in 1,751 processes, "));
+}
+
 // The module is all that is known.
 TEST(FirstScreen, NamesTheFileWhereNoFunctionHasAName) {
   analysis::HandMade hand;
