@@ -9,6 +9,8 @@
 #include "analysis/core/words.h"
 #include "analysis/diff/work_series.h"
 #include "base/parse.h"
+#include "base/shell_word.h"
+#include "cli/newest_recording.h"
 #include "cli/time_option.h"
 #include "formats/open/short_names.h"
 #include "model/marks.h"
@@ -68,6 +70,11 @@ class Opener {
       if (const Result<> read = add_runs(files[0], inputs_.base); !read) return read;
       return add_runs(files[1], inputs_.fresh);
     }
+    if (files.empty() && sides_.base.empty() && sides_.fresh.empty())
+      if (const std::vector<std::string> here = recordings_here(); here.size() > 1)
+        return fail(ErrorKind::kUsage, "two sides are compared",
+                    fmt::format("fathom diff {} {}, the two newest recordings here",
+                                shell_word(here[here.size() - 2]), shell_word(here.back())));
     if (!files.empty() || sides_.base.empty() || sides_.fresh.empty())
       return fail(
           ErrorKind::kUsage, "two sides are compared",

@@ -1,5 +1,6 @@
 // The answers to a wrong command or a request for help.
 #include <algorithm>
+#include <chrono>
 #include <filesystem>
 #include <iterator>
 #include <map>
@@ -208,6 +209,15 @@ TEST_F(Cli, WithoutAFileItFindsTheRecordingsOfThisFolderOrNamesTheFolderThatHasS
   for (const std::string& folder : {empty, above, above + "/two words"})
     std::filesystem::create_directory(folder);
   std::filesystem::copy(recording_, above + "/two words/old.fathom");
+  EXPECT_THAT(in(above + "/two words", "diff").error, HasSubstr("\ntry: fathom diff BASE NEW, or "));
+  std::filesystem::copy(recording_, empty + "/new.fathom");
+  std::filesystem::copy(recording_, empty + "/old one.fathom");
+  std::filesystem::last_write_time(
+      empty + "/old one.fathom",
+      std::filesystem::last_write_time(empty + "/new.fathom") - std::chrono::hours(1));
+  EXPECT_THAT(in(empty, "diff").error,
+              HasSubstr("\ntry: fathom diff 'old one.fathom' new.fathom, the two newest recordings here\n"));
+  for (const char* name : {"/new.fathom", "/old one.fathom"}) std::filesystem::remove(empty + name);
   EXPECT_THAT(in(above + "/two words", "list").out, HasSubstr("  old.fathom\n1 recording, "));
   for (const std::string words : {"list", "report", "flamegraph", "leaks", "timeline", "tui"}) {
     EXPECT_EQ(in(empty, words).error,

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <utility>
 #include <vector>
@@ -19,20 +20,17 @@ Error no_recording_here() {
                  : "fathom record -- COMMAND"};
 }
 
-Result<std::string> newest_recording() {
+std::vector<std::string> recordings_here() {
   namespace fs = std::filesystem;
   std::error_code ignored;
-  fs::path newest;
-  fs::file_time_type at;
+  std::vector<std::pair<fs::file_time_type, std::string>> found;
   const auto look = [&](const fs::path& folder) {
     for (fs::directory_iterator entry(folder, ignored), end; !ignored && entry != end;
          entry.increment(ignored)) {
       std::error_code problem;
       if (entry->path().extension() != ".fathom" || !entry->is_regular_file(problem)) continue;
       const fs::file_time_type written = entry->last_write_time(problem);
-      if (problem || (!newest.empty() && written <= at)) continue;
-      newest = entry->path();
-      at = written;
+      if (!problem) found.emplace_back(written, entry->path().lexically_normal().string());
     }
   };
   look(".");
@@ -41,8 +39,16 @@ Result<std::string> newest_recording() {
        entry.increment(ignored))
     folders.push_back(entry->path());
   for (const fs::path& folder : folders) look(folder);
-  if (newest.empty()) return tl::unexpected<Error>(no_recording_here());
-  return newest.lexically_normal().string();
+  std::ranges::sort(found);
+  std::vector<std::string> names;
+  for (auto& [written, name] : found) names.push_back(std::move(name));
+  return names;
+}
+
+Result<std::string> newest_recording() {
+  const std::vector<std::string> all = recordings_here();
+  if (all.empty()) return tl::unexpected<Error>(no_recording_here());
+  return all.back();
 }
 
 Result<> choose_input(std::string& file) {

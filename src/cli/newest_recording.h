@@ -4,6 +4,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "base/result.h"
 
@@ -11,6 +12,9 @@ namespace fathom::cli {
 
 // That there is none here, and what to do about it.
 Error no_recording_here();
+
+// All of them, here and where record puts those that have no name; the one that was written last comes last.
+std::vector<std::string> recordings_here();
 
 // The recording that was written last, here or where record puts those that have no name. kNotFound: there is none.
 Result<std::string> newest_recording();
