@@ -6,6 +6,7 @@
 #include <random>
 
 #include "model/profile.h"
+#include "model/row_cursor.h"
 
 namespace fathom::model {
 namespace {
@@ -79,6 +80,42 @@ TEST(PackedRows, SamplesOfAServerTakeAThird) {
   EXPECT_LT(packed.bytes(), whole / 3);
 }
 
+// As many different values as there are, from one to more than pay, each far from the others.
+TEST(PackedRows, FewValuesComeBackToTheBit) {
+  std::mt19937_64 random(4);
+  for (std::uint64_t count = 1; count <= kRowsOfBlock; count += count < 4 ? 1 : count / 3) {
+    std::vector<std::uint64_t> values(count);
+    for (std::uint64_t& value : values) value = random();
+    std::vector<Wait> rows(2 * kRowsOfBlock);
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      rows[i].argument = values[i < count ? i : random() % count];
+      rows[i].result = static_cast<std::int64_t>(values[random() % count]);
+      rows[i].unfinished = random() % 2 == 0;
+    }
+    std::vector<Wait> open = rows;
+    PackedRows<Wait> packed;
+    packed.take_from(open);
+    for (std::size_t i = 0; i < rows.size(); ++i) ASSERT_EQ(packed[i], rows[i]) << count << ", row " << i;
+    packed.give_to(open);
+    ASSERT_EQ(open, rows) << count;
+  }
+}
+
+TEST(PackedRows, AFieldThatIsMostlyNoneTakesAByte) {
+  std::mt19937_64 random(5);
+  std::vector<Wait> open(100 * kRowsOfBlock);
+  for (Wait& row : open)
+    if (random() % 4 == 0) {
+      row.waker = {static_cast<std::uint32_t>(random() % 20)};
+      row.system_call = static_cast<std::int32_t>(random() % 20);
+      row.result = static_cast<std::int64_t>(random() % 20);
+    }
+  const std::size_t rows = open.size();
+  PackedRows<Wait> packed;
+  packed.take_from(open);
+  EXPECT_LT(packed.bytes(), rows * 6);  // two of them for the result
+}
+
 TEST(PackedRows, NoRowsAreNone) {
   const PackedRows<Sample> packed;
   const std::vector<Sample> open;
@@ -119,6 +156,20 @@ TEST(PackedRows, GivenBackTheyStandBeforeTheOpenOnes) {
   packed.give_to(open);
   EXPECT_EQ(open, rows);
   EXPECT_EQ(packed.size(), 0u);
+}
+
+TEST(PackedRows, ACursorReadsRowsByNumberInAnyOrder) {
+  const std::vector<Sample> rows = samples(3 * kRowsOfBlock + 7);
+  std::vector<Sample> open = rows;
+  PackedRows<Sample> packed;
+  packed.take_from(open);
+  RowCursor<Sample> cursor(packed, open);
+  for (std::size_t row = 0; row < rows.size(); ++row) ASSERT_EQ(cursor.at(row), rows[row]) << row;
+  std::mt19937_64 random(2);
+  for (int i = 0; i < 200; ++i) {
+    const std::size_t row = random() % rows.size();
+    ASSERT_EQ(cursor.at(row), rows[row]) << row;
+  }
 }
 
 TEST(PackedRows, ACopyDoesNotChangeWithItsOriginal) {
