@@ -8,6 +8,7 @@
 
 #include "analysis/core/idle.h"
 #include "analysis/core/own_code.h"
+#include "analysis/waits/wait_times.h"
 #include "base/stable_sort.h"
 
 namespace fathom::analysis {
@@ -70,6 +71,7 @@ LongestHolds find_longest(const Waits& waits, const Filter& filter, const Polled
   const std::size_t pieces = 1 + (profile.all_samples().size() + waits.rows().size()) / kRowsOfPiece;
   const std::uint64_t start = profile.meta.start_ns,
                       length = profile.meta.end_ns > start ? profile.meta.end_ns - start : 0;
+  const WaitTimes times(waits);
   std::vector<Moment> piece;
   for (std::size_t at = 0; at < pieces; ++at) {
     // What lies before the start or after the end is in the first piece or in the last.
@@ -81,12 +83,12 @@ LongestHolds find_longest(const Waits& waits, const Filter& filter, const Polled
       if (is_here(sample.time_ns) && sample.metric == model::Metric::kCpu &&
           filter.takes_thread(sample.thread) && filter.takes_time(sample.time_ns))
         piece.push_back({sample.time_ns, sample.time_ns, tasks.task(sample.stack), sample.thread.value});
-    for (const SelectedWait& row : waits.rows()) {
-      const model::Wait& wait = waits.wait(row);
+    times.for_each_near(first, end, [&](const SelectedWait& row) {
+      const model::Wait& wait = row.wait;
       if (is_here(wait.start_ns))
         piece.push_back({wait.start_ns, wait.start_ns + wait.waited_ns + wait.queued_ns,
                          row.idle ? 0 : tasks.task(wait.stack), wait.thread.value});
-    }
+    });
     std::ranges::sort(piece, {}, &Moment::from_ns);
     for (const Moment& moment : piece) holds.take(moment);
   }

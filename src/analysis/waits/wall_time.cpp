@@ -6,6 +6,7 @@
 
 #include "analysis/waits/pause_of_waits.h"
 #include "analysis/waits/pause_sweep.h"
+#include "analysis/waits/wait_times.h"
 
 namespace fathom::analysis {
 namespace {
@@ -108,14 +109,14 @@ class Piece {
         changes_.push_back(change);
   }
 
-  void add_waits(const Waits& waits, const PauseOfWaits& pause_of) {
-    for (const SelectedWait& row : waits.rows()) {
-      const model::Wait& wait = waits.wait(row);
+  void add_waits(const WaitTimes& waits, const PauseOfWaits& pause_of) {
+    waits.for_each_near(time_.from_ns, time_.to_ns, [&](const SelectedWait& row) {
+      const model::Wait& wait = row.wait;
       const std::uint64_t woken = wait.start_ns + wait.waited_ns;
-      if (woken + wait.queued_ns < time_.from_ns || wait.start_ns >= time_.to_ns) continue;
+      if (woken + wait.queued_ns < time_.from_ns || wait.start_ns >= time_.to_ns) return;
       if (wait.waited_ns != 0) add(wait.start_ns, wait.waited_ns, wait, pause_of.of(row, wait));
       add(woken, wait.queued_ns, wait, Pause::kQueue);
-    }
+    });
   }
 
   const std::vector<PauseChange>& sorted_changes() {
@@ -156,12 +157,13 @@ WallTime find_wall_time(const Waits& waits, const Selection& selection, const Ru
   const PauseOfWaits pause_of(waits, reasons, sites, handed_on);
   PauseSweep sweep(selected.from_ns, std::move(lives.off_record));
   // In pieces of the time, so that millions of waits take no memory of their own.
-  constexpr std::size_t kRowsOfPiece = std::size_t{1} << 19;
+  constexpr std::size_t kRowsOfPiece = std::size_t{1} << 17;
   const std::size_t pieces = 1 + waits.rows().size() / kRowsOfPiece;
+  const WaitTimes times(waits);
   for (std::size_t number = 0; number < pieces; ++number) {
     Piece piece(selected, number, pieces);
     piece.add_lives(lives.changes);
-    piece.add_waits(waits, pause_of);
+    piece.add_waits(times, pause_of);
     for (const PauseChange& change : piece.sorted_changes()) sweep.take(change);
   }
   return sweep.finish(selected.to_ns);
