@@ -141,7 +141,7 @@ std::uint32_t CallNodes::of_leaf(const analysis::HeapLeaf& leaf) {
   return enter(of_stack(stack.parent), stack.frame, leaf.skip);
 }
 
-std::uint32_t CallNodes::cause_below(std::uint32_t node, std::string_view cause, bool idle) {
+std::uint32_t CallNodes::place_of_cause(std::string_view cause, bool idle) {
   const std::uint32_t text = texts.of(cause);
   // No module has these numbers: a function of the same name is another place.
   std::uint32_t& known = places_[std::uint64_t{text} << 32 | (idle ? 0xffff'fffe : 0xffff'fffd)];
@@ -152,7 +152,7 @@ std::uint32_t CallNodes::cause_below(std::uint32_t node, std::string_view cause,
     known = static_cast<std::uint32_t>(places.size());
     places.push_back(place);
   }
-  return child(node, known);
+  return known;
 }
 
 std::vector<std::uint32_t> CallNodes::put_in_order() {

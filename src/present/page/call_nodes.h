@@ -61,7 +61,9 @@ class CallNodes {
 
   std::uint32_t of_stack(model::StackId stack);
   std::uint32_t of_leaf(const analysis::HeapLeaf& leaf);
-  std::uint32_t cause_below(std::uint32_t node, std::string_view cause, bool idle);
+  // The place that stands for a cause of waiting, or for a rule that calls waits idle: looks its text up.
+  std::uint32_t place_of_cause(std::string_view cause, bool idle);
+  std::uint32_t below(std::uint32_t node, std::uint32_t place) { return child(node, place); }
   // Numbers the nodes as a walk down the tree meets them: what lies below a call stands side by side, which makes columns
   // small and sums over them fast. By old number the new one.
   std::vector<std::uint32_t> put_in_order();

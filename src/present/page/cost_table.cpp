@@ -1,6 +1,8 @@
 #include "present/page/cost_table.h"
 
 #include <algorithm>
+#include <array>
+#include <cstdint>
 #include <optional>
 #include <unordered_map>
 #include <utility>
@@ -119,8 +121,7 @@ class WaitCosts {
         spread(wait.start_ns, row.waited_ns, of, leaf_of(row, node), waits_.weight(row), visit);
       if (row.queued_ns != 0 && !by_object)
         spread(wait.start_ns + wait.waited_ns, row.queued_ns, of,
-               nodes_.cause_below(node, analysis::frame_of(row.queue_cause), false), waits_.queue_weight(row),
-               visit);
+               nodes_.below(node, place_of(row.queue_cause)), waits_.queue_weight(row), visit);
     }
   }
 
@@ -146,8 +147,18 @@ class WaitCosts {
     return row.idle ? 0 : objects_.of(waits_.wait(row), row.cause);
   }
   std::uint32_t leaf_of(const analysis::SelectedWait& row, std::uint32_t node) {
-    return row.idle ? nodes_.cause_below(node, waits_.idle().frame(*row.idle), true)
-                    : nodes_.cause_below(node, analysis::frame_of(row.cause), false);
+    return nodes_.below(node, row.idle ? place_of_rule(*row.idle) : place_of(row.cause));
+  }
+  // Each text is looked up once, and not for each of millions of waits. Place 0 is the root's.
+  std::uint32_t place_of(analysis::Cause cause) {
+    std::uint32_t& place = causes_[static_cast<std::size_t>(cause)];
+    if (place == 0) place = nodes_.place_of_cause(analysis::frame_of(cause), false);
+    return place;
+  }
+  std::uint32_t place_of_rule(std::uint8_t rule) {
+    std::uint32_t& place = rules_[rule];
+    if (place == 0) place = nodes_.place_of_cause(waits_.idle().frame(rule), true);
+    return place;
   }
   template <class Visit>
   void spread(std::uint64_t start_ns, std::uint64_t length_ns, std::uint32_t of, std::uint32_t leaf,
@@ -163,6 +174,8 @@ class WaitCosts {
   CallNodes& nodes_;
   analysis::Waits waits_;
   ObjectNames objects_{profile_};
+  std::array<std::uint32_t, analysis::kCauseCount> causes_{};  // places
+  std::array<std::uint32_t, UINT8_MAX + 1> rules_{};           // the same of idle rules
 };
 
 void merge_heap_slices(HeapTable& table) {
