@@ -105,6 +105,41 @@ TEST(KeptRows, PointsGetRarerWithTheirAgeAndStayInOrder) {
   EXPECT_NEAR(static_cast<double>(last_hour - last_minute), 354, 3);
 }
 
+// Each second a sample, a point and a slice of the heap, and each minute a look at the mappings.
+TEST(KeptRows, ASimulatedWeekKeepsNoMoreThanItsFirstDay) {
+  constexpr std::uint64_t kDay = 86'400;
+  Recorded recorded;
+  const auto site = recorded.site(recorded.run);
+  model::Profile& profile = recorded.profile;
+  KeptRows kept;
+  struct Rows {
+    std::size_t samples, looks, slices, heap_rows, points;
+  };
+  std::vector<Rows> days;
+  for (std::uint64_t second = 0; second < 7 * kDay; ++second) {
+    recorded.sample_at(second);
+    recorded.point_at(static_cast<double>(second));
+    if (second % 60 == 0) recorded.look_at(second, 10);
+    recorded.slice();
+    recorded.row(site, {2, 200}, {2, 200});
+    kept.take(profile);
+    if (second % kDay != kDay - 1) continue;
+    kept.lend(profile);
+    days.push_back({profile.samples.size(), profile.memory_ranges.size(), profile.heap.slices.size(),
+                    profile.heap.rows.size(), profile.series[0].points.size()});
+    recorded.clear();
+  }
+  ASSERT_EQ(days.size(), 7U);
+  for (const Rows& day : days) {
+    EXPECT_EQ(day.samples, 61U);
+    EXPECT_EQ(day.looks, days[0].looks);
+    EXPECT_LE(day.slices, 512U);
+    EXPECT_LE(day.heap_rows, 512U);
+    EXPECT_LE(day.points, 61U + 361U + 7 * 144U);
+  }
+  EXPECT_EQ(kept.dropped().samples, 7 * kDay - 61);
+}
+
 TEST(KeptRows, WhatIsWrittenTwiceIsTheSame) {
   Recorded recorded;
   KeptRows kept;
