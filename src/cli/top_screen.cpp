@@ -7,6 +7,7 @@
 
 #include "analysis/core/words.h"
 #include "base/stable_sort.h"
+#include "present/keys/key_map.h"
 
 namespace fathom::cli {
 namespace {
@@ -52,32 +53,24 @@ bool TopScreen::key(char byte) {
     }
     return true;
   }
-  switch (byte) {
-    case 'q':
-      end_ = true;
-      return true;
-    case ' ':
-      frozen_ = !frozen_;
-      return true;
-    case 'o':
-      by_total_ = !by_total_;
-      return true;
-    case 'm':
-      metric_ = next_metric(metric_, table_.allocated_per_s.has_value());
-      return true;
-    case 'f':
-    case '/':
-      typing_ = true;
-      return true;
-    case 'x':
-      filter_.clear();
-      return true;
-    case 's':
-      save_ = true;
-      return true;
-    default:
-      return false;
-  }
+  const std::string_view name = present::action_of_byte(present::Surface::kTop, byte);
+  if (name == "quit")
+    end_ = true;
+  else if (name == "pause")
+    frozen_ = !frozen_;
+  else if (name == "order")
+    by_total_ = !by_total_;
+  else if (name == "metric")
+    metric_ = next_metric(metric_, table_.allocated_per_s.has_value());
+  else if (name == "focus" || name == "search")
+    typing_ = true;
+  else if (name == "clear")
+    filter_.clear();
+  else if (name == "save")
+    save_ = true;
+  else
+    return false;
+  return true;
 }
 
 const std::vector<TopRow>& TopScreen::rows() const {
@@ -135,12 +128,11 @@ std::vector<std::string> TopScreen::lines(std::size_t width, std::size_t height)
     lines.push_back(row_text(*row, width));
   }
   while (lines.size() + 1 < height) lines.emplace_back();
-  lines.push_back(
-      typing_ ? "filter: " + analysis::printable(filter_)
-      : !notice_.empty()
-          ? analysis::printable(notice_)
-          : fmt::format("m metric  o order  f filter{}  space freeze  s save  q quit",
-                        filter_.empty() ? "" : " (" + analysis::printable(filter_) + ", x: all)"));
+  lines.push_back(typing_ ? "filter: " + analysis::printable(filter_)
+                  : !notice_.empty()
+                      ? analysis::printable(notice_)
+                      : (filter_.empty() ? "" : "only " + analysis::printable(filter_) + "  ") +
+                            present::keys_line(present::Surface::kTop));
   lines.resize(std::min(lines.size(), height));
   for (std::string& line : lines) line = tui::cut(line, width);
   return lines;

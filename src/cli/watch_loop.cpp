@@ -22,6 +22,7 @@
 #include "linux/process/ending.h"
 #include "linux/process/find.h"
 #include "linux/process/status.h"
+#include "present/keys/key_map.h"
 #include "record/session/memory/oom_watch.h"
 #include "tools/watch/exposition.h"
 #include "tools/watch/history.h"
@@ -110,11 +111,13 @@ class Watch {
         if (target.view) shown_.push_back(*target.view);
     }
     const auto [width, height] = terminal_->size();
+    const auto key = [](std::string_view name) { return present::key_for(present::Surface::kWatch, name); };
     std::vector<tui::ScreenLine> lines = shown_lines(width, height);
     lines.resize(height - 1);
-    lines.push_back({fmt::format("o order by {}  space {}  q quit", by_growth_ ? "size" : "growth",
-                                 frozen_ ? "continue (frozen)" : "freeze"),
-                     tui::Style::kStatus});
+    lines.push_back(
+        {fmt::format("{} order by {}  {} {}  {} quit", key("order"), by_growth_ ? "size" : "growth",
+                     key("pause"), frozen_ ? "continue (frozen)" : "freeze", key("quit")),
+         tui::Style::kStatus});
     for (tui::ScreenLine& line : lines) line.text = tui::cut(line.text, width);
     return terminal_->draw(lines);
   }
@@ -122,9 +125,10 @@ class Watch {
   // Reads the keys that were typed. False: q was one of them, or the terminal is gone.
   bool obey_keys() {
     for (const char key : terminal_->read_keys()) {
-      if (key == 'q') return false;
-      if (key == ' ') frozen_ = !frozen_;
-      if (key == 'o') by_growth_ = !by_growth_;
+      const std::string_view name = present::action_of_byte(present::Surface::kWatch, key);
+      if (name == "quit") return false;
+      if (name == "pause") frozen_ = !frozen_;
+      if (name == "order") by_growth_ = !by_growth_;
     }
     return draw();
   }

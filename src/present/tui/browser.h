@@ -7,7 +7,9 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "analysis/annotate/annotation.h"
@@ -94,7 +96,17 @@ class Browser {
   OpenCalls::Name name_of(const analysis::MergedCalls::Node& node) const;
   void back();
 
+  // What a key does, by its name in the table of all keys (present/keys/key_rules.txt).
+  struct Action {
+    std::string_view name;
+    void (*does)(Browser&);
+  };
+  static std::span<const Action> actions();
   void press_text(const std::string& text);
+  void show_tab(std::size_t tab);
+  void show_of_function(ViewKind kind);
+  void order_rows();
+  void group_rows();
   void press_prompt(const Key& key);
   void accept(const std::string& entered);
   void set_time(const std::string& text);

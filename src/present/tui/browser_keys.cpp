@@ -2,11 +2,15 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
+#include <span>
+#include <string_view>
 #include <utility>
 
 #include "analysis/core/name_pattern.h"
 #include "analysis/core/words.h"
 #include "base/text.h"
+#include "present/keys/key_map.h"
 #include "present/tui/browser.h"
 #include "present/tui/view_kinds.h"
 
@@ -76,7 +80,7 @@ void Browser::click(const Key& key) {
     const std::vector<std::string> shown = tabs(width_);
     for (std::size_t i = 0; i < shown.size(); ++i) {
       end += shown[i].size();
-      if (key.column < end) return press_text(std::to_string(i + 1));
+      if (key.column < end) return show_tab(i);
     }
     return;
   }
@@ -99,118 +103,113 @@ void Browser::ask_for(Prompt prompt) {
   if (!in_force) suggested_ = function_here().value_or("");
 }
 
-void Browser::press_text(const std::string& text) {
-  if (text.size() != 1) return;
-  const char c = text.front();
-  if (c >= '1' && c <= '9') {
-    const ViewKind kind = kTabs[static_cast<std::size_t>(c - '1')].kind;
-    if (!needs_function(kind)) return show(kind);
-    const auto function = function_here();
-    if (function) return show(kind, *function);
+std::span<const Browser::Action> Browser::actions() {
+  static constexpr auto kAsk = [](Browser& browser, Prompt prompt) {
+    browser.ask_for(prompt);
+    browser.typed_.clear();
+  };
+  static constexpr std::array kActions = {
+      Action{"help", [](Browser& browser) { browser.show(ViewKind::kHelp); }},
+      Action{"search",
+             [](Browser& browser) {
+               browser.prompt_ = Prompt::kSearch;
+               browser.search_origin_ = browser.views_.back().cursor;
+               browser.typed_.clear();
+             }},
+      Action{"next", [](Browser& browser) { browser.search(browser.searched_, true, false); }},
+      Action{"previous", [](Browser& browser) { browser.search(browser.searched_, false, false); }},
+      Action{"focus", [](Browser& browser) { kAsk(browser, Prompt::kFocus); }},
+      Action{"leave-out", [](Browser& browser) { kAsk(browser, Prompt::kIgnore); }},
+      Action{"hide", [](Browser& browser) { kAsk(browser, Prompt::kHide); }},
+      Action{"show-from", [](Browser& browser) { kAsk(browser, Prompt::kShowFrom); }},
+      Action{"callers", [](Browser& browser) { browser.show_of_function(ViewKind::kCallers); }},
+      Action{"callees", [](Browser& browser) { browser.show_of_function(ViewKind::kCallees); }},
+      Action{"code", [](Browser& browser) { browser.show_of_function(ViewKind::kAnnotate); }},
+      Action{"clear",
+             [](Browser& browser) {
+               Words words;
+               words.metric = browser.words_.metric;
+               browser.change(words);
+             }},
+      Action{"metric", [](Browser& browser) { browser.next_metric(); }},
+      Action{"thread", [](Browser& browser) { browser.toggle_thread(); }},
+      Action{"time",
+             [](Browser& browser) {
+               browser.prompt_ = Prompt::kTime;
+               browser.typed_.clear();
+             }},
+      Action{"earlier", [](Browser& browser) { browser.move_time(-1); }},
+      Action{"later", [](Browser& browser) { browser.move_time(1); }},
+      Action{"order", [](Browser& browser) { browser.order_rows(); }},
+      Action{"group", [](Browser& browser) { browser.group_rows(); }},
+      Action{"open",
+             [](Browser& browser) {
+               const View& view = browser.views_.back();
+               browser.open_here(!(view.calls && view.cursor < view.calls->rows().size() &&
+                                   view.calls->is_open(view.calls->rows()[view.cursor].node)));
+             }},
+      Action{"open-all",
+             [](Browser& browser) {
+               if (View& view = browser.views_.back(); view.calls) view.calls->open_all();
+             }},
+      Action{"close-all",
+             [](Browser& browser) {
+               if (View& view = browser.views_.back(); view.calls) view.calls->close_all();
+               browser.move_to(0);
+             }},
+      Action{"copy",
+             [](Browser& browser) {
+               browser.copied_ = browser.last_copied_ = browser.command();
+               browser.status_ = "copied: " + printable(*browser.copied_);
+             }},
+      Action{"quit", [](Browser& browser) { browser.back(); }},
+  };
+  return kActions;
+}
+
+void Browser::show_tab(std::size_t tab) {
+  if (tab >= kTabs.size()) return;
+  const ViewKind kind = kTabs[tab].kind;
+  needs_function(kind) ? show_of_function(kind) : show(kind);
+}
+
+void Browser::show_of_function(ViewKind kind) {
+  const auto function = function_here();
+  if (function)
+    show(kind, *function);
+  else
     status_ = "put the cursor on a function first";
+}
+
+void Browser::order_rows() {
+  if (views_.back().kind != ViewKind::kFlat) {
+    status_ = "only the flat view has an order (key 2)";
     return;
   }
-  View& view = views_.back();
-  const auto of_function = [&](ViewKind kind) {
-    const auto function = function_here();
-    if (function)
-      show(kind, *function);
-    else
-      status_ = "put the cursor on a function first";
-  };
-  Words words = words_;
-  switch (c) {
-    case 'q':
-      return back();
-    case 'h':
-    case '?':
-      return show(ViewKind::kHelp);
-    case ' ':
-      return move_to(view.cursor + page_);
-    case 'a':
-      return of_function(ViewKind::kAnnotate);
-    case '<':
-      return of_function(ViewKind::kCallers);
-    case '>':
-      return of_function(ViewKind::kCallees);
-    case '+':
-      return open_here(!(view.calls && view.cursor < view.calls->rows().size() &&
-                         view.calls->is_open(view.calls->rows()[view.cursor].node)));
-    case 'e':
-      return open_here(true);
-    case 'c':
-      return open_here(false);
-    case 'E':
-      if (view.calls) view.calls->open_all();
-      return;
-    case 'C':
-      if (view.calls) view.calls->close_all();
-      return move_to(0);
-    case 's':
-      if (view.kind != ViewKind::kFlat) {
-        status_ = "s orders the flat view (1)";
-        return;
-      }
-      sort_ = sort_ == FlatSort::kSelf    ? FlatSort::kTotal
-              : sort_ == FlatSort::kTotal ? FlatSort::kName
-                                          : FlatSort::kSelf;
-      (void)fill(view);
-      return move_to(0);
-    case 'g':
-      if (view.kind != ViewKind::kFlat) {
-        status_ = "g groups the rows of the flat view (1)";
-        return;
-      }
-      by_ = static_cast<FlatBy>((static_cast<int>(by_) + 1) % 4);
-      (void)fill(view);
-      return move_to(0);
-    case 't':
-      return toggle_thread();
-    case 'm':
-      return next_metric();
-    case 'T':
-      prompt_ = Prompt::kTime;
-      break;
-    case '[':
-      return move_time(-1);
-    case ']':
-      return move_time(1);
-    case '/':
-      prompt_ = Prompt::kSearch;
-      search_origin_ = view.cursor;
-      break;
-    case 'n':
-      return search(searched_, true, false);
-    case 'N':
-    case 'p':
-      return search(searched_, false, false);
-    case 'f':
-      ask_for(Prompt::kFocus);
-      break;
-    case 'd':
-    case 'i':
-      ask_for(Prompt::kIgnore);
-      break;
-    case 'H':
-      ask_for(Prompt::kHide);
-      break;
-    case 'F':
-      ask_for(Prompt::kShowFrom);
-      break;
-    case 'x':
-      words = Words{};
-      words.metric = words_.metric;
-      return change(words);
-    case 'y':
-    case 'P':
-      copied_ = last_copied_ = command();
-      status_ = "copied: " + printable(*copied_);
-      return;
-    default:
-      status_ = "h shows the keys";
-      return;
+  sort_ = sort_ == FlatSort::kSelf    ? FlatSort::kTotal
+          : sort_ == FlatSort::kTotal ? FlatSort::kName
+                                      : FlatSort::kSelf;
+  (void)fill(views_.back());
+  move_to(0);
+}
+
+void Browser::group_rows() {
+  if (views_.back().kind != ViewKind::kFlat) {
+    status_ = "only the flat view has groups (key 2)";
+    return;
   }
-  typed_.clear();
+  by_ = static_cast<FlatBy>((static_cast<int>(by_) + 1) % 4);
+  (void)fill(views_.back());
+  move_to(0);
+}
+
+void Browser::press_text(const std::string& text) {
+  if (text == " ") return move_to(views_.back().cursor + page_);
+  const std::string_view name = present::action_of(present::Surface::kTui, text);
+  if (name == "view") return show_tab(text == "0" ? kTabs.size() : static_cast<std::size_t>(text[0] - '1'));
+  for (const Action& action : actions())
+    if (action.name == name) return action.does(*this);
+  status_ = "? shows the keys";
 }
 
 void Browser::press_prompt(const Key& key) {

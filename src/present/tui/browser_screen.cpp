@@ -7,10 +7,10 @@
 
 #include "analysis/core/words.h"
 #include "present/code/annotation_text.h"
+#include "present/keys/key_map.h"
 #include "present/text/text_report.h"
 #include "present/text/text_table.h"
 #include "present/tui/browser.h"
-#include "present/tui/help.h"
 #include "present/tui/view_kinds.h"
 
 namespace fathom::tui {
@@ -185,7 +185,8 @@ void Browser::wrap_lines(View& view, std::size_t width) {
   style.file = sources_.command_file.empty() ? "" : sources_.command_file.front();
   std::string text;
   if (view.kind == ViewKind::kHelp) {
-    text = help_text();
+    text = "Keys\n\n" + present::keys_help(present::Surface::kTui) +
+           "\n  [.] code of the program and its libraries, [k] of the kernel, [w] what was waited for\n";
   } else if (view.kind == ViewKind::kAnnotate) {
     text = present::annotation_text(*view.annotation, style, true);
   } else if (const auto made = report()) {
@@ -195,14 +196,21 @@ void Browser::wrap_lines(View& view, std::size_t width) {
 }
 
 // The keys that matter in a view; those of all views follow them.
-static std::string_view keys_of(ViewKind kind) {
+static std::string hints_of(ViewKind kind) {
+  const auto hints = [](std::string_view enter, std::initializer_list<std::string_view> names) {
+    std::string text = fmt::format("Enter {}", enter);
+    for (const std::string_view name : names)
+      text += fmt::format("  {} {}", present::key_for(present::Surface::kTui, name), name);
+    return text;
+  };
   switch (kind) {
     case ViewKind::kFlat:
-      return "Enter callers  > callees  a code  f focus  d leave out  s order  g group  t thread  m metric";
+      return hints("callers",
+                   {"callees", "code", "focus", "leave-out", "order", "group", "thread", "metric"});
     case ViewKind::kTree:
     case ViewKind::kCallers:
     case ViewKind::kCallees:
-      return "Enter open, close  E all  < callers  > callees  a code  f focus  d leave out  t thread";
+      return hints("open, close", {"open-all", "callers", "callees", "code", "focus", "leave-out", "thread"});
     case ViewKind::kThreads:
       return "Enter only this thread";
     default:
@@ -226,8 +234,10 @@ std::string Browser::status_line() const {
   if (!status_.empty()) return status_;
   const View& view = views_.back();
   const std::size_t rows = row_count(view);
-  return fmt::format("{}/{}  {}  / search  T time  y command  h help  q back",
-                     rows == 0 ? 0 : view.cursor + 1, rows, keys_of(view.kind));
+  std::string text = fmt::format("{}/{}  {}", rows == 0 ? 0 : view.cursor + 1, rows, hints_of(view.kind));
+  for (const std::string_view name : {"search", "time", "copy", "help", "quit"})
+    text += fmt::format("  {} {}", present::key_for(present::Surface::kTui, name), name);
+  return text;
 }
 
 std::vector<ScreenLine> Browser::draw(std::size_t width, std::size_t height) {

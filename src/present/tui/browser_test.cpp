@@ -1,5 +1,7 @@
 #include "present/tui/browser.h"
 
+#include "present/keys/key_map.h"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -100,11 +102,11 @@ TEST_F(BrowserTest, RowsAddUpToTheWhole) {
 }
 
 TEST_F(BrowserTest, SOrdersAndGGroups) {
-  type("s");
+  type("o");
   EXPECT_THAT(screen()[2], HasSubstr("by total"));
-  type("s");
+  type("o");
   EXPECT_THAT(screen()[2], HasSubstr("by name"));
-  type("sg");
+  type("og");
   EXPECT_THAT(screen()[2], HasSubstr("thread"));
   EXPECT_THAT(screen(), Contains(HasSubstr("worker-1")));
   EXPECT_THAT(browser_->command(), HasSubstr("--sort self"));
@@ -151,7 +153,7 @@ TEST_F(BrowserTest, SearchFindsWhatIsNotOpened) {
 }
 
 TEST_F(BrowserTest, OrderAndGroupsAreTheFlatViewsAlone) {
-  type("7sg");
+  type("7og");
   EXPECT_THAT(screen().back(), HasSubstr("flat view"));
   type("2");
   EXPECT_THAT(screen()[2], HasSubstr("by self"));
@@ -216,7 +218,7 @@ TEST_F(BrowserTest, FiltersAreThoseOfTheCommandLine) {
   press(KeyKind::kEnter);
   EXPECT_THAT(screen()[0], HasSubstr("only with write"));
   EXPECT_THAT(browser_->command(), HasSubstr("--focus write"));
-  type("inothing_is_called_so");
+  type("dnothing_is_called_so");
   press(KeyKind::kEnter);
   EXPECT_THAT(screen().back(), HasSubstr("nothing_is_called_so"))
       << "the error is shown, and what was is kept";
@@ -266,8 +268,31 @@ TEST_F(BrowserTest, UnrecordedDataIsReported) {
   EXPECT_EQ(browser_->kind(), ViewKind::kFlat);
 }
 
-TEST_F(BrowserTest, YCopiesTheCommandOnce) {
-  type("y");
+// The help lists the keys of the table, so each of them must do something.
+TEST_F(BrowserTest, EveryKeyOfTheTableIsKnown) {
+  for (const present::KeyRow& row : present::keys_of(present::Surface::kTui)) {
+    if (row.name == "-" || row.name == "back") continue;  // those have no letter
+    for (const std::string_view key : row.keys) {
+      open({});
+      type(key);
+      EXPECT_THAT(screen().back(), testing::Not(HasSubstr("shows the keys"))) << key;
+    }
+  }
+  type("~");
+  EXPECT_EQ(screen().back(), "? shows the keys");
+}
+
+TEST_F(BrowserTest, TheHelpHasEveryKeyOfTheTable) {
+  type("?");
+  const std::vector<ScreenLine> lines = browser_->draw(100, 60);
+  std::string help;
+  for (const ScreenLine& line : lines) help += line.text + "\n";
+  for (const present::KeyRow& row : present::keys_of(present::Surface::kTui))
+    EXPECT_THAT(help, HasSubstr(std::string(row.words.substr(0, 40)))) << row.name;
+}
+
+TEST_F(BrowserTest, CCopiesTheCommandOnce) {
+  type("c");
   EXPECT_EQ(browser_->take_copied(), "fathom report server.fathom --sort self --top 0");
   EXPECT_FALSE(browser_->take_copied());
 }
@@ -306,7 +331,7 @@ TEST_F(BrowserTest, NamesNeverReachTheTerminalAsTheyAre) {
 
 // For any keys in any order, the screen stays whole.
 TEST_F(BrowserTest, AnyKeysInAnyOrder) {
-  constexpr std::string_view kLetters = "123456789a<>ecECsgtTmfix/nNyh[] +?";
+  constexpr std::string_view kLetters = "1234567890a<>ecECogtTmfdx/nNph[] +?";
   std::uint32_t state = 1;
   for (int i = 0; i < 3000; ++i) {
     state = state * 1664525 + 1013904223;
