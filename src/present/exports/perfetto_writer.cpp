@@ -12,6 +12,7 @@
 #include "analysis/core/waits.h"
 #include "analysis/core/words.h"
 #include "base/stable_sort.h"
+#include "model/marks.h"
 #include "present/exports/perfetto_stacks.h"
 
 namespace fathom::present {
@@ -48,6 +49,7 @@ class PerfettoWriter {
     write_samples();
     write_waits();
     write_spans();
+    write_marks();
     write_live_heap();
     write_series();
     if (events_ != 0) write_comments();
@@ -222,7 +224,7 @@ class PerfettoWriter {
         if (fitting == nullptr && lanes.size() == kMostLanes) continue;
         if (fitting == nullptr) {
           const bool of_thread = thread != model::kNoThread.value;
-          lanes.push_back({span_track(of_thread ? thread_track({thread}) : 0), {}});
+          lanes.push_back({named_track("spans", of_thread ? thread_track({thread}) : 0), {}});
           fitting = &lanes.back();
         }
         WireWriter event;
@@ -236,10 +238,26 @@ class PerfettoWriter {
     }
   }
 
-  std::uint64_t span_track(std::uint64_t parent) {
+  // Phases of the recording, each from its mark to the next one, on a track of their own.
+  void write_marks() {
+    std::uint64_t track = 0;
+    for (const model::Phase& phase : model::phases_of(profile_)) {
+      const auto at = [&](double s) { return profile_.meta.start_ns + static_cast<std::uint64_t>(s * 1e9); };
+      const std::uint64_t from = at(phase.from_s), to = phase.to_s ? at(*phase.to_s) : profile_.meta.end_ns;
+      if (!takes(from) || to < from) continue;
+      if (track == 0) track = named_track("marks", 0);
+      WireWriter event;
+      event.number(9, kBegin).number(11, track);
+      event.number(10, pieces_.event_name(analysis::printable(phase.name))).bytes(22, "mark");
+      emit(from, event);
+      emit(to, WireWriter().number(9, kEnd).number(11, track));
+    }
+  }
+
+  std::uint64_t named_track(std::string_view name, std::uint64_t parent) {
     const std::uint64_t track = ++last_track_;
     WireWriter descriptor;
-    descriptor.number(1, track).bytes(2, "spans");
+    descriptor.number(1, track).bytes(2, name);
     if (parent != 0) descriptor.number(5, parent);
     WireWriter body;
     body.message(kTrackDescriptor, descriptor);

@@ -10,6 +10,7 @@
 
 #include "analysis/heap/hand_made_heap.h"
 #include "formats/pprof/wire.h"
+#include "model/marks.h"
 #include "model/random_profile.h"
 
 namespace fathom::present {
@@ -248,6 +249,23 @@ TEST(PerfettoWriter, SpansAreNestedSlicesAndWhatOverlapsHasAnotherTrack) {
                      std::to_string(slice.end - start));
   EXPECT_THAT(slices, testing::UnorderedElementsAre("inner 20-30", "outer 10-50", "across 40-60",
                                                     "of no thread 5-15"));
+}
+
+TEST(PerfettoWriter, MarksArePhasesEachUpToTheNextOne) {
+  analysis::HandMade hand;
+  const auto thread = hand.thread(hand.process(1, "p"), 1, "t");
+  hand.sample(thread, hand.stack({hand.frame(hand.module("p"), {"f"})}), 1);
+  hand.profile.meta.start_ns = 100;
+  hand.profile.meta.end_ns = 100 + 5'000'000'000;
+  hand.profile.meta.facts[model::kMarksFact] =
+      model::mark_line(1, "warm up") + "\n" + model::mark_line(3, "load");
+  const Trace trace = trace_of(hand.profile);
+  ASSERT_EQ(trace.slices.size(), 2U);
+  EXPECT_EQ(trace.slices[0].name, "warm up");
+  EXPECT_EQ(trace.slices[0].start, 100 + 1'000'000'000U);
+  EXPECT_EQ(trace.slices[0].end, 100 + 3'000'000'000U);
+  EXPECT_EQ(trace.slices[1].name, "load");
+  EXPECT_EQ(trace.slices[1].end, hand.profile.meta.end_ns);
 }
 
 TEST(PerfettoWriter, AWindowCutsWhatCrossesItsEdges) {
