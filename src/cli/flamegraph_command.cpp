@@ -69,7 +69,7 @@ std::vector<std::string> heap_in_words(const analysis::HeapReport& heap, model::
 void describe(const model::Profile& profile, const analysis::CallTree& tree,
               const std::optional<analysis::HeapReport>& heap, present::FlameGraphOptions& picture) {
   const model::Meta& meta = profile.meta;
-  const std::string target = present::short_target(meta.target);
+  const std::string target = present::short_target(present::target_without_folder(profile));
   if (!target.empty()) picture.root_name = target;
   if (picture.title.empty()) {
     picture.title = fmt::format("{}: {}", analysis::printable(model::title_of(profile, tree.metric)),

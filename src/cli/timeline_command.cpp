@@ -16,6 +16,7 @@
 #include "cli/output_kind.h"
 #include "cli/selection_options.h"
 #include "model/heap_exactness.h"
+#include "present/sentences/hot_spot_sentences.h"
 #include "present/sentences/quality_sentences.h"
 #include "present/svg/heap_timeline_svg.h"
 
@@ -81,9 +82,9 @@ Result<int> run_timeline(const TimelineArguments& arguments) {
   if (!timeline)
     return fail(ErrorKind::kNotFound, arguments.file + ": the heap was not recorded", "fathom record --heap");
   if (picture.title.empty())
-    picture.title = fmt::format("Live heap over {}, by {}: {}",
-                                timeline->moved.empty() ? "time" : "bytes allocated and freed", arguments.by,
-                                profile->meta.target.empty() ? "all" : profile->meta.target);
+    picture.title = fmt::format(
+        "Live heap over {}, by {}: {}", timeline->moved.empty() ? "time" : "bytes allocated and freed",
+        arguments.by, profile->meta.target.empty() ? "all" : present::target_without_folder(*profile));
   if (const auto merged = profile->meta.facts.find("merge"); merged != profile->meta.facts.end())
     picture.notes.push_back(merged->second);
   picture.notes.push_back(quality_of(*profile));

@@ -51,11 +51,8 @@ std::size_t program_in(const std::string& command, const model::Profile& profile
   return slash != command.npos && slash + 1 < end ? slash + 1 : 0;
 }
 
-// "./slow 20000" -> "slow 20000": where it lay is known to who started it.
 std::string target_of(const model::Profile& profile) {
-  const model::Meta& meta = profile.meta;
-  std::string target = meta.target.empty() ? "This profile" : printable(meta.target);
-  target.erase(0, program_in(target, profile));
+  std::string target = profile.meta.target.empty() ? "This profile" : target_without_folder(profile);
   constexpr std::size_t kLongest = 44;
   if (target.size() > kLongest) target = valid_utf8(target.substr(0, kLongest)) + "…";
   return target;
@@ -268,6 +265,12 @@ std::string place_text(const SourcePlace& place, std::string_view name) {
     return generated && !generated->function.empty() ? generated->place : "";
   }
   return place.line == 0 ? printable(place.file) : fmt::format("{}:{}", printable(place.file), place.line);
+}
+
+std::string target_without_folder(const model::Profile& profile) {
+  std::string target = printable(profile.meta.target);
+  target.erase(0, program_in(target, profile));
+  return target;
 }
 
 std::string headline_of(const Report& report) {

@@ -8,6 +8,8 @@
 
 namespace fathom::present {
 
+// What was recorded, for a title: "slow 20000" for "./slow 20000", because who started it knows where it lay.
+std::string target_without_folder(const model::Profile& profile);
 // "slow 20000 · 2.74 s · 1 thread, 0.41 of 2 CPUs · 1,138 samples"
 std::string headline_of(const analysis::Report& report);
 // "98 % of CPU time is below LogParser::parse_line (slow.cpp:24): nearly all of it building std::basic_regex."
