@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <bit>
 #include <charconv>
 #include <optional>
 #include <string>
@@ -15,7 +16,9 @@
 #include "base/clock.h"
 #include "base/files.h"
 #include "base/mapped_files.h"
+#include "linux/process/published_context.h"
 #include "model/block_reads.h"
+#include "model/resource_facts.h"
 #include "model/unsampled.h"
 
 namespace fathom::session {
@@ -42,6 +45,7 @@ void Accounts::update(bool last) {
   account_own_cost();
   account_machine();
   account_block_reads();
+  account_resources(last);
   epoll_sets_.update(profile_);
 }
 
@@ -54,6 +58,23 @@ void Accounts::account_block_reads() {
     if (!read) continue;
     const std::uint64_t before = read_before_.try_emplace(pid, *read).first->second;
     profile_.meta.facts[model::block_reads_fact(pid)] = std::to_string(*read - std::min(*read, before));
+  }
+}
+
+// Mappings of a large process are many lines, and attributes change seldom: read after 1, 2, 4, 8 ... saves and at the end.
+void Accounts::account_resources(bool last) {
+  constexpr std::size_t kMost = 64;  // processes
+  if (!last && !std::has_single_bit(++updates_)) return;
+  std::size_t read = 0;
+  for (const std::int32_t pid : engine_.processes().pids()) {
+    if (++read > kMost) return;
+    std::string text;
+    for (const auto& [key, value] : process::published_attributes(pid)) {
+      if (options_.redact && !key.starts_with("service.")) continue;  // it may be a command line
+      const std::string line = key + "=" + value;
+      if (line.find('\n') == line.npos) text += line + "\n";
+    }
+    if (!text.empty()) profile_.meta.facts[model::resource_fact(pid)] = std::move(text);
   }
 }
 

@@ -40,6 +40,7 @@ class Accounts {
   void account_own_cost();
   void account_machine();
   void account_block_reads();
+  void account_resources(bool last);
 
   const RecordOptions& options_;
   model::Profile& profile_;
@@ -50,6 +51,7 @@ class Accounts {
   ChangingNote shared_rows_note_;
   std::map<std::int32_t, std::uint64_t> read_before_;  // by pid: bytes, when it was first seen
   EpollSets epoll_sets_;
+  std::uint64_t updates_ = 0;
   std::uint64_t shared_rows_noted_ = 0;  // processes and threads, when it was written
 };
 

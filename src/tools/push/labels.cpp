@@ -4,6 +4,7 @@
 
 #include "base/text.h"
 #include "model/facts.h"
+#include "model/resource_facts.h"
 #include "tools/push/destination.h"
 #include "tools/serve/upgrade.h"
 
@@ -26,10 +27,12 @@ std::string this_host() {
 
 Labels labels_of(const model::Profile& profile, const Labels& named) {
   Labels labels = named;
+  if (labels.service.empty()) labels.service = model::resource_attribute(profile.meta, "service.name");
   if (labels.service.empty()) labels.service = program_of(profile.meta.target);
   if (labels.service.empty()) labels.service = "unknown";
   if (labels.host.empty()) labels.host = model::facts_of<model::OriginFacts>(profile.meta).host;
   if (labels.host.empty()) labels.host = this_host();
+  if (labels.version.empty()) labels.version = model::resource_attribute(profile.meta, "service.version");
   if (labels.version.empty()) labels.version = serve::build_id_of(profile);
   return labels;
 }
