@@ -23,6 +23,8 @@ constexpr std::array<std::string_view, 12> kRuntimeNamespaces = {
 constexpr std::array<std::string_view, 17> kRuntimeFiles = {
     "libc.so", "libc-", "libm.so", "libm-",     "libmvec", "libpthread", "libdl",      "librt", "ld-linux",
     "ld-musl", "ld-2.", "ld.so",   "libstdc++", "libc++",  "libgcc_s",   "linux-vdso", "[vdso]"};
+// What a lock of the C++ library is inlined as: it has no namespace, and stands in the program's own file.
+constexpr std::string_view kThreadsOfCxx = "__gthread_";
 constexpr std::array<std::string_view, 4> kStart = {"_start", "__libc_start_main", "__libc_start_call_main",
                                                     "start_thread"};
 constexpr std::array<std::string_view, 5> kAllocatorFiles = {"libjemalloc", "libtcmalloc", "libmimalloc",
@@ -180,7 +182,7 @@ Owner owner_of(const TreeNode& node, std::string_view name, const TreeModule& mo
     return Owner::kGenerated;
   }
   if (module.kind == model::ModuleKind::kVdso || any_prefix(kRuntimeFiles, file) ||
-      any_of(kRuntimeNamespaces, owner) || any_of(kStart, bare)) {
+      any_of(kRuntimeNamespaces, owner) || any_of(kStart, bare) || bare.starts_with(kThreadsOfCxx)) {
     return Owner::kRuntime;
   }
   return Owner::kCode;

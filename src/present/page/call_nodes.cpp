@@ -49,10 +49,17 @@ std::uint32_t Texts::of(std::string_view text) {
 
 CallNodes::CallNodes(const model::Profile& profile)
     : profile_(profile),
+      own_code_(profile),
       tracer_(analysis::tracer_module(profile)),
       of_stack_(profile.stacks.size()),
       of_function_(profile.functions.size()) {
   of_stack_[0] = 1;
+}
+
+PlaceOwner CallNodes::owner_of(std::string_view name, model::ModuleId module, std::string_view file) const {
+  return own_code_.is_own(name, module, file) ? PlaceOwner::kOwn
+         : own_code_.is_runtime(name, module) ? PlaceOwner::kRuntime
+                                              : PlaceOwner::kLinked;
 }
 
 std::uint32_t CallNodes::child(std::uint32_t parent, std::uint32_t place) {
@@ -89,6 +96,7 @@ std::uint32_t CallNodes::place_of(std::string_view name, model::ModuleId id, boo
   place.crate = texts.of(analysis::crate_of(name));
   place.short_name = texts.of(analysis::prose_name(name));
   place.kind = place_kind(analysis::owner_of(node, name, described));
+  place.whose = owner_of(name, id, "");
   known = static_cast<std::uint32_t>(places.size());
   places.push_back(place);
   return known;
@@ -103,7 +111,11 @@ std::uint32_t CallNodes::place_of_line(const model::Line& line) {
   Place& place = places[known];
   if (line.line != 0) {
     const std::uint32_t file = texts.of(profile_.strings[line.file]);
-    if (place.first_line == 0) place.file = file;
+    if (place.first_line == 0) {
+      place.file = file;
+      const model::Function& function = profile_.functions[line.function.value];
+      place.whose = owner_of(profile_.strings[function.name], function.module, profile_.strings[line.file]);
+    }
     if (file == place.file) {
       place.first_line = place.first_line == 0 ? line.line : std::min(place.first_line, line.line);
       place.last_line = std::max(place.last_line, line.line);

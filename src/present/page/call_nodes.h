@@ -11,6 +11,7 @@
 
 #include "analysis/core/code_owner.h"
 #include "analysis/core/container_frames.h"
+#include "analysis/core/own_code.h"
 #include "base/flat_map.h"
 #include "model/profile.h"
 
@@ -42,12 +43,20 @@ enum class PlaceKind : std::uint8_t {
 
 PlaceKind place_kind(analysis::Owner owner);
 
+// Whose code a place is: views of waits name the user's own code first, as the sentences do (analysis/waits/wait_site.h).
+enum class PlaceOwner : std::uint8_t {
+  kOwn,
+  kLinked,   // a package that was linked in
+  kRuntime,  // a language's library, a lock, an executor: it waits on behalf of its caller
+};
+
 // A function of a module, or what stands in the place of one. Numbers of texts.
 struct Place {
   std::uint32_t name = 0, module = 0, crate = 0, file = 0;
   std::uint32_t short_name = 0;                 // analysis::prose_name; 0: the name itself
   std::uint32_t first_line = 0, last_line = 0;  // that were seen on stacks; 0: none
   PlaceKind kind = PlaceKind::kCode;
+  PlaceOwner whose = PlaceOwner::kOwn;
 };
 
 struct CallNode {
@@ -77,8 +86,10 @@ class CallNodes {
   std::uint32_t enter(std::uint32_t node, model::FrameId frame, std::uint32_t skip);
   std::uint32_t place_of(std::string_view name, model::ModuleId module, bool named);
   std::uint32_t place_of_line(const model::Line& line);
+  PlaceOwner owner_of(std::string_view name, model::ModuleId module, std::string_view file) const;
 
   const model::Profile& profile_;
+  analysis::OwnCode own_code_;
   std::optional<model::ModuleId> tracer_;
   std::vector<std::uint32_t> of_stack_;     // node + 1
   std::vector<std::uint32_t> of_function_;  // place

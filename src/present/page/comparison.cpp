@@ -15,6 +15,7 @@
 #include "analysis/core/code_name.h"
 #include "analysis/core/code_owner.h"
 #include "analysis/core/prose_name.h"
+#include "analysis/core/runtimes.h"
 #include "analysis/core/words.h"
 #include "base/flat_map.h"
 #include "present/page/call_nodes.h"
@@ -83,6 +84,7 @@ class Calls {
         place.short_name = texts.of(analysis::prose_name(name));
       }
       place.kind = place_kind(analysis::owner_of(node, name, described));
+      if (analysis::built_in_runtime_rules().has_function(name)) place.whose = PlaceOwner::kRuntime;
       places.push_back(place);
     }
     return found->second;

@@ -72,6 +72,20 @@ Document document_of(const model::Profile& profile, const DocumentOptions& optio
   return document ? std::move(*document) : Document{};
 }
 
+// Views of waits name the code that a place belongs to: a lock or an executor waits on behalf of its caller.
+TEST(PageDocument, EachPlaceSaysWhoseCodeItIs) {
+  analysis::HandMade hand;
+  const auto thread = hand.thread(hand.process(10, "server"), 10, "main");
+  const auto module = hand.module("server");
+  const auto stack = hand.stack({hand.frame(module, {"Ledger::post"}),
+                                 hand.frame(module, {"__gthread_mutex_lock(pthread_mutex_t*)"}),
+                                 hand.frame(module, {"tokio::runtime::park::park"})});
+  hand.sample(thread, stack, 30, 1);
+  const Parts parts = parts_of(document_of(hand.profile).bytes);
+  const auto& whose = parts.head["columns"]["place.whose"];
+  EXPECT_EQ(parts.columns.substr(whose[1], whose[2]), std::string("\0\0\2\2", 4));  // the root is nobody's
+}
+
 TEST(PageDocument, HeadAndColumnsFitTogether) {
   DocumentOptions options;
   options.file = "a b.fathom";

@@ -27,6 +27,7 @@ void add_nodes(const std::vector<CallNode>& nodes, const std::vector<Place>& pla
   add("place.line", [](const Place& place) { return place.first_line; });
   add("place.last_line", [](const Place& place) { return place.last_line; });
   add("place.kind", [](const Place& place) { return static_cast<std::uint64_t>(place.kind); });
+  add("place.whose", [](const Place& place) { return static_cast<std::uint64_t>(place.whose); });
 }
 
 void add_cells(const std::string& name, const std::vector<Cell>& cells,

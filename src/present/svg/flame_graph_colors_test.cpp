@@ -68,6 +68,7 @@ TEST(FlameGraphColors, KernelRuntimeAllocatorAndGeneratedCodeAreTheirOwn) {
   EXPECT_EQ(owner("core::fmt::write"), Owner::kRuntime);
   EXPECT_EQ(owner("<alloc::string::String as core::fmt::Write>::write_str"), Owner::kRuntime);
   EXPECT_EQ(owner("std::vector<int>::push_back(int)"), Owner::kRuntime);
+  EXPECT_EQ(owner("__gthread_mutex_lock(pthread_mutex_t*)"), Owner::kRuntime) << "inlined into the program";
   EXPECT_EQ(owner("LazyCompile:*run app.js:3"), Owner::kGenerated);
   EXPECT_EQ(owner("Ljava/lang/String;::hashCode"), Owner::kGenerated);
   EXPECT_EQ(owner("f", NodeKind::kUser, "[anonymous]", model::ModuleKind::kAnonymous), Owner::kGenerated);
