@@ -93,6 +93,7 @@ function amount(value, unit) {
   if (unit === "bytes") return bytes(value);
   return `${withCommas(value)} ${Math.round(value) === 1 && unit.endsWith("s") ? unit.slice(0, -1) : unit}`;
 }
+var cellOf = (value, unit) => unit === "ns" || unit === "bytes" ? amount(value, unit) : withCommas(value);
 var metricNames = {
   cpu: "CPU time",
   "off-cpu": "Waiting",
@@ -107,6 +108,23 @@ var metricNames = {
 var subjects = { cpu: "CPU", "off-cpu": "Waiting", "heap-live": "Heap", "heap-allocated": "Allocated", "heap-allocations": "Allocations", "heap-growth": "Growth", "heap-peak": "Peak" };
 var subjectOf = (name) => subjects[name] ?? name;
 var metricName = (metric) => metric ? metricNames[metric.name] ?? metric.title : "";
+var causeText = (name) => name.replace(/^\[(wait: )?|\]$/g, "");
+var causeProse = {
+  futex: "for a lock or another thread",
+  "run queue": "for a CPU",
+  sleep: "asleep",
+  poll: "for events",
+  "page fault": "for page faults",
+  "file read": "reading files",
+  "file write": "writing files",
+  "file sync": "for fsync",
+  socket: "for sockets",
+  pipe: "for pipes",
+  child: "for a child to end",
+  signal: "for a signal",
+  "memory map": "changing the address space"
+};
+var causeWords = (name) => causeProse[causeText(name)] ?? `for ${causeText(name)}`;
 function quantity(value, unit) {
   if (unit === "bytes") return bytes(value);
   if (unit === "ns" || unit === "us") return seconds(value / (unit === "ns" ? 1e9 : 1e6));
@@ -402,16 +420,16 @@ function entryAt(cells, i, slice) {
   }
   return low;
 }
-function cellsOf(doc, metric) {
-  return doc.costs.get(metric) ?? doc.heap;
-}
+var nothing = { thread: new Uint32Array(0), node: new Uint32Array(0), first: new Uint32Array(1), slice: new Uint16Array(0), sums: new Uint32Array(1) };
+var tableOf = (doc, metric) => doc.costs.get(metric) ?? (doc.heap && metric.startsWith("heap-") ? null : nothing);
+var cellsOf = (doc, metric) => tableOf(doc, metric) ?? doc.heap;
 function cellValuesOf(table, from, to) {
   const out = new Float64Array(table.node.length);
   for (let i = 0; i < out.length; i++) out[i] = table.sums[entryAt(table, i, to)] - table.sums[entryAt(table, i, from)];
   return out;
 }
 function flowOf(doc, metric) {
-  const table = doc.costs.get(metric), heap = doc.heap;
+  const table = tableOf(doc, metric), heap = doc.heap;
   if (table) return { came: table.sums, went: null };
   if (metric === "heap-allocations") return { came: heap.sumAllocatedBlocks, went: null };
   return { came: heap.sumAllocatedBytes, went: metric === "heap-allocated" ? null : heap.sumFreedBytes };
@@ -426,7 +444,7 @@ function addFlow(cells, i, came, went, bucketOf, out) {
   }
 }
 function cellValues(doc, metric, from, to) {
-  const table = doc.costs.get(metric);
+  const table = tableOf(doc, metric);
   if (table) return cellValuesOf(table, from, to);
   const heap = doc.heap, out = new Float64Array(heap.node.length);
   for (let i = 0; i < out.length; i++) {
@@ -830,7 +848,7 @@ function changeColor(base, fresh, beyondNoise) {
 // src/statistics.ts
 var manyDegrees = 1e4;
 var leastPieces = 5;
-var nothing = { base: 0, fresh: 0, change: 0, sd: 0, freedom: manyDegrees, p: 1, error: 0, lookedAt: false, beyondNoise: false };
+var nothing2 = { base: 0, fresh: 0, change: 0, sd: 0, freedom: manyDegrees, p: 1, error: 0, lookedAt: false, beyondNoise: false };
 var sum = (values) => {
   let all = 0;
   for (const value of values) all += value;
@@ -1073,7 +1091,7 @@ function readDocument(bytes2) {
   const changes = (name2) => {
     const values = column(`${name2}.values`);
     return Array.from(whole(`${name2}.flags`), (flags, i) => ({
-      ...nothing,
+      ...nothing2,
       base: values[5 * i],
       fresh: values[5 * i + 1],
       change: values[5 * i + 2],
@@ -1136,6 +1154,7 @@ function readDocument(bytes2) {
     line: whole("place.line"),
     lastLine: whole("place.last_line"),
     kind,
+    whose: head2.columns["place.whose"] ? new Uint8Array(column("place.whose")) : new Uint8Array(kind.length),
     costs,
     heap,
     lines: head2.series.map((series) => ({
@@ -1272,6 +1291,14 @@ function pictureOf(boxes, width, title, subtitle, paper, ink, fit) {
 `;
 }
 
+// keys:page
+var page_default = [[["?", "h"], "help", "this help"], [["1", "2", "3", "4", "5", "6", "7", "8", "9", "0"], "view", "views, from left to right"], [["S"], "spans", "view of spans"], [["/"], "search", "search"], [["n"], "next", "next match"], [["p", "N"], "previous", "previous match"], [["."], "menu", "menu of the selected function; also right-click, Shift-F10"], [["f"], "focus", "focus on the selected function"], [["d"], "leave-out", "leave its stacks out"], [["H"], "hide", "hide it: its cost becomes its callers'"], [["F"], "show-from", "show stacks from it"], [["M"], "collapse", "collapse its module"], [["<"], "callers", "its callers"], [[">"], "callees", "its callees"], [["a"], "code", "its source and machine code"], [["x"], "clear", "drop all filters"], [["m"], "metric", "next metric"], [["t"], "thread", "by thread"], [["["], "earlier", "the time before the selected one"], [["]"], "later", "the time after the selected one"], [["b"], "base", "compare with the selected time"], [["o"], "order", "in order of time, or the largest first"], [["i"], "invert", "inverted: from costly functions to their callers"], [["u"], "upwards", "upwards: callers at the bottom"], [["l"], "libraries", "fold library frames that only pass time on"], [["k"], "kernel", "fold the kernel side"], [["r"], "recursion", "fold recursion"], [["y"], "own", "only own code"], [["Y"], "runtime", "without language libraries"], [["L"], "tracks", "a track for each thread"], [["c"], "copy", "copy as command"], [["s"], "save", "save the graph as a picture"], [["Enter"], "-", "in the graph, the tree and on the time axis: go there"], [["arrows"], "-", "move; on the time axis with Shift its end"], [["Esc"], "back", "back: from the search, the zoom, the selection"]];
+
+// src/key_names.ts
+var keyRowsOfPage = page_default;
+var nameOfKey = (key) => page_default.find(([keys, name]) => name !== "-" && keys.includes(key))?.[1] ?? "";
+var keyHint = (name) => `key ${page_default.find(([, one]) => one === name)?.[0][0] ?? ""}`;
+
 // src/owners.ts
 function askerOf(doc, node) {
   let nearest = 0;
@@ -1283,13 +1310,18 @@ function askerOf(doc, node) {
   return nearest || doc.place[node];
 }
 function waiterOf(doc, node) {
-  let nearest = 0;
-  for (let at = doc.parent[node]; at !== 0; at = doc.parent[at]) {
-    const place = doc.place[at];
-    if (doc.kind[place] === 0 /* code */) return place;
-    if (!nearest && doc.kind[place] !== 6 /* cause */) nearest = place;
+  const none = 2 /* runtime */ + 2;
+  let found = 0, rank = none;
+  for (let at = doc.parent[node]; at !== 0 && rank > 0 /* own */; at = doc.parent[at]) {
+    const place = doc.place[at], kind = doc.kind[place];
+    if (kind === 6 /* cause */) continue;
+    const of = kind === 0 /* code */ ? doc.whose[place] : none - 1;
+    if (of < rank) {
+      rank = of;
+      found = place;
+    }
   }
-  return nearest;
+  return found;
 }
 function ownersOf(doc, taken) {
   const out = /* @__PURE__ */ new Map(), { cells, values, metric } = taken, owner = metric === "off-cpu" ? waiterOf : doc.costs.has(metric) ? (_, node) => doc.place[node] : askerOf;
@@ -1644,7 +1676,7 @@ function ofWaiting(doc, selection) {
     if (waiter) inside.set(waiter, (inside.get(waiter) ?? 0) + value);
   }
   if (!(all > 0)) return { subject: "Waiting", parts: [{ text: "none", strong: true }, { text: " without idle threads" }], doubt: "", metric: "off-cpu", place: 0 };
-  const cause = ([place, value]) => `${seconds(value / 1e9)} for ${doc.name[place].replace(/^\[(wait: )?|\]$/g, "")}`, where = largest(inside);
+  const cause = ([place, value]) => `${seconds(value / 1e9)} ${causeWords(doc.name[place])}`, where = largest(inside);
   return { subject: "Waiting", parts: [
     { text: seconds(all / 1e9), strong: true },
     { text: `: ${largest(causes).slice(0, 3).filter(([, value], i) => i === 0 || value >= 0.05 * all).map(cause).join(", ")}${where.length ? "; mostly in " : ""}` },
@@ -1685,10 +1717,11 @@ function selectedQuality(doc, selection) {
   const { total } = take(doc, { ...selection, metric: "cpu", focus: [], ignore: [], sizes: null });
   return `${amount(total, "samples")} in this time${total > 0 ? `: a share of 10 % is exact to ± ${(196 * Math.sqrt(0.09 / total)).toFixed(1)} points` : ""}`;
 }
-var placeText = (doc, place) => doc.kind[place] === 6 /* cause */ ? doc.name[place].replace(/^\[(wait: )?|\]$/g, "") : doc.short[place];
+var placeText = (doc, place) => doc.kind[place] === 6 /* cause */ ? causeText(doc.name[place]) : doc.short[place];
 var changed = ({ base, fresh }) => base <= 0 ? fresh > 0 ? 1 : 0 : fresh <= 0 ? 1 : Math.abs(fresh - base) / Math.max(base, fresh);
 function changeLine(doc, metric, c) {
-  const rows = [...c.functions.values()].filter(({ self }) => self.beyondNoise).sort((a, b) => Math.abs(b.self.change) - Math.abs(a.self.change)), { whole } = c;
+  const moved = [...c.functions.values()].filter(({ self }) => self.beyondNoise).sort((a, b) => Math.abs(b.self.change) - Math.abs(a.self.change)), { whole } = c;
+  const causes = moved.filter(({ place }) => doc.kind[place] === 6 /* cause */), rows = causes.length ? causes : moved;
   const interval = whole.error > 0 ? ` (${figure(whole.change, c.unit, whole.error, true)} ± ${figure(whole.error, c.unit)})` : "";
   const effect = `${whole.beyondNoise ? ofBase(whole) ? `, ${ofBase(whole)}` : "" : ", no more than noise"}${interval}`;
   return {
@@ -1698,8 +1731,7 @@ function changeLine(doc, metric, c) {
     change: whole,
     doubt: "",
     parts: [
-      { text: `${figure(whole.base, c.unit)} → ${figure(whole.fresh, c.unit)}`, strong: true },
-      { text: `${effect}${rows.length ? "; most changed: " : ""}` },
+      ...c.unit === "share" ? [{ text: rows.length ? "as shares of its time, most changed: " : "no function's share of it changed by more than noise" }] : [{ text: `${figure(whole.base, c.unit)} → ${figure(whole.fresh, c.unit)}`, strong: true }, { text: `${effect}${rows.length ? "; most changed: " : ""}` }],
       ...rows.slice(0, 2).flatMap(({ place, self }, i) => [{ text: i ? ", " : "" }, { text: placeText(doc, place), place }, { text: ` (${figure(self.base, c.unit)} → ${figure(self.fresh, c.unit)})` }])
     ]
   };
@@ -1981,6 +2013,9 @@ export {
   causeHues,
   causeKindOf,
   causeKinds,
+  causeText,
+  causeWords,
+  cellOf,
   cellValues,
   cellValuesOf,
   cellsOf,
@@ -2017,6 +2052,8 @@ export {
   inkOn,
   isEdit,
   isThread,
+  keyHint,
+  keyRowsOfPage,
   kindText,
   labelCount,
   labelOf,
@@ -2029,6 +2066,7 @@ export {
   memoryHues,
   metricName,
   moreHues,
+  nameOfKey,
   nodesWith,
   noiseHue,
   ofBase,

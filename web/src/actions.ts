@@ -2,7 +2,9 @@
 import { signal } from "@preact/signals";
 import { canCompare } from "./compare";
 import { copy } from "./clipboard";
+import { showCode } from "./code_view";
 import { viewCommand } from "./command";
+import { keyHint } from "./key_names";
 import { change, doc, notice, showFrom, view, zoom } from "./state";
 import { groupPattern } from "./words";
 
@@ -20,24 +22,24 @@ export function makeBase(): void {
   say("choose the time to compare with it");
 }
 
-interface FrameAction { text: string; key?: string; hint: string; does: () => void }
+interface FrameAction { text: string; name?: string; key?: string; hint: string; does: () => void }
 // Of a function: what a menu lists, in this order.
 export function frameActions(place: number, hasCode: boolean): FrameAction[] {
   const name = doc.name[place], module = doc.module[place], crate = doc.crate[place], v = view.value;
   const focused = (pattern: string) => { zoom.value = 0; change({ focus: [...v.focus.filter((one) => one !== pattern), pattern] }); };
   const out: FrameAction[] = [
-    { text: "Focus", key: "f", hint: "only stacks with it", does: () => focused(name) },
-    { text: "Leave out", key: "d", hint: "no stacks with it", does: () => { zoom.value = 0; change({ ignore: [...v.ignore, name] }); } },
-    { text: "Hide", key: "m", hint: "its cost becomes its callers'", does: () => toggleEdit(`merge:${name}`) },
-    { text: "Show from here", key: "s", hint: "its stacks, without its callers", does: () => { zoom.value = 0; showFrom(name); } },
+    { text: "Focus", name: "focus", hint: "only stacks with it", does: () => focused(name) },
+    { text: "Leave out", name: "leave-out", hint: "no stacks with it", does: () => { zoom.value = 0; change({ ignore: [...v.ignore, name] }); } },
+    { text: "Hide", name: "hide", hint: "its cost becomes its callers'", does: () => toggleEdit(`merge:${name}`) },
+    { text: "Show from here", name: "show-from", hint: "its stacks, without its callers", does: () => { zoom.value = 0; showFrom(name); } },
   ];
-  if (module) out.push({ text: `Collapse ${module}`, key: "C", hint: "calls inside it become one", does: () => toggleEdit(`collapse:${module}`) }, { text: `Only module ${module}`, hint: "only stacks with its code", does: () => focused(groupPattern("module", module, doc.modules)) });
+  if (module) out.push({ text: `Collapse ${module}`, name: "collapse", hint: "calls inside it become one", does: () => toggleEdit(`collapse:${module}`) }, { text: `Only module ${module}`, hint: "only stacks with its code", does: () => focused(groupPattern("module", module, doc.modules)) });
   if (crate) out.push({ text: `Only crate ${crate}`, hint: "only stacks with its code", does: () => focused(groupPattern("crate", crate, doc.crate)) });
-  out.push({ text: "Callers and callees", key: "3", hint: "", does: () => { zoom.value = 0; change({ fn: place, tab: "callers" }); } });
-  if (hasCode) out.push({ text: "Source and machine code", hint: "", does: () => { change({ fn: place, tab: "callers" }); setTimeout(() => document.getElementById("source")?.scrollIntoView(), 200); } });
+  out.push({ text: "Callers and callees", name: "callers", hint: "", does: () => { zoom.value = 0; change({ fn: place, tab: "callers" }); } });
+  if (hasCode) out.push({ text: "Source and machine code", name: "code", hint: "", does: () => showCode(place) });
   out.push({ text: "Copy name", hint: name, does: () => { void copy(name, name); } },
     { text: "Copy as command", hint: "prints its callers", does: () => { const text = viewCommand({ ...v, tab: "callers", fn: place }); void copy(text, text); } });
-  return out;
+  return out.map((action) => ({ ...action, key: action.name && keyHint(action.name).slice(4) }));
 }
 
 // The open menu of a function; `back`: what had the focus.

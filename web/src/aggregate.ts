@@ -40,9 +40,11 @@ export function entryAt(cells: Cells, i: number, slice: number): number {
   return low;
 }
 
-export function cellsOf(doc: Doc, metric: string): Cells {
-  return doc.costs.get(metric) ?? doc.heap!;
-}
+// Of a metric that the recording does not have, such as waiting in one of CPU time alone.
+const nothing: CostTable = { thread: new Uint32Array(0), node: new Uint32Array(0), first: new Uint32Array(1), slice: new Uint16Array(0), sums: new Uint32Array(1) };
+// A table of its own; null: the metric is one of the heap's.
+const tableOf = (doc: Doc, metric: string): CostTable | null => doc.costs.get(metric) ?? (doc.heap && metric.startsWith("heap-") ? null : nothing);
+export const cellsOf = (doc: Doc, metric: string): Cells => tableOf(doc, metric) ?? doc.heap!;
 
 export function cellValuesOf(table: CostTable, from: number, to: number): Float64Array {
   const out = new Float64Array(table.node.length);
@@ -52,7 +54,7 @@ export function cellValuesOf(table: CostTable, from: number, to: number): Float6
 
 // Running sums over entries of what was added, and for metrics that count live amounts, of what was removed.
 function flowOf(doc: Doc, metric: string): { came: Sums; went: Float64Array | null } {
-  const table = doc.costs.get(metric), heap = doc.heap!;
+  const table = tableOf(doc, metric), heap = doc.heap!;
   if (table) return { came: table.sums, went: null };
   if (metric === "heap-allocations") return { came: heap.sumAllocatedBlocks, went: null };
   return { came: heap.sumAllocatedBytes, went: metric === "heap-allocated" ? null : heap.sumFreedBytes };
@@ -71,7 +73,7 @@ function addFlow(cells: Cells, i: number, came: Sums, went: Float64Array | null,
 
 // The value of every cell in a range of slices, for this metric alone.
 export function cellValues(doc: Doc, metric: string, from: number, to: number): Float64Array {
-  const table = doc.costs.get(metric);
+  const table = tableOf(doc, metric);
   if (table) return cellValuesOf(table, from, to);
   const heap = doc.heap!, out = new Float64Array(heap.node.length);
   for (let i = 0; i < out.length; i++) {

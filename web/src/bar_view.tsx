@@ -5,6 +5,7 @@ import { canCompare } from "./compare";
 import { copy } from "./clipboard";
 import { viewCommand } from "./command";
 import { goToMatch, useMatches } from "./flame_view";
+import { keyHint } from "./key_names";
 import { folded } from "./names";
 import { startsOf, wholeEdits } from "./shape";
 import { cutChoice, cutText, dropChoice } from "./spans_view";
@@ -18,7 +19,7 @@ function Chip({ text, title, drop, kind = "", brief }: { text: string; title: st
 
 export const editNames: Record<(typeof wholeEdits)[number], string> = { plumbing: "library frames folded", kernel: "kernel side folded", own: "only own code", recursion: "recursion folded", runtime: "no language libraries" };
 const briefNames: Record<string, string> = { plumbing: "library", kernel: "kernel" };  // on a phone
-const editHints: Record<string, string> = { plumbing: "hides frames of libraries that only pass time on to the program's code, such as start_thread (key l)", kernel: "what the kernel does for one call is one box (key k)" };
+const editHints: Record<string, string> = { plumbing: `hides frames of libraries that only pass time on to the program's code, such as start_thread (${keyHint("libraries")})`, kernel: `what the kernel does for one call is one box (${keyHint("kernel")})` };
 
 // Text in the field that is more than a search.
 const words = /^(focus|ignore|hide|show-from|cause|size)[: ]\s*(.+)$|^(module|crate)(?: |:(?!:))\s*(.+)$/;
@@ -47,14 +48,14 @@ export function Bar() {
   const typed = (value: string) => { text.value = value; search.value = words.test(`${value}x`) ? "" : value; };
   return (
     <div class="bar">
-      <label class="visually-hidden" for="metric">Metric</label>
+      {doc.head.metrics.length > 0 && <><label class="visually-hidden" for="metric">Metric</label>
       <select id="metric" value={v.metric} onChange={(event) => { zoom.value = 0; change({ metric: event.currentTarget.value, ignore: ignoreFor(event.currentTarget.value, v.ignore) }); }}>
         {doc.head.metrics.map((one) => <option value={one.name} disabled={!doc.compared && !canCompare(one.name) && (v.range ?? v.base) !== null}>{metricName(one)}</option>)}
-      </select>
+      </select></>}
       {cut && (doc.head.spans!.can_ask ? <Chip kind="span" text={cutText(cut)} title="only the time of these spans, in every view" drop={dropChoice} /> : <span class="chip span" title="the recording was cut to the time of these spans">{cutText(cut)}</span>)}
       {v.range && !doc.compared && <Chip text={`${secondsText(v.range[0] * doc.head.slice_ms)} – ${secondsText(v.range[1] * doc.head.slice_ms)} s`} title="only this time" drop={() => change({ range: null })} />}
       {v.base && !doc.compared && <Chip kind="base" text={`compared with ${secondsText(v.base[0] * doc.head.slice_ms)} – ${secondsText(v.base[1] * doc.head.slice_ms)} s`} title="base of the comparison" drop={() => change({ base: null })} />}
-      {v.range && !v.base && canCompare(v.metric) && <button class="chip add" title="key b: choose another time to compare it with this one" onClick={makeBase}>compare with this time</button>}
+      {v.range && !v.base && canCompare(v.metric) && <button class="chip add" title={`${keyHint("base")}: choose another time to compare it with this one`} onClick={makeBase}>compare with this time</button>}
       {v.thread !== null && <Chip text={`thread ${v.thread}`} title="only threads of this name" drop={() => change({ thread: null })} />}
       {v.focus.filter((pattern) => !startsOf(v.edits).includes(pattern)).map((pattern) => <Chip text={patternText("focus", pattern)} title={`only stacks with ${pattern}`} drop={() => change({ focus: v.focus.filter((p) => p !== pattern) })} />)}
       {v.ignore.map((pattern) => <Chip text={pattern === "(idle:" ? "not idle" : patternText("ignore", pattern)} title={`no stacks with ${pattern}`} drop={() => change({ ignore: v.ignore.filter((p) => p !== pattern) })} />)}
@@ -68,7 +69,7 @@ export function Bar() {
           onInput={(event) => typed(event.currentTarget.value)} onKeyDown={(event) => { if ((event.key === "ArrowDown" || event.key === "ArrowUp") && matches.value) { goToMatch(matches.value.places, event.key === "ArrowDown" ? 1 : -1); event.preventDefault(); } else if (event.key === "Escape") { typed(""); event.currentTarget.blur(); event.stopPropagation(); } }} />
       </form>
       {matches.value && <><span class="found" role="status">{withCommas(matches.value.calls)} {matches.value.calls === 1 ? "box" : "boxes"}, {percent(matches.value.share)}{zoom.value > 0 ? " of the zoom" : ""}</span>
-        <button title="key p, or arrow up in the field" onClick={() => goToMatch(matches.value!.places, -1)}>previous</button><button title="key n, or arrow down in the field" onClick={() => goToMatch(matches.value!.places, 1)}>next</button></>}
+        <button title={`${keyHint("previous")}, or arrow up in the field`} onClick={() => goToMatch(matches.value!.places, -1)}>previous</button><button title={`${keyHint("next")}, or arrow down in the field`} onClick={() => goToMatch(matches.value!.places, 1)}>next</button></>}
       <button onClick={() => copy(viewCommand(v), viewCommand(v))} title={viewCommand(v)} id="copy">copy<span> as command</span></button>
     </div>);
 }

@@ -2,8 +2,8 @@
 import { causeHues, causeKindOf, causeKinds, ownerHues, toned, type LegendItem } from "./colors";
 import { doc, tree } from "./state";
 import { Kind, type Tree } from "./types";
+import { causeText } from "./words";
 
-export const causeText = (name: string) => name.replace(/^\[(wait: )?|\]$/g, "");
 export const causeColor = (name: string) => toned(causeHues[causeKindOf(name)]);
 
 // By node of the tree: the kind of wait in which most of its time goes; 255: none.

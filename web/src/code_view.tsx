@@ -4,7 +4,7 @@ import { useEffect, useRef } from "preact/hooks";
 import { useSignal } from "@preact/signals";
 import { unpack } from "./document";
 import { foldArguments, foldGenerics } from "./names";
-import { doc, metric, view } from "./state";
+import { change, doc, metric, view } from "./state";
 import { amount, askedSize, percent } from "./words";
 
 interface Chained { function: string; file: string; line: number }
@@ -14,6 +14,7 @@ interface Code { problem?: string; all: number; self: number; sentences: string[
 
 const asks = () => document.querySelector("meta[name=fathom-code]") !== null;
 const held = () => document.getElementById("code");
+export const showCode = (fn: number) => { change({ fn, tab: "callers" }); setTimeout(() => document.getElementById("source")?.scrollIntoView(), 200); };
 export const hasCode = () => asks() || held() !== null;
 
 // The selection as options of the command line.

@@ -68,7 +68,7 @@ export function ComparedTop({ name }: { name: (place: number) => ComponentChildr
     <div class="scroll">
       <p class="by">{(["self", "total"] as const).map((one) => <label><input type="radio" name="by" checked={by.value === one} onChange={() => { by.value = one; }} /> {one === "self" ? "by itself" : "with all that it calls"} </label>)}</p>
       {shown.length === 0 ? <p class="empty">No function changed by more than noise.</p> : <table id="top" class="fill"><thead><tr><th>base</th><th>new</th><th>change ± error</th><th>of base</th><th class="left">function</th><th class="left wide">where</th></tr></thead>
-        <tbody>{shown.slice(0, most.value).map((row) => <tr key={row.place} class={row[by.value].beyondNoise ? view.value.fn === row.place ? "on" : "" : "noise"}><Cells of={row[by.value]} /><td class="left function">{name(row.place)}</td><td class="left quiet wide">{whereOf(doc, row.place)}</td></tr>)}</tbody></table>}
+        <tbody>{shown.slice(0, most.value).map((row) => <tr key={row.place} class={row[by.value].beyondNoise ? view.value.fn === row.place ? "on" : "" : "noise"}><Cells of={row[by.value]} /><td class="left function">{name(row.place)}</td><td class="left quiet wide" title={whereOf(doc, row.place)}>{whereOf(doc, row.place)}</td></tr>)}</tbody></table>}
       {shown.length > most.value && <p><button onClick={() => { most.value = 5000; }}>showing {most.value} of {withCommas(shown.length)}: show more</button></p>}
       {found.length > changed.length && <p><button id="noise" onClick={() => { noise.value = !noise.value; }}>{noise.value ? "leave out" : "show"} the {withCommas(found.length - changed.length)} that differ by no more than noise</button></p>}
     </div>);

@@ -176,7 +176,7 @@ export function readDocument(bytes: Uint8Array): Doc {
     blocks: heap && { cell: whole("block.cell"), address: column("block.address"), size: column("block.size"), allocated: column("block.allocated_ns"), blocks: column("block.blocks") },
     head, nodes, parent, place, shown,
     places: kind.length, name, short, module, crate: texts("place.crate"),
-    file: texts("place.file"), line: whole("place.line"), lastLine: whole("place.last_line"), kind, costs, heap,
+    file: texts("place.file"), line: whole("place.line"), lastLine: whole("place.last_line"), kind, whose: head.columns["place.whose"] ? new Uint8Array(column("place.whose")) : new Uint8Array(kind.length), costs, heap,
     lines: head.series.map((series) => ({
       name: series.name, unit: series.unit, pid: series.pid, ms: column(`${series.columns}.ms`), value: column(`${series.columns}.value`),
     })),

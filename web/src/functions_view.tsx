@@ -9,7 +9,7 @@ import { Name } from "./name_view";
 import { ownersOf } from "./owners";
 import { baseTree, change, doc, functions, metric, plainTree, search, taken, view } from "./state";
 import { Kind, type FunctionRow } from "./types";
-import { amount, fileOf, groupPattern, percent, withCommas } from "./words";
+import { amount, cellOf, fileOf, groupPattern, percent, withCommas } from "./words";
 
 export const share = (value: number) => taken.value.total > 0 ? value / taken.value.total : 0;
 
@@ -19,7 +19,7 @@ function Sort<Key extends string>({ by, name, text, left, go }: { by: Key; name:
 // Samples are random: in at most one of twenty cases the true value is further away than this. "" if every event was counted.
 function errorOf(value: number): string {
   const { weight, unit } = metric.value;
-  return weight > 0 && value > 0 ? `± ${amount(1.96 * Math.sqrt(value * weight), unit)}` : "";
+  return weight > 0 && value > 0 ? `± ${cellOf(1.96 * Math.sqrt(value * weight), unit)}` : "";
 }
 
 type Column = "self" | "total" | "function" | "line" | "module";
@@ -47,8 +47,8 @@ export function Top() {
       <thead><tr><Sort by={by.value} name="self" text="self" go={go} /><th /><th class="wide error" title="95 % interval of the self cost">±</th><Sort by={by.value} name="total" text="total" go={go} /><th />
         <Sort by={by.value} name="function" text="function" left go={go} /><Sort by={by.value} name="line" text="line" left go={go} /><Sort by={by.value} name="module" text="module" left go={go} /></tr></thead>
       <tbody>{shown.map((row) => <tr class={view.value.fn === row.place ? "on" : ""} key={row.place}>
-        <td>{amount(row.self, unit)}</td><td class="bar-cell" style={{ "--share": share(row.self) } as never}>{percent(share(row.self))}</td><td class="quiet wide">{errorOf(row.self)}</td>
-        <td>{amount(row.total, unit)}</td><td class="bar-cell" style={{ "--share": share(row.total) } as never}>{percent(share(row.total))}</td>
+        <td>{cellOf(row.self, unit)}</td><td class="bar-cell" style={{ "--share": share(row.self) } as never}>{percent(share(row.self))}</td><td class="quiet wide">{errorOf(row.self)}</td>
+        <td>{cellOf(row.total, unit)}</td><td class="bar-cell" style={{ "--share": share(row.total) } as never}>{percent(share(row.total))}</td>
         <td class="left function"><Name place={row.place} /></td><td class="left quiet file" title={doc.file[row.place]}>{fileOf(doc, row.place)}</td><td class="left quiet module" title={doc.module[row.place]}>{doc.module[row.place]}</td></tr>)}</tbody>
     </table>}
     {found.length > shown.length && <p><button onClick={() => { all.value = true; }}>showing {shown.length} of {withCommas(found.length)} functions: show more</button></p>}</div>);
@@ -70,7 +70,7 @@ export function Callers() {
     <><div class="head"><h2><s style={{ background: colorOf(doc, fn) }} />{labelOf(doc, fn)}</h2> <button class="dots" aria-label={`menu of ${doc.short[fn]}`} title="menu (key .)" onClick={(event) => openMenu(fn, event.clientX, event.clientY)}>⋮</button></div>
       <p class="quiet">{[fileOf(doc, fn), doc.module[fn]].filter(Boolean).join(" · ")}{view.value.fn === null && " · the hottest function; choose another one under Top, or click a frame"}</p></>);
   const list = (rows: [number, number][], start: string) => rows.length === 0 ? <p class="quiet">Nothing.</p> : <table class="fill"><tbody>{rows.slice(0, 60).map(([place, value]) => <tr key={place}>
-    <td>{amount(value, unit)}</td><td class="bar-cell" style={{ "--share": total > 0 ? value / total : 0 } as never}>{percent(total > 0 ? value / total : 0)}</td>
+    <td>{cellOf(value, unit)}</td><td class="bar-cell" style={{ "--share": total > 0 ? value / total : 0 } as never}>{percent(total > 0 ? value / total : 0)}</td>
     <td class="left function">{place === 0 ? start : <Name place={place} />}</td></tr>)}</tbody></table>;
   if (old.value) return (
     <div class="scroll callers">{head}{changeOf(fn)}
@@ -96,6 +96,6 @@ export function Threads() {
   });
   return (
     <div class="scroll"><table id="threads"><thead><tr><th scope="col">total</th><th /><th class="wide" title="95 % interval">±</th><th scope="col">threads</th><th scope="col" class="left">name</th></tr></thead>
-      <tbody>{rows.value.map(({ value, i }) => <tr key={i} class={view.value.thread === doc.head.threads[i].name ? "on" : ""}><td>{amount(value, metric.value.unit)}</td><td class="bar-cell" style={{ "--share": share(value) } as never}>{percent(share(value))}</td><td class="quiet wide">{errorOf(value)}</td>
+      <tbody>{rows.value.map(({ value, i }) => <tr key={i} class={view.value.thread === doc.head.threads[i].name ? "on" : ""}><td>{cellOf(value, metric.value.unit)}</td><td class="bar-cell" style={{ "--share": share(value) } as never}>{percent(share(value))}</td><td class="quiet wide">{errorOf(value)}</td>
         <td>{doc.head.threads[i].threads || ""}</td><td class="left"><button class="link name" title="only threads of this name" onClick={() => change({ thread: doc.head.threads[i].name })}>{doc.head.threads[i].name}</button></td></tr>)}</tbody></table></div>);
 }

@@ -1,11 +1,10 @@
 // What the lanes show over time: memory, CPU, waiting, faults, stalls, a chosen series, and a track for each thread.
 import { cellsOf, overTime } from "./aggregate";
-import { causeText } from "./cause_colors";
 import { bandHues, causeHues, causeKindOf, causeKinds, faultHues, memoryHues, runningHue, stallHue, toned } from "./colors";
 import { kindText } from "./spans";
 import { doc, lineName } from "./state";
 import { Kind, type Cells, type Line } from "./types";
-import { bytes, percent, quantity, seconds, withCommas } from "./words";
+import { bytes, causeText, percent, quantity, seconds, withCommas } from "./words";
 
 interface Band { name: string; color: string; values: Float64Array; dashed?: boolean }
 export interface Lane { title: string; note: string; top: string; most: number; bands: Band[]; lines: Band[]; kind: "memory" | "cpu" | "wait" | "faults" | "io" | "series" | "track" | "span"; span?: number; heat?: Heat; limit?: number }
@@ -97,10 +96,10 @@ export function lanesOf(per: number, series: string | null, heat: string | null,
   };
   const rss = rssParts.flatMap(([name, label, color]) => {
     const values = together(name, per);
-    return values?.some((value) => value > 0) ? [{ name: `RSS: ${label}`, color: toned(color), values }] : [];
+    return values?.some((value) => value > 0) ? [{ name: label, color: toned(color), values }] : [];
   });
   const lines: Band[] = [];
-  for (const [name, label, dashed] of [["heap.live", "heap live", false], ["memory.allocator_slack", "allocator slack", true]] as const) {
+  for (const [name, label, dashed] of [["heap.live", "live heap", false], ["memory.allocator_slack", "allocator slack", true]] as const) {
     const values = together(name, per);
     if (values) lines.push({ name: label, color: "", values, dashed });
   }

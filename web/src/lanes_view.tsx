@@ -4,13 +4,14 @@ import { computed, signal, useComputed, useSignal, useSignalEffect } from "@prea
 import { cellsOf, labelOf, nodesWith, overTime, together } from "./aggregate";
 import { CanvasTable } from "./canvas_table";
 import { canCompare } from "./compare";
+import { keyHint } from "./key_names";
 import { heatHeight, heatNote, lanesOf, spanHeight, spanLanes, trackHeight, tracksOf, type Heat, type Lane } from "./lanes";
 import { lengthAt, lengthScale, partOf } from "./spans";
 import { chooseBox, chooseSpan, Slowest } from "./spans_view";
 import { change, dark, doc, heatLanes, hovered, lineName, view, writeAddress } from "./state";
 import { bytes, quantity, seconds, secondsText } from "./words";
 
-const usualHeight = 30, leastFitted = 16, leastHeight = 14, gap = 4, axisHeight = 16, stripHeight = 10, markHeight = 14, closedHeight = 14;
+const usualHeight = 30, leastFitted = 16, leastHeight = 14, gap = 4, axisHeight = 16, stripHeight = 6, markHeight = 14, closedHeight = 14;
 // How a user has arranged the lanes; not a part of the selection.
 const arranged = signal<{ order: string[]; closed: string[] }>({ order: [], closed: [] });
 // The height that a user has chosen, and without one the height at which all lanes fit above the view.
@@ -64,6 +65,20 @@ function drawSpans(pen: CanvasRenderingContext2D, kind: number, base: number, wi
   pen.fillRect(0, base, width, 1);
 }
 
+// A legend for each lane with more than one colour. Tracks have the colours of the lane of waits, and another one for running.
+function legendsOf(lanes: Lane[]): { title: string; lane: Lane; bands: Lane["bands"] }[] {
+  const out: { title: string; lane: Lane; bands: Lane["bands"] }[] = [], known = new Set<string>();
+  for (const lane of lanes) {
+    const shared = lane.kind === "wait" || lane.kind === "track", bands = [...lane.bands, ...lane.lines].filter(({ name }) => !shared || !known.has(name));
+    if (shared) bands.forEach(({ name }) => known.add(name));
+    if (!bands.length || bands.length === 1 && (lane.kind === "faults" || lane.kind === "io")) continue;
+    const last = out[out.length - 1];
+    if (lane.kind === "track" && last?.lane.kind === "track") last.bands.push(...bands);
+    else out.push({ title: lane.kind === "track" ? "Threads" : lane.title, lane, bands });
+  }
+  return out;
+}
+
 export function Lanes() {
   const box = useRef<HTMLDivElement>(null), canvas = useRef<HTMLCanvasElement>(null), width = useSignal(900);
   const boxed = useSignal<{ lane: Lane; bottom: number; x0: number; y0: number; x1: number; y1: number } | null>(null);
@@ -96,7 +111,7 @@ export function Lanes() {
     if (!section || !items) return;
     const app = section.parentElement!, others = [...app.querySelectorAll<HTMLElement>(":scope > :is(header, .bar, nav, .crumbs, .compared)")].reduce((sum, one) => sum + one.offsetHeight, 0);
     const scrolls = matchMedia("(max-height: 560px)").matches || matchMedia("print").matches;  // then the page has no fixed height
-    const free = panelHeight.value ?? (scrolls ? Infinity : innerHeight - Math.max(240, Math.ceil(0.6 * innerHeight)) - others);
+    const view = app.querySelector<HTMLElement>(":scope > main")!, free = panelHeight.value ?? (scrolls ? Infinity : innerHeight - Math.max(240, Math.ceil(parseFloat(getComputedStyle(view).flexBasis) || 0.6 * innerHeight)) - others);
     const room = free - stripHeight - axisHeight - 7 - 4, tall = (height: number) => above + all.value.reduce((sum, lane) => sum + heightAt(lane, height) + gap, 0);
     const legendHeight = (items as HTMLElement).offsetHeight;
     hasLegend.value = tall(leastFitted) + legendHeight <= room;
@@ -356,7 +371,7 @@ export function Lanes() {
   };
   if (doc.head.duration_ns === 0 || !made.value.length) return <div ref={box} class="untimed">{doc.head.duration_ns === 0 ? "This file has no times, so the page shows it as a whole." : "This recording has no values over time."}</div>;
   const range = view.value.range, { lanes: open, tracks: asTracks } = view.value, hasTracks = doc.costs.has("cpu") || doc.costs.has("off-cpu");
-  const bands = new Map(all.value.flatMap((lane) => [...lane.bands, ...lane.lines].map((band) => [lane.kind === "track" || lane.kind === "wait" ? band.name : `${lane.kind} ${band.name}`, { lane, band }] as const)));
+  const legends = legendsOf(all.value);
   return (
     <section class={open ? "lanes" : "lanes closed"} aria-label="Over time" ref={panel} style={panelHeight.value !== null && open ? { flex: "none", height: `${panelHeight.value}px` } : {}}>
       <div class="over" style={!open ? { display: "none" } : inSight.value !== null ? { maxHeight: `${inSight.value + 2}px` } : {}}>
@@ -364,7 +379,7 @@ export function Lanes() {
           <b><button class="link lane-title" draggable aria-expanded={!isClosed(lane)} title={`${lane.title}: ${lane.heat ? heatNote(lane) : lane.note}. Click folds the lane; drag it, or Alt with an arrow, to move it.`} onClick={() => toggleClosed(lane)} onKeyDown={titleKeys(lane, i)} onDragStart={(event) => event.dataTransfer!.setData("text/plain", keyOf(lane))}>{lane.title}</button></b>
           {!lane.heat && !isClosed(lane) && lane.top && <i title="the top of this lane">{lane.top}</i>}<span class="note">{lane.heat ? heatNote(lane) : lane.note}</span>
           {!isClosed(lane) && lane.span !== undefined && <Slowest kind={lane.span} />}
-          {!isClosed(lane) && heatLanes.some((kind) => kind === lane.kind) && <button class="link heat" data-lane={lane.kind} aria-pressed={view.value.heat === lane.kind} aria-label={lane.heat ? `${lane.title} over time` : `${lane.title} as a heat map`} title={lane.heat ? "as values over time" : "as a heat map: shows what repeats every second"} onClick={() => change({ heat: view.value.heat === lane.kind ? null : lane.kind })}>{lane.heat ? "over time" : heightOf(lane) >= 24 ? "heat map" : "▦"}</button>}</div>)}</div>
+          {!isClosed(lane) && heatLanes.some((kind) => kind === lane.kind) && <button class="link heat" data-lane={lane.kind} aria-pressed={view.value.heat === lane.kind} aria-label={lane.heat ? `${lane.title} over time` : `${lane.title} as a heat map`} title={lane.heat ? "as values over time" : "as a heat map: shows what repeats every second"} onClick={() => change({ heat: view.value.heat === lane.kind ? null : lane.kind })}>{lane.heat ? "over time" : "▦"}</button>}</div>)}</div>
         <div class="chart" ref={box}>
           <canvas ref={canvas} tabIndex={0} role="slider" aria-label="Range of time. Arrow keys move it, with Shift its end; B makes it the base of a comparison; Escape takes all." aria-valuemin={0} aria-valuemax={doc.head.slices} aria-valuenow={range?.[0] ?? 0} aria-valuetext={range ? `${secondsText(range[0] * doc.head.slice_ms)} to ${secondsText(range[1] * doc.head.slice_ms)} s` : "all"}
             style={{ width: "100%", height: `${height.value}px` }}
@@ -377,16 +392,13 @@ export function Lanes() {
       </div>
       <div ref={legend} class={hasLegend.value ? "legend lane-legend" : `legend lane-legend apart${legendOpen.value ? " open" : ""}`} aria-label="Colours of the lanes" style={open ? {} : { display: "none" }}>
         <div>
-          {[...bands.values()].map(({ lane, band }) => {
-            const canFilter = lane.kind === "cpu" && doc.head.threads.some(({ name }) => name === band.name);
-            return canFilter
-              ? <button class={view.value.thread === band.name ? "link on" : "link"} title="only these threads" onClick={() => change({ thread: view.value.thread === band.name ? null : band.name })}><s style={{ background: band.color }} />{band.name}</button>
-              : <span><s style={band.dashed ? { border: "1px dashed var(--ink)" } : { background: band.color || "var(--ink)" }} />{band.name}</span>;
-          })}
+          {legends.map(({ title, lane, bands }) => <div class="of-lane"><b>{title}</b>{bands.map((band) => lane.kind === "cpu" && doc.head.threads.some(({ name }) => name === band.name)
+            ? <button class={view.value.thread === band.name ? "link on" : "link"} title="only these threads" onClick={() => change({ thread: view.value.thread === band.name ? null : band.name })}><s style={{ background: band.color }} />{band.name}</button>
+            : <span><s class={band.color ? "" : band.dashed ? "line dashed" : "line"} style={band.color ? { background: band.color } : {}} />{band.name}</span>)}</div>)}
           {marks.slice(0, 20).map((mark, i) => <button class="link" title="the time from this mark to the next one" onClick={() => phase(i)}>⚑ {mark.name}</button>)}
         </div>
       </div>
-      <div class="axis"><span class="lane-tools"><button class="link" aria-expanded={open} aria-label={open ? "fold all lanes" : "show the lanes"} title={open ? "fold all lanes" : "show the lanes"} onClick={() => change({ lanes: !open })}>{open ? "▾" : "▸"}{(!open || hasLegend.value) && " lanes"}</button>{hasTracks && open && <button class="link" id="tracks" aria-pressed={asTracks} title="a track for each thread: running, in the run queue, waiting (key h)" onClick={() => change({ tracks: !asTracks })}>threads</button>}{open && !hasLegend.value && <button class="link" id="colours" aria-expanded={legendOpen.value} title="what the colours of the lanes mean" onClick={() => { legendOpen.value = !legendOpen.value; }}>colours</button>}</span>
+      <div class="axis"><span class="lane-tools"><button class="link" aria-expanded={open} aria-label={open ? "fold all lanes" : "show the lanes"} title={open ? "fold all lanes" : "show the lanes"} onClick={() => change({ lanes: !open })}>{open ? "▾" : "▸"}{(!open || hasLegend.value) && " lanes"}</button>{hasTracks && open && <button class="link" id="tracks" aria-pressed={asTracks} title={`a track for each thread: running, in the run queue, waiting (${keyHint("tracks")})`} onClick={() => change({ tracks: !asTracks })}>threads</button>}{open && !hasLegend.value && <button class="link" id="colours" aria-expanded={legendOpen.value} title="what the colours of the lanes mean" onClick={() => { legendOpen.value = !legendOpen.value; }}>colours</button>}</span>
         <div class="times" style={open ? {} : { display: "none" }}><canvas ref={axis} style={{ width: "100%", height: `${stripHeight + axisHeight}px` }} aria-hidden="true" /></div>
         <em>drag: select{canCompare(view.value.metric) ? " · Shift-drag: compare with" : ""} · double-click: all</em></div>
       {open && <div class="splitter" role="separator" aria-orientation="horizontal" aria-label="Height of the lanes. Arrow keys change it, Enter resets it." aria-valuenow={Math.round(laneHeight.value)} aria-valuemin={leastHeight} aria-valuemax={160} tabIndex={0} onPointerDown={splitter} onKeyDown={splitterKeys} onDblClick={() => { panelHeight.value = null; chosenHeight.value = null; }} />}

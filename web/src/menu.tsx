@@ -44,7 +44,7 @@ export function Help() {
   return (
     <dialog ref={box} class="help" aria-label="Help" onClose={() => { help.value = false; }} onClick={(event) => { if (event.target === box.current) help.value = false; }}>
       {help.value && <><h2>Keys <button onClick={() => { help.value = false; }}>close</button></h2>
-        <dl class="keys">{keyRows().map(({ keys, what }) => <><dt>{keys.map((key, i) => <>{i > 0 && " "}<kbd>{key}</kbd></>)}</dt><dd>{what}</dd></>)}</dl>
+        <dl class="keys">{keyRows().map(([keys, , what]) => <><dt>{keys.map((key, i) => <>{i > 0 && " "}<kbd>{key}</kbd></>)}</dt><dd>{what}</dd></>)}</dl>
         <p>Right-click a frame or a name for its menu. In the search field, Enter makes the text a filter:</p>
         <dl class="keys">{[["module NAME, crate NAME, cause NAME", "only stacks with it"], ["ignore NAME", "no stacks with it"], ["hide NAME", "its cost becomes its callers'"], ["show-from NAME", "stacks begin there"], ["size MIN:MAX", "heap: call sites that allocated such blocks"], ["/expression/", "a regular expression"]].map(([text, what]) => <><dt><code>{text}</code></dt><dd>{what}</dd></>)}</dl></>}
     </dialog>);

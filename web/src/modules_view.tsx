@@ -2,7 +2,7 @@
 import { useComputed } from "@preact/signals";
 import { change, doc, metric, shape, taken, view } from "./state";
 import { Kind } from "./types";
-import { amount, groupPattern, percent } from "./words";
+import { cellOf, groupPattern, percent } from "./words";
 
 // "MODULE@0xADDRESS" stands for a function with known bounds only, "MODULE+0x..." for a bare address.
 const isNameless = (place: number) => doc.kind[place] === Kind.unknown || /(@0x|\+0x|@fde\+0x)[0-9a-f]+/.test(doc.name[place]);
@@ -34,7 +34,7 @@ export function Modules() {
     <div class="scroll"><table id="modules"><thead><tr><th>self</th><th /><th>total</th><th>without a name</th><th class="left">module</th><th class="left">symbols</th><th class="left wide">build id</th><th class="left">fold</th></tr></thead>
       <tbody>{rows.value.map(({ name, self, total, nameless }) => {
         const edit = `collapse:${name}`, folded = view.value.edits.includes(edit);
-        return <tr key={name}><td>{amount(self, unit)}</td><td class="bar-cell" style={{ "--share": all > 0 ? self / all : 0 } as never}>{percent(all > 0 ? self / all : 0)}</td><td>{amount(total, unit)}</td>
+        return <tr key={name}><td>{cellOf(self, unit)}</td><td class="bar-cell" style={{ "--share": all > 0 ? self / all : 0 } as never}>{percent(all > 0 ? self / all : 0)}</td><td>{cellOf(total, unit)}</td>
           <td>{self > 0 ? percent(nameless / self) : ""}</td><td class="left name">{name}</td><td class="left">{facts.get(name)?.symbols ?? "unknown"}</td><td class="left quiet wide name">{facts.get(name)?.build_id.slice(0, 16)}</td>
           <td class="left">{doc.modules.includes(name) && <button class="link" aria-pressed={folded} title="its calls become one box each time" onClick={() => change({ edits: folded ? view.value.edits.filter((e) => e !== edit) : [...view.value.edits, edit] })}>{folded ? "unfold" : "fold"}</button>} {doc.modules.includes(name) && <button class="link only" title="only stacks with its code" onClick={() => change({ focus: [...view.value.focus, groupPattern("module", name, doc.modules)] })}>only</button>}</td></tr>;
       })}</tbody></table>

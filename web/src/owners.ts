@@ -1,5 +1,5 @@
 // The function that a cost belongs to, for readers: the program's own code, not the library in which it was measured. Pure.
-import { Kind, type Doc, type Taken } from "./types";
+import { Kind, Whose, type Doc, type Taken } from "./types";
 
 // Memory: the nearest function that belongs to neither an allocator nor a language library; otherwise the caller of the innermost
 // one.
@@ -13,15 +13,18 @@ export function askerOf(doc: Doc, node: number): number {
   return nearest || doc.place[node];
 }
 
-// A wait: the nearest function of the program's own code above it; otherwise the nearest one. 0: there is none.
+// A wait, as in the sentences of the program: the nearest function of the own code above it, else of a package that was linked
+// in, else of a lock or runtime in the program, else the nearest one. 0: there is none.
 export function waiterOf(doc: Doc, node: number): number {
-  let nearest = 0;
-  for (let at = doc.parent[node]; at !== 0; at = doc.parent[at]) {
-    const place = doc.place[at];
-    if (doc.kind[place] === Kind.code) return place;
-    if (!nearest && doc.kind[place] !== Kind.cause) nearest = place;
+  const none = Whose.runtime + 2;
+  let found = 0, rank: number = none;
+  for (let at = doc.parent[node]; at !== 0 && rank > Whose.own; at = doc.parent[at]) {
+    const place = doc.place[at], kind = doc.kind[place];
+    if (kind === Kind.cause) continue;
+    const of = kind === Kind.code ? doc.whose[place] : none - 1;
+    if (of < rank) { rank = of; found = place; }
   }
-  return nearest;
+  return found;
 }
 
 // What a selection costs, by the function that readers look for: of waits the code that waits, of memory the code that asked for it,

@@ -3,6 +3,7 @@ import { computed, signal } from "@preact/signals";
 import { buildTimeTree, buildTree, costsOf, functionTable, take, treeOf } from "./aggregate";
 import { canCompare, compare, withBase } from "./compare";
 import { childrenOf } from "./flame_layout";
+import { keyHint } from "./key_names";
 import { firstEdits, isEdit, shapeOf, startsOf } from "./shape";
 import { Kind, type Comparison, type Doc, type Line, type Selection, type Sizes } from "./types";
 import { askedSize, sizesFrom } from "./words";
@@ -10,9 +11,11 @@ import { askedSize, sizesFrom } from "./words";
 export const tabs = ["flame", "top", "callers", "threads", "waits", "heap", "tree", "modules", "series", "quality", "spans"] as const;
 // For two recordings: only what both have in common, and no time.
 const comparedTabs: readonly Tab[] = ["flame", "top", "callers", "threads", "tree", "quality"];
-export const hasTab = (tab: Tab) => tab === "spans" ? doc.spans !== null && !doc.compared : !doc.compared || comparedTabs.includes(tab);
+// Without costs, as in a recording of memory alone, there is nothing to draw a tree of.
+const costlessTabs: readonly Tab[] = ["series", "quality"];
+export const hasTab = (tab: Tab) => !doc.head.metrics.length ? costlessTabs.includes(tab) : tab === "spans" ? doc.spans !== null && !doc.compared : !doc.compared || comparedTabs.includes(tab);
 const sides = { base: [0, 1] as [number, number], range: [1, 2] as [number, number] };
-export const keyOf = (tab: Tab) => tab === "spans" ? "a" : `${(tabs.indexOf(tab) + 1) % 10}`;
+export const keyOf = (tab: Tab) => tab === "spans" ? keyHint("spans").slice(4) : `${(tabs.indexOf(tab) + 1) % 10}`;
 export type Tab = (typeof tabs)[number];
 
 // For a comparison's flame graph: the meaning of a box's width.
@@ -104,7 +107,7 @@ export const showSizes = (sizes: Sizes | null) => change({ sizes, metric: hasSiz
 // An address may be typed by hand: names that the document does not have are ignored.
 function fromHash(): View {
   const parts = new URLSearchParams(location.hash.slice(1)), { head } = doc;
-  const metric = head.metrics.find(({ name }) => name === parts.get("m"))?.name ?? head.metrics[0]?.name ?? "cpu";
+  const metric = head.metrics.find(({ name }) => name === parts.get("m"))?.name ?? head.metrics[0]?.name ?? "";
   const rangeOf = (text: string | null): View["range"] => {
     const times = /^(\d+)-(\d+)$/.exec(text ?? "");
     if (!times) return null;
@@ -126,7 +129,7 @@ function fromHash(): View {
     heat: heatLanes.find((kind) => kind === parts.get("heat")) ?? null,
     series: doc.lines.some((line) => lineName(line) === parts.get("s")) ? parts.get("s") : null,
     thread: head.threads.some(({ name }) => name === thread) ? thread : null,
-    focus, ignore: parts.has("m") ? parts.getAll("ignore") : ignoreFor(metric), tab: tabs.includes(tab) && hasTab(tab) ? tab : "flame",
+    focus, ignore: parts.has("m") ? parts.getAll("ignore") : ignoreFor(metric), tab: tabs.includes(tab) && hasTab(tab) ? tab : tabs.find(hasTab) ?? "quality",
     inverted: parts.get("i") === "1", byThread: parts.get("threads") !== "0", fn: parts.has("fn") && fn > 0 ? fn : null,
     ...(doc.compared ? sides : {}),
   };
@@ -153,7 +156,23 @@ export function change(part: Partial<View>, replace = false): void {
   if (replace) unwritten ??= setTimeout(writeAddress, 100); else history.pushState(null, "", `#${after}`);
 }
 
-export const metric = computed(() => doc.head.metrics.find(({ name }) => name === view.value.metric) ?? { name: "cpu", title: "CPU time", unit: "samples", table: "", weight: 1 });
+export const dropFilters = () => change({ range: null, base: null, thread: null, focus: [], ignore: [], sizes: null, edits: view.value.edits.filter((edit) => !edit.startsWith("from:")) });
+export function nextMetric(): void {
+  const names = doc.head.metrics.map(({ name }) => name).filter((name) => doc.compared || canCompare(name) || !(view.value.range ?? view.value.base));
+  if (names.length < 2) return;
+  const metric = names[(names.indexOf(view.value.metric) + 1) % names.length];
+  zoom.value = 0;
+  change({ metric, ignore: ignoreFor(metric, view.value.ignore) });
+}
+// By its own length, within the recording.
+export function shiftTime(by: 1 | -1): void {
+  const { range } = view.value;
+  if (!range) return;
+  const length = range[1] - range[0], from = Math.max(0, Math.min(doc.head.slices - length, range[0] + by * length));
+  if (from !== range[0]) change({ range: [from, from + length] });
+}
+
+export const metric = computed(() => doc.head.metrics.find(({ name }) => name === view.value.metric) ?? { name: "", title: "", unit: "samples", table: "", weight: 1 });
 export const selection = computed<Selection>(() => {
   const v = view.value;
   return { metric: v.metric, from: v.range?.[0] ?? 0, to: v.range?.[1] ?? doc.head.slices, thread: v.thread, focus: v.focus, ignore: v.ignore, sizes: v.sizes };

@@ -5,7 +5,7 @@ import { askerOf, waiterOf } from "./owners";
 import { residentIn } from "./series";
 import { canCompare, compare } from "./compare";
 import { Kind, type Change, type Comparison, type Doc, type Selection } from "./types";
-import { amount, bytes, figure, ofBase, percent, seconds, secondsText, subjectOf } from "./words";
+import { amount, bytes, causeText, causeWords, figure, ofBase, percent, seconds, secondsText, subjectOf } from "./words";
 
 interface Part { text: string; place?: number; strong?: boolean }
 export interface SummaryLine { subject: string; parts: Part[]; doubt: string; metric: string; place: number; change?: Change }
@@ -83,7 +83,7 @@ function ofWaiting(doc: Doc, selection: Selection): SummaryLine | null {
     if (waiter) inside.set(waiter, (inside.get(waiter) ?? 0) + value);
   }
   if (!(all > 0)) return { subject: "Waiting", parts: [{ text: "none", strong: true }, { text: " without idle threads" }], doubt: "", metric: "off-cpu", place: 0 };
-  const cause = ([place, value]: [number, number]) => `${seconds(value / 1e9)} for ${doc.name[place].replace(/^\[(wait: )?|\]$/g, "")}`, where = largest(inside);
+  const cause = ([place, value]: [number, number]) => `${seconds(value / 1e9)} ${causeWords(doc.name[place])}`, where = largest(inside);
   return { subject: "Waiting", parts: [{ text: seconds(all / 1e9), strong: true }, { text: `: ${largest(causes).slice(0, 3).filter(([, value], i) => i === 0 || value >= 0.05 * all).map(cause).join(", ")}${where.length ? "; mostly in " : ""}` },
     ...list(doc, where.slice(0, 1), all)], doubt: "", metric: "off-cpu", place: 0 };
 }
@@ -124,14 +124,17 @@ export function selectedQuality(doc: Doc, selection: Selection): string {
   return `${amount(total, "samples")} in this time${total > 0 ? `: a share of 10 % is exact to ± ${(196 * Math.sqrt(0.09 / total)).toFixed(1)} points` : ""}`;
 }
 
-const placeText = (doc: Doc, place: number) => doc.kind[place] === Kind.cause ? doc.name[place].replace(/^\[(wait: )?|\]$/g, "") : doc.short[place];
+const placeText = (doc: Doc, place: number) => doc.kind[place] === Kind.cause ? causeText(doc.name[place]) : doc.short[place];
 const changed = ({ base, fresh }: Change) => base <= 0 ? fresh > 0 ? 1 : 0 : fresh <= 0 ? 1 : Math.abs(fresh - base) / Math.max(base, fresh);
 function changeLine(doc: Doc, metric: string, c: Comparison): SummaryLine {
-  const rows = [...c.functions.values()].filter(({ self }) => self.beyondNoise).sort((a, b) => Math.abs(b.self.change) - Math.abs(a.self.change)), { whole } = c;
+  const moved = [...c.functions.values()].filter(({ self }) => self.beyondNoise).sort((a, b) => Math.abs(b.self.change) - Math.abs(a.self.change)), { whole } = c;
+  // Of waiting, what was waited for: the functions at the end of these stacks are the kernel's.
+  const causes = moved.filter(({ place }) => doc.kind[place] === Kind.cause), rows = causes.length ? causes : moved;
   const interval = whole.error > 0 ? ` (${figure(whole.change, c.unit, whole.error, true)} ± ${figure(whole.error, c.unit)})` : "";
   const effect = `${whole.beyondNoise ? ofBase(whole) ? `, ${ofBase(whole)}` : "" : ", no more than noise"}${interval}`;
   return { subject: subjectOf(metric), metric, place: rows[0]?.place ?? 0, change: whole, doubt: "",
-    parts: [{ text: `${figure(whole.base, c.unit)} → ${figure(whole.fresh, c.unit)}`, strong: true }, { text: `${effect}${rows.length ? "; most changed: " : ""}` },
+    parts: [...(c.unit === "share" ? [{ text: rows.length ? "as shares of its time, most changed: " : "no function's share of it changed by more than noise" }]
+      : [{ text: `${figure(whole.base, c.unit)} → ${figure(whole.fresh, c.unit)}`, strong: true }, { text: `${effect}${rows.length ? "; most changed: " : ""}` }]),
       ...rows.slice(0, 2).flatMap(({ place, self }, i) => [{ text: i ? ", " : "" }, { text: placeText(doc, place), place }, { text: ` (${figure(self.base, c.unit)} → ${figure(self.fresh, c.unit)})` }])] };
 }
 // What changed most comes first: changes beyond noise, by their part of the larger side, and then the rest.

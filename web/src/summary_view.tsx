@@ -48,7 +48,7 @@ export function Summary() {
       <div class="title"><h1 title={name}>{name}</h1><span class="facts" title={details}>{details}</span>{about.value && <span class="chip about" id="about">{about.value}</span>}
         <button id="more" aria-expanded={all.value} aria-controls="story" onClick={() => { all.value = !all.value; }}>{all.value ? "less" : "more"}</button><button id="help" aria-label="help" title="keys and filters (?)" onClick={() => { help.value = true; }}>?</button></div>
       <ul class={all.value ? "story all" : "story"} id="story" aria-label="Summary">{lines.value.map((line) => <Line line={line} />)}
-        <li class="quality"><button class="link subject" title="show the quality of the recording" onClick={() => change({ tab: "quality" })}>Quality</button><span class="says"><i class={words.complaints.length ? "dot warn" : "dot"} />
+        <li class="quality"><button class="link subject" title="show the quality of the recording" onClick={() => change({ tab: "quality" })}>Quality</button><span class="says" title={quality.value}><i class={words.complaints.length ? "dot warn" : "dot"} />
           {words.complaints.length > 0 && <><button class="link" onClick={() => change({ tab: "quality" })}>{words.complaints.length === 1 ? "1 remark" : `${words.complaints.length} remarks`}</button>{quality.value && " · "}</>}{quality.value}
           {folded.calls > 0 && <> · {withCommas(folded.calls)} calls of less than {percent(folded.share)} are folded to keep the page small</>}</span></li></ul>
     </header>);

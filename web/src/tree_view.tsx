@@ -4,7 +4,7 @@ import { labelOf } from "./aggregate";
 import { colorOf } from "./colors";
 import { Short } from "./name_view";
 import { change, children, doc, metric, tree, view } from "./state";
-import { amount, percent, whereOf } from "./words";
+import { cellOf, percent, whereOf } from "./words";
 
 const indented = (depth: number) => ({ paddingLeft: `min(8px + ${depth} * var(--step), 30vw)` });
 const most = 40;  // children of a call shown until all are requested
@@ -60,7 +60,7 @@ export function TreeTable() {
       <tbody>{rows.map(({ node, depth, left }) => left
         ? <tr key={`rest${node}`}><td /><td /><td /><td class="left" style={indented(depth)}><button class="link" onClick={() => set(node, 2)}>{left} more</button></td><td class="wide" /></tr>
         : <tr key={node} role="row" aria-level={depth + 1} aria-expanded={has(node) ? opened.value.has(node) : undefined} aria-selected={at.value === node} class={at.value === node || view.value.fn === t.place[node] && node !== 0 ? "on" : ""} onClick={() => { at.value = node; }}>
-          <td>{amount(t.totalOf(node), unit)}</td><td class="bar-cell" style={{ "--share": t.totalOf(node) / t.totalOf(0) } as never}>{percent(t.totalOf(node) / t.totalOf(0))}</td><td>{t.selfOf(node) > 0 ? amount(t.selfOf(node), unit) : ""}</td>
+          <td>{cellOf(t.totalOf(node), unit)}</td><td class="bar-cell" style={{ "--share": t.totalOf(node) / t.totalOf(0) } as never}>{percent(t.totalOf(node) / t.totalOf(0))}</td><td>{t.selfOf(node) > 0 ? cellOf(t.selfOf(node), unit) : ""}</td>
           <td class="left function" style={indented(depth)}><span class="named">{has(node) ? <button class="link twist" tabIndex={-1} aria-label={opened.value.has(node) ? "close" : "open"} onClick={() => set(node, opened.value.has(node) ? 0 : 1)}>{opened.value.has(node) ? "▾" : "▸"}</button> : <span class="twist" />}
             <s style={{ background: colorOf(doc, t.place[node]) }} /><span class="name" title={labelOf(doc, t.place[node])}><Short text={labelOf(doc, t.place[node])} /></span></span></td><td class="left quiet wide" title={whereOf(doc, t.place[node])}>{whereOf(doc, t.place[node])}</td></tr>)}</tbody></table></div>);
 }

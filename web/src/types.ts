@@ -37,6 +37,9 @@ export interface SpanRows { kind: Uint32Array; start: Float64Array; length: Floa
 
 export const enum Kind { code, kernel, runtime, allocator, generated, unknown, cause, idle, folded }
 
+// Whose code a place is: the user's own, a package that was linked in, or a language's library, lock or runtime.
+export const enum Whose { own, linked, runtime }
+
 export const enum WaitedFor { other, lock, file }
 
 // The entries of cell i are at first[i] to first[i + 1], in time order. Only running sums of the values are kept: sums[j] is
@@ -70,7 +73,7 @@ export interface Doc {
   nodes: number; parent: Uint32Array; place: Uint32Array; shown: Uint32Array;
   places: number; name: string[]; short: string[];  // `short`: the function and what it belongs to, for sentences and narrow columns
   module: string[]; crate: string[]; file: string[];
-  line: Uint32Array; lastLine: Uint32Array; kind: Uint8Array;
+  line: Uint32Array; lastLine: Uint32Array; kind: Uint8Array; whose: Uint8Array;  // Whose
   costs: Map<string, CostTable>; heap: HeapTable | null; lines: Line[];
   modules: string[];  // the modules of places
   byObject: CostTable; waits: WaitRows;  // by the object of the wait: `thread` is then a row of head.waits.objects

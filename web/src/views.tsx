@@ -10,13 +10,14 @@ import { Compared, ComparedThreads, ComparedTop, DiffLegend } from "./compare_vi
 import { Flame, savePicture } from "./flame_view";
 import { Callers, Threads, Top } from "./functions_view";
 import { Heap } from "./heap_view";
+import { keyHint } from "./key_names";
 import { Modules } from "./modules_view";
 import { Name, Short } from "./name_view";
 import { SeriesTable } from "./series_view";
 import { wholeEdits } from "./shape";
 import { Side } from "./side_view";
 import { Spans } from "./spans_view";
-import { change, colorings, colorOfView, comparison, doc, hasOrder, hasTab, keyOf, metric, orders, tabs, taken, tree, view, widths, zoom, type Tab, type Widths } from "./state";
+import { change, colorings, colorOfView, comparison, doc, dropFilters, hasOrder, hasTab, keyOf, metric, orders, tabs, taken, tree, view, widths, zoom, type Tab, type Widths } from "./state";
 import { TreeTable } from "./tree_view";
 import { Waits } from "./waits_view";
 import { amount, figure, metricName, percent, withCommas } from "./words";
@@ -36,7 +37,8 @@ function Quality() {
 
 function Total() {
   const c = comparison.value;
-  if (doc.compared && c) return <b id="total">{figure(c.whole.base, c.unit)} → {figure(c.whole.fresh, c.unit)}</b>;
+  // Shares of a whole are 100 % on both sides.
+  if (doc.compared && c) return c.unit === "share" ? null : <b id="total">{figure(c.whole.base, c.unit)} → {figure(c.whole.fresh, c.unit)}</b>;
   return <span><b id="total" data-total={taken.value.total}>{amount(taken.value.total, metric.value.unit)}</b>{taken.value.whole !== taken.value.total && <> of {amount(taken.value.whole, metric.value.unit)}</>}</span>;
 }
 
@@ -60,13 +62,13 @@ function Options() {
     <span ref={at} class={cramped.value ? "options cramped" : "options"}>
       <button class="fold-options" aria-expanded={open.value} onClick={() => { open.value = !open.value; }}>options {open.value ? "▴" : "▾"}</button>
       <span class={cramped.value && open.value ? "choices open" : "choices"}>
-        <label title="from costly functions to their callers (key i)"><input type="checkbox" checked={v.inverted} onChange={() => { zoom.value = 0; change({ inverted: !v.inverted }); }} /> inverted</label>
-        <label title="key t"><input type="checkbox" checked={v.byThread} onChange={() => { zoom.value = 0; change({ byThread: !v.byThread }); }} /> by thread</label>
-        <label title="callers at the bottom (key u)"><input type="checkbox" checked={v.up} onChange={() => change({ up: !v.up })} /> upwards</label>
-        <label><span>order</span> <select id="order" aria-label="order" title="order of frames (key o)" value={hasOrder(v) ? v.order : "size"} onChange={(event) => { zoom.value = 0; change({ order: event.currentTarget.value as typeof v.order }); }}>{orders.map((one) => <option value={one} disabled={one === "time" && !hasOrder(v)}>{one === "size" ? "largest left" : "in time"}</option>)}</select></label>
+        <label title={`from costly functions to their callers (${keyHint("invert")})`}><input type="checkbox" checked={v.inverted} onChange={() => { zoom.value = 0; change({ inverted: !v.inverted }); }} /> inverted</label>
+        <label title={keyHint("thread")}><input type="checkbox" checked={v.byThread} onChange={() => { zoom.value = 0; change({ byThread: !v.byThread }); }} /> by thread</label>
+        <label title={`callers at the bottom (${keyHint("upwards")})`}><input type="checkbox" checked={v.up} onChange={() => change({ up: !v.up })} /> upwards</label>
+        <label><span>order</span> <select id="order" aria-label="order" title={`order of frames (${keyHint("order")})`} value={hasOrder(v) ? v.order : "size"} onChange={(event) => { zoom.value = 0; change({ order: event.currentTarget.value as typeof v.order }); }}>{orders.map((one) => <option value={one} disabled={one === "time" && !hasOrder(v)}>{one === "size" ? "largest left" : "in time"}</option>)}</select></label>
         {!v.base && <label><span>colour</span> <select id="color" aria-label="colour" title="what a colour means" value={colorOfView(v)} onChange={(event) => change({ color: event.currentTarget.value as typeof v.color })}>{colorings.filter((one) => one !== "cause" || v.metric === "off-cpu").map((one) => <option value={one} disabled={one === "thread" && (!v.byThread || v.inverted)}>{colorNames[one]}</option>)}</select></label>}
         {v.base && <label><span>widths</span> <select id="widths" value={v.widths} onChange={(event) => change({ widths: event.currentTarget.value as Widths })}>{widths.map((one) => <option value={one}>{one}</option>)}</select></label>}
-        <button id="save-picture" title="saves this graph as one SVG" aria-label="save picture" onClick={savePicture}>save</button>
+        <button id="save-picture" title={`saves this graph as one SVG (${keyHint("save")})`} aria-label="save picture" onClick={savePicture}>save</button>
         <label><span class="visually-hidden">fold</span><select id="fold" value="" onChange={(event) => { if (event.currentTarget.value) toggleEdit(event.currentTarget.value); event.currentTarget.value = ""; }}><option value="">fold</option>{wholeEdits.map((edit) => <option value={edit}>{v.edits.includes(edit) ? "✓ " : ""}{editNames[edit]}</option>)}</select></label>
       </span></span>);
 }
@@ -88,7 +90,7 @@ function Crumbs() {
 
 function Nothing() {
   const v = view.value, drop = [v.range && "the time", v.thread !== null && "the thread", v.focus.length && "the focus", v.ignore.length && "what is left out", v.sizes && "the sizes"].filter(Boolean);
-  return <p class="empty">Nothing of {metricName(metric.value)} in this selection. {drop.length ? <>Drop {drop.join(" or ")} with a chip above, or <button class="link" onClick={() => change({ range: null, base: null, thread: null, focus: [], ignore: [], sizes: null, edits: v.edits.filter((edit) => !edit.startsWith("from:")) })}>show everything</button>.</> : "Choose another metric above."}</p>;
+  return <p class="empty">Nothing of {metricName(metric.value)} in this selection. {drop.length ? <>Drop {drop.join(" or ")} with a chip above, or <button class="link" onClick={dropFilters}>show everything</button>.</> : "Choose another metric above."}</p>;
 }
 
 export function Views() {
@@ -96,7 +98,7 @@ export function Views() {
   return (
     <>
       <nav><select id="view" aria-label="view" value={v.tab} onChange={(event) => change({ tab: event.currentTarget.value as Tab })}>{tabs.filter(hasTab).map((tab) => <option value={tab}>{tabNames[tab]}</option>)}</select><div class="tabs" role="tablist" aria-label="Views">{tabs.filter(hasTab).map((tab) => <button role="tab" aria-selected={v.tab === tab} title={`key ${keyOf(tab)}`} onClick={() => change({ tab })}>{tabNames[tab]}</button>)}</div>
-        {v.tab === "flame" && <Options />}<Total /></nav>
+        {v.tab === "flame" && <Options />}{doc.head.metrics.length > 0 && <Total />}</nav>
       {v.tab === "flame" && <Crumbs />}
       {v.base && <Compared />}
       <main class={hasSide ? "split" : ""}>

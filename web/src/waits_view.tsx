@@ -4,20 +4,20 @@ import { computed, useComputed } from "@preact/signals";
 import { waiterOf } from "./owners";
 import { cellValuesOf, take, takenNodes } from "./aggregate";
 import { byThread, chainOf } from "./chains";
-import { causeColor, causeText } from "./cause_colors";
+import { causeColor } from "./cause_colors";
 import { change, doc, ignoreFor, selection, view, waitLists } from "./state";
-import { Kind, WaitedFor, type Hop } from "./types";
-import { amount, percent, seconds, withCommas } from "./words";
+import { Kind, WaitedFor, Whose, type Hop } from "./types";
+import { amount, causeText, causeWords, percent, seconds, withCommas } from "./words";
 
 interface Cause { place: number; value: number; threads: Set<number>; inside: Map<number, number> }
 
 const ignored = () => view.value.metric === "off-cpu" ? selection.value.ignore : ignoreFor("off-cpu", selection.value.ignore);
 const show = (focus: string[]) => change({ metric: "off-cpu", ignore: ignoreFor("off-cpu", view.value.ignore), focus, tab: "flame" });
-const causeName = (node: number) => doc.kind[doc.place[node]] === Kind.cause ? doc.name[doc.place[node]].replace(/^\[(wait: )?|\]$/g, "") : "an unknown cause";
+const causeName = (node: number) => doc.kind[doc.place[node]] === Kind.cause ? causeText(doc.name[doc.place[node]]) : "an unknown cause";
 const threadName = (row: number) => row ? doc.head.threads[row - 1].name : "";
 
 function Site({ node, self = false }: { node: number; self?: boolean }) {
-  const place = self && doc.kind[doc.place[node]] === Kind.code ? doc.place[node] : waiterOf(doc, node);
+  const place = self && doc.kind[doc.place[node]] === Kind.code && doc.whose[doc.place[node]] !== Whose.runtime ? doc.place[node] : waiterOf(doc, node);
   return place ? <button class="link name" title={`${doc.name[place]}: its waits`} onClick={() => show([doc.name[place]])}>{doc.short[place]}</button> : <span class="quiet">no stack</span>;
 }
 
@@ -83,7 +83,7 @@ function Chains() {
     {view.value.wait !== null && <Chain first={view.value.wait} />}
     <table id="chains"><thead><tr><th>waited</th><th>waits</th><th class="left">who waited for whom</th></tr></thead><tbody>{rows.value.map(({ first, hops, count, value }) => <tr key={first} class={view.value.wait === first ? "on" : ""}>
       <td><button class="link" onClick={() => change({ wait: view.value.wait === first ? null : first })}>{seconds(value / 1e9)}</button></td><td>{withCommas(count)}</td>
-      <td class="left">{hops.map((hop, i) => <>{i > 0 && <span class="quiet"> ← </span>}{threadName(doc.waits.thread[hop.row])} <span class="quiet">{causeName(doc.waits.node[hop.row])}</span></>)}{hops[hops.length - 1].waker > 0 && <><span class="quiet"> ← </span>{threadName(hops[hops.length - 1].waker)}</>}</td></tr>)}</tbody></table></>);
+      <td class="left">{hops.map((hop, i) => <>{i > 0 && <span class="quiet"> ← </span>}{threadName(doc.waits.thread[hop.row])} <span class="quiet">{causeName(doc.waits.node[hop.row])} in</span> <Site node={doc.waits.node[hop.row]} /></>)}{hops[hops.length - 1].waker > 0 && <><span class="quiet"> ← </span>{threadName(hops[hops.length - 1].waker)}</>}</td></tr>)}</tbody></table></>);
 }
 
 // Locks or files: all waits for them in the selection, including the short ones.
@@ -108,7 +108,7 @@ function Objects({ kind }: { kind: WaitedFor }) {
   return (<>
     <table id={`${what}s`}><thead><tr><th>waited</th><th /><th class="left">{what}</th><th class="left">by</th><th class="left">mostly in</th></tr></thead><tbody>{rows.value.slice(0, 200).map(({ object, value, inside, causes }) => <tr key={object}>
       <td>{seconds(value / 1e9)}</td><td class="bar-cell" style={{ "--share": value / most } as never} /><td class="left name">{doc.head.waits.objects[object].name}</td>
-      <td class="left">{[...causes].sort((a, b) => b[1] - a[1]).slice(0, 2).map(([place]) => doc.name[place].replace(/^\[(wait: )?|\]$/g, "")).join(", ")}</td>
+      <td class="left">{[...causes].sort((a, b) => b[1] - a[1]).slice(0, 2).map(([place]) => causeText(doc.name[place])).join(", ")}</td>
       <td class="left">{[...inside].sort((a, b) => b[1] - a[1]).slice(0, 3).map(([place, part], i) => place ? <>{i > 0 && ", "}<button class="link name" title={doc.name[place]} onClick={() => show([doc.name[place]])}>{doc.short[place]}</button> <span class="quiet">{percent(part / value)}</span></> : "")}</td></tr>)}</tbody></table>
     {view.value.thread !== null && <p class="quiet">These are waits of all threads: objects are not known per thread.</p>}</>);
 }
@@ -141,11 +141,11 @@ function Causes() {
   if (!rows.value.causes.length) return <p class="empty">{doc.costs.has("off-cpu") ? "Nothing waited in this selection. Choose a longer time, or drop a chip above." : "This recording has no waits. Record them with: fathom record --off-cpu"}</p>;
   const { total } = rows.value;
   return (
-    <table id="waits"><thead><tr><th>waited</th><th /><th>names of threads</th><th class="left">for</th><th class="left">mostly in</th></tr></thead>
+    <table id="waits"><thead><tr><th>waited</th><th /><th title="names of threads that waited">threads</th><th class="left">for</th><th class="left">mostly in</th></tr></thead>
       <tbody>{rows.value.causes.map((row) => {
         const name = row.place ? doc.name[row.place] : "an unknown cause", inside = [...row.inside].sort((a, b) => b[1] - a[1]);
         return <tr key={row.place}><td>{amount(row.value, "ns")}</td><td class="bar-cell" style={{ "--share": total > 0 ? row.value / total : 0 } as never}>{percent(total > 0 ? row.value / total : 0)}</td><td>{row.threads.size}</td>
-          <td class="left cause">{row.place ? <><s style={{ background: causeColor(causeText(name)) }} /><button class="link name" title="its flame graph" onClick={() => show([name])}>{name.replace(/^\[(wait: )?|\]$/g, "")}</button></> : name}</td>
+          <td class="left cause">{row.place ? <><s style={{ background: causeColor(causeText(name)) }} /><button class="link name" title={`${causeWords(name)}: its flame graph`} onClick={() => show([name])}>{causeText(name)}</button></> : name}</td>
           <td class="left">{inside.slice(0, 3).map(([place, value], i) => <>{i > 0 && ", "}<button class="link name" title={`${doc.name[place]}: ${amount(value, "ns")}`} onClick={() => show([doc.name[place]])}>{doc.short[place]}</button> <span class="quiet">{percent(value / row.value)}</span></>)}{inside.length > 3 && <span class="quiet"> and {inside.length - 3} more</span>}</td></tr>;
       })}</tbody></table>);
 }

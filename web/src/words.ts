@@ -23,6 +23,8 @@ export function amount(value: number, unit: string): string {
   if (unit === "bytes") return bytes(value);
   return `${withCommas(value)} ${Math.round(value) === 1 && unit.endsWith("s") ? unit.slice(0, -1) : unit}`;
 }
+// In a table below the total, which has the unit: a number alone for what is counted.
+export const cellOf = (value: number, unit: string) => unit === "ns" || unit === "bytes" ? amount(value, unit) : withCommas(value);
 // Metrics in the words of a conversation.
 const metricNames: Record<string, string> = {
   cpu: "CPU time", "off-cpu": "Waiting", wall: "Wall-clock time", "heap-live": "Live memory", "heap-allocated": "Allocated memory", "heap-allocations": "Number of allocations",
@@ -32,6 +34,14 @@ const metricNames: Record<string, string> = {
 const subjects: Record<string, string> = { cpu: "CPU", "off-cpu": "Waiting", "heap-live": "Heap", "heap-allocated": "Allocated", "heap-allocations": "Allocations", "heap-growth": "Growth", "heap-peak": "Peak" };
 export const subjectOf = (name: string) => subjects[name] ?? name;
 export const metricName = (metric: Pick<Metric, "name" | "title"> | undefined) => metric ? metricNames[metric.name] ?? metric.title : "";
+
+// "[wait: futex]" as "futex", and in a sentence, behind a time: "for a lock or another thread".
+export const causeText = (name: string) => name.replace(/^\[(wait: )?|\]$/g, "");
+const causeProse: Record<string, string> = {
+  futex: "for a lock or another thread", "run queue": "for a CPU", sleep: "asleep", poll: "for events", "page fault": "for page faults", "file read": "reading files", "file write": "writing files",
+  "file sync": "for fsync", socket: "for sockets", pipe: "for pipes", child: "for a child to end", signal: "for a signal", "memory map": "changing the address space",
+};
+export const causeWords = (name: string) => causeProse[causeText(name)] ?? `for ${causeText(name)}`;
 
 // A value of a series, in its own unit.
 export function quantity(value: number, unit: string): string {

@@ -1,5 +1,6 @@
 // The script of a flame graph in SVG: what the pointer, the keyboard and the buttons do. drawing.ts draws the frames from the call tree
 // in <metadata>.
+import keyTable from "keys:picture";
 import { details, say } from "./details";
 import { apply, draw, go, read, reveal, ring } from "./drawing";
 import { bar, caseButton, helpBox, input, nextButton, previousButton, resetButton, stick, toggleHelp } from "./head_and_foot";
@@ -122,6 +123,8 @@ const copy = () => {
   if (navigator.clipboard) navigator.clipboard.writeText(text).then(say_, byHand);
   else byHand();
 };
+// By the name in the table of all keys.
+const letters: Record<string, () => void> = {next: () => step(1), previous: () => step(-1), exact: () => go({exact: !state.exact}, true), copy: () => copy(), help: () => toggleHelp()};
 window.addEventListener("keydown", (event) => {
   const typing = event.target === input;
   const key = event.key;
@@ -151,12 +154,11 @@ window.addEventListener("keydown", (event) => {
     if (view.keyboard && view.current !== state.zoom) go({zoom: view.current});
   } else if (key === "Backspace") {
     if (state.zoom) go({zoom: parent[state.zoom]});
-  } else if (key === "n") step(1);
-  else if (key === "N") step(-1);
-  else if (key === "i") go({exact: !state.exact}, true);
-  else if (key === "c") copy();
-  else if (key === "?") toggleHelp();
-  else done = false;
+  } else {
+    const does = letters[keyTable.find(([keys]) => keys.includes(key))?.[1] ?? ""];
+    if (does) does();
+    else done = false;
+  }
   if (done) event.preventDefault();
 });
 caseButton.addEventListener("click", () => go({exact: !state.exact}, true));

@@ -1,4 +1,5 @@
 // The bar, the help and the warnings above the frames, the legend and the notes below them, and the size of the picture.
+import keyTable from "keys:picture";
 import { details, detailsLine, detailsLines, fit, found } from "./details";
 import { columnsOf } from "./labels";
 import { grouped, percent } from "./numbers";
@@ -33,7 +34,7 @@ export const bar = control(barBox, "div", {class: "bar"});
 export const input = control(bar, "input", {type: "search", placeholder: "Search (regular expression)", title: "Search: Ctrl-F, F3 or /", "aria-label": "Search", spellcheck: "false"});
 const button = (text: string, title: string) => control(bar, "button", {type: "button", title, "aria-label": title}, text);
 export const caseButton = button("Aa", "Match case (Ctrl-I)");
-export const previousButton = button("‹", "Previous match (N)");
+export const previousButton = button("‹", "Previous match (p)");
 export const nextButton = button("›", "Next match (n)");
 export const resetButton = button("Reset", "Reset zoom and search (Esc)");
 button("?", "Keys").addEventListener("click", () => toggleHelp());
@@ -48,13 +49,9 @@ export const toggleHelp = () => {
   helpBox = shape(svg, "foreignObject", {x: Math.max(view.width - 470, 8), y: (standalone ? window.scrollY : 0) + 46,
     width: Math.min(460, view.width - 16), height: view.compact ? 460 : 330});
   const help = control(helpBox, "div", {class: "help", tabindex: "-1", role: "dialog", "aria-label": "Keys"});
-  const lines = [["click, Enter", "zoom to the frame; a grey box: to its parent"], ["arrows", "to the frame beside, below or above"],
-    ["Backspace", "zoom out by one frame"], ["Esc", "reset zoom and search"], ["Alt ←, Alt →", "back and forward through zooms"],
-    ["Ctrl-F, F3, /", "search, a regular expression"], ["n, N", "next and previous match, largest first"],
-    ["Ctrl-I, i", "match case or not"], ["c", "copy the frame's name"], ["legend", "point or click: only these frames"], ["?", "this help"]];
-  for (const [key, meaning] of lines) {
+  for (const [keys, , meaning] of keyTable) {
     const line = control(help, "div", {});
-    control(line, "b", {}, key);
+    control(line, "b", {}, keys.join(" "));
     line.appendChild(document.createTextNode(meaning));
   }
   help.focus();

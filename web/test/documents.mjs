@@ -57,7 +57,7 @@ export function randomOf(seed) {
 
 export const idleKind = 7;
 // `calls`: rows { parent, place } from 1 on, each parent before its children; `entries` of the metric "cpu".
-export function documentOf({ names, modules = names.map(() => ""), crates = names.map(() => ""), kinds = names.map(() => 0), calls, threads, slices, entries, heap = null, spans = null, version = 1 }) {
+export function documentOf({ names, modules = names.map(() => ""), crates = names.map(() => ""), kinds = names.map(() => 0), whose = names.map(() => 0), calls, threads, slices, entries, heap = null, spans = null, version = 1 }) {
   const texts = ["", ...new Set([...names, ...modules, ...crates])].filter((text, i) => i === 0 || text !== ""), columns = new Columns();
   const rows = (of) => [0, ...of.map((text) => texts.indexOf(text))], none = [0, ...names.map(() => 0)];
   columns.unsigned("node.back", [0, ...calls.map(({ parent }, i) => i + 1 - parent)]);
@@ -67,6 +67,7 @@ export function documentOf({ names, modules = names.map(() => ""), crates = name
   columns.unsigned("place.crate", rows(crates));
   for (const name of ["file", "line", "last_line"]) columns.unsigned(`place.${name}`, none);
   columns.unsigned("place.kind", [0, ...kinds]);
+  columns.unsigned("place.whose", [0, ...whose]);
   columns.entries("cpu", entries);
   columns.entries("object", []);
   for (const name of ["start_ns", "waited_ns", "queued_ns", "thread", "tid", "waker", "waker_tid", "node", "waker_node", "object", "weight"]) columns.unsigned(`wait.${name}`, []);

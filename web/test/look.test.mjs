@@ -154,3 +154,34 @@ test("costs belong to the code that a reader looks for", () => {
   assert.deepEqual(of("cpu"), ["[wait: futex] 9", "pthread_mutex_lock 2"]);
   assert.deepEqual(of("off-cpu"), ["app::lock 11"]);
 });
+
+test("a wait belongs to the user's own code, whatever lock or executor it goes through", () => {
+  const names = ["app::run", "pool::execute", "tokio::park", "__GI___futex", "[wait: futex]"], whose = { own: 0, linked: 1, runtime: 2 };
+  const waiter = (owners) => {
+    const doc = opened({ ...folds, names, kinds: [0, 0, 0, 2, 6], modules: names.map(() => "app"), crates: names.map(() => ""), whose: [...owners.map((owner) => whose[owner]), 2, 2],
+      calls: names.map((_, i) => ({ parent: i, place: i + 1 })), entries: [{ thread: 0, node: 5, slice: 1, value: 1 }] });
+    return doc.name[page.waiterOf(doc, 5)];
+  };
+  assert.equal(waiter(["own", "linked", "runtime"]), "app::run");
+  assert.equal(waiter(["runtime", "linked", "runtime"]), "pool::execute");
+  assert.equal(waiter(["runtime", "runtime", "runtime"]), "tokio::park");
+});
+
+test("a recording without waits or a heap has none of them, and no value of another metric", () => {
+  const doc = opened(folds), of = (metric) => page.take(doc, { metric, from: 0, to: 40, thread: null, focus: [], ignore: [], sizes: null }).total;
+  assert.deepEqual(["off-cpu", "heap-live", ""].map(of), [0, 0, 0]);
+  const heap = opened({ ...folds, heap: [{ thread: 0, node: 1, allocated: [[0, 64]], sizes: [7] }] });
+  assert.equal(page.take(heap, { metric: "off-cpu", from: 0, to: 40, thread: null, focus: [], ignore: [], sizes: null }).total, 0);
+});
+
+// Their words and letters are in one table, which the terminal views read too.
+test("every key of the table does something, on the page and in the pictures", () => {
+  const rows = read("../../src/present/keys/key_rules.txt").split("\n").filter((line) => line && !line.startsWith("#")).map((line) => line.split("|").map((cell) => cell.trim()));
+  const namesIn = (surface) => rows.filter((cells) => cells[surface] && cells[1] !== "-" ).map((cells) => cells[1]).sort();
+  const actions = /keyActions(.*?)^\};/ms.exec(read("../src/keys.ts"))[1], letters = /const letters(.*)\};/.exec(read("../svg/flame_graph.ts"))[1];
+  assert.deepEqual([...actions.matchAll(/^  "?([\w-]+)"?: \{/gm)].map(([, name]) => name).sort(), namesIn(2));
+  assert.deepEqual([...letters.matchAll(/[{,] ?(\w+): \(\) =>/g)].map(([, name]) => name).sort(), namesIn(3).filter((name) => name !== "search" && name !== "back"), "those two are keys in the field, too");
+  assert.deepEqual(page.keyRowsOfPage, rows.filter((cells) => cells[2]).map((cells) => [cells[0].split(/ +/), cells[1], cells[2]]), "dist was built from this table");
+  assert.equal(page.nameOfKey("N"), "previous");
+  assert.equal(page.keyHint("tracks"), "key L");
+});

@@ -4,6 +4,7 @@ export * from "../src/colors";
 export * from "../src/document";
 export * from "../src/flame_layout";
 export * from "../src/flame_picture";
+export * from "../src/key_names";
 export * from "../src/names";
 export * from "../src/owners";
 export * from "../src/search";
