@@ -76,7 +76,7 @@ TEST_F(PageSpans, ABoxInAFileCopiesTheCommandThatChoosesTheSame) {
 
 TEST_F(PageSpans, AreAViewForTheKeyboard) {
   show("#m=cpu&threads=0");
-  press("a");
+  press("S");
   wait_for("document.querySelector('#longest-spans')");
   EXPECT_THAT(text("#spans tbody tr"), HasSubstr("100"));
   EXPECT_THAT(text("#longest-spans tbody tr"), HasSubstr("95.0 ms"));

@@ -222,7 +222,8 @@ TEST_F(PageWalks, LocksFilesAndChainsHaveTheTimeThatTheirWaitsTook) {
       HasSubstr("780 ms"));  // ten of the twenty; the first begins before its edge, and the next one in it
   show("#m=off-cpu&v=waits&waits=chains");
   wait_for("document.querySelector('#chains')");
-  EXPECT_THAT(text("#chains tbody tr"), HasSubstr("engine futex ← persistence"));
+  EXPECT_THAT(text("#chains tbody tr"),
+              testing::AllOf(HasSubstr("engine futex in "), HasSubstr("← persistence")));
 }
 
 TEST_F(PageWalks, SizesAndLifetimesAreCounted) {
