@@ -38,7 +38,7 @@ shot() {
   chromium --headless=new --no-sandbox --disable-gpu --hide-scrollbars --user-data-dir="$folder/chromium" \
     --virtual-time-budget=8000 --blink-settings=preferredColorScheme=$theme \
     --window-size="$(($2 < 500 ? 500 : $2)),$(($3 + 200))" --screenshot="$folder/shot.png" "file://$folder/frame.html" >/dev/null 2>&1
-  convert shot.png -crop "$2x$3+0+0" +repage -strip +dither -colors 96 -define png:compression-level=9 "$images/$5"
+  convert shot.png -crop "$2x$3+0+0" +repage -strip +dither -colors 200 -define png:compression-level=9 "$images/$5"
   echo "docs/images/$5: $(($(stat -c %s "$images/$5") / 1024)) KB"
 }
 # picture SVG PNG: in its own height.
@@ -107,7 +107,8 @@ write_story() {
 make_page() {
   cp "$root/scripts/gallery_page.cpp" db.cpp
   g++ -std=c++20 -O2 -g -ffile-prefix-map="$folder=" -o db "$folder/db.cpp"
-  record db --cpu --off-cpu --memory --heap -- ./db
+  # It works a fifth of the time: next to busy programs it would wait for them.
+  chrt --rr 1 "$fathom" record -o db.fathom --cpu --off-cpu --memory --heap -- ./db >/dev/null 2>&1
   "$fathom" view db.fathom --html db.html
   local theme
   for theme in light dark; do
