@@ -2,24 +2,22 @@
 
 #include <fmt/format.h>
 
-#include <charconv>
 #include <cmath>
 
 #include "analysis/core/heap.h"
 #include "analysis/core/words.h"
+#include "base/parse.h"
 #include "cli/selection_options.h"
 
 namespace fathom::cli {
 
 Result<double> allocation_rate(const std::string& text) {
-  double megabytes = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), megabytes);
-  if (error == std::errc{} && end == text.data() + text.size()) {
-    if (!(megabytes > 0) || !std::isfinite(megabytes))
+  if (const auto megabytes = parse_number<double>(text)) {
+    if (!(*megabytes > 0) || !std::isfinite(*megabytes))
       return fail(ErrorKind::kUsage,
                   fmt::format("--alloc-rate '{}': expected a number above 0", analysis::printable(text)),
                   "--alloc-rate 100, in megabytes per second; or a recording");
-    return megabytes * 1e6;
+    return *megabytes * 1e6;
   }
   const Result<model::Profile> profile = open_with_names(text, {}, "");
   if (!profile) return within("--alloc-rate", profile.error());

@@ -1,4 +1,5 @@
 #include "cli/number_word.h"
+#include "base/parse.h"
 
 #include <fmt/format.h>
 
@@ -70,10 +71,8 @@ CLI::Validator size_word(SizeZero zero) {
 CLI::Validator number_between(double least, double most) {
   return CLI::Validator(
       [least, most](std::string& text) -> std::string {
-        double number = 0;
-        const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-        if (error == std::errc() && end == text.data() + text.size() && number >= least && number <= most)
-          return "";
+        const auto number = parse_number<double>(text);
+        if (number && *number >= least && *number <= most) return "";
         return fmt::format("Value {} not in range {} to {}", text, least, most);  // as CLI::Range says it
       },
       "");

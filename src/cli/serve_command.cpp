@@ -14,6 +14,7 @@
 
 #include "attach/inject/tracer/detach_guardian.h"
 #include "base/clock.h"
+#include "base/parse.h"
 #include "base/shell_word.h"
 #include "cli/block_options.h"
 #include "cli/command.h"
@@ -25,7 +26,6 @@
 #include "cli/seconds_word.h"
 #include "cli/serve_targets.h"
 #include "cli/stop_requests.h"
-#include "linux/process/fields.h"
 #include "linux/process/find.h"
 #include "linux/process/group.h"
 #include "tools/push/store_sender.h"
@@ -123,7 +123,7 @@ Result<serve::TargetPlan> plan_of_group(const GroupArguments& groups) {
 Result<std::vector<serve::TargetPlan>> plans_of(const ServeArguments& arguments) {
   std::vector<serve::TargetPlan> plans;
   for (const std::string& target : arguments.targets) {
-    const auto pid = process::parse_number<std::int32_t>(target);
+    const auto pid = parse_number<std::int32_t>(target);
     if (!pid) {
       plans.push_back(plan_of_name(target));
       continue;

@@ -9,7 +9,6 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cstdlib>
 #include <filesystem>
 #include <functional>
@@ -23,6 +22,7 @@
 #include "analysis/annotate/annotation.h"
 #include "analysis/core/functions.h"
 #include "analysis/core/words.h"
+#include "base/parse.h"
 #include "base/spawn.h"
 #include "cli/annotate_options.h"
 #include "cli/command.h"
@@ -99,11 +99,10 @@ std::string answer_code(const model::Profile& profile, const ViewArguments& argu
     if (name == "asked-size") options.asked_size = value;
     if (name == "focus") options.focus.push_back(value);
     if (name == "ignore") options.ignore.push_back(value);
-    double seconds = 0;
-    if ((name == "from" || name == "until") &&
-        std::from_chars(value.data(), value.data() + value.size(), seconds).ec == std::errc() &&
-        seconds >= 0 && seconds < 1e9)
-      (name == "from" ? options.from : options.until) = {seconds, {}};
+    if (name != "from" && name != "until") continue;
+    const auto seconds = parse_number<double>(value);
+    if (seconds && *seconds >= 0 && *seconds < 1e9)
+      (name == "from" ? options.from : options.until) = {*seconds, {}};
   }
   if (function.empty()) return code_problem("no function is named");
   const Result<analysis::Selection> selection = selection_from(options, profile);
@@ -288,10 +287,8 @@ ViewArguments with_spans(const ViewArguments& arguments, std::string_view query)
   spans.slower_s.reset();
   spans.faster_s.reset();
   for (const auto& [word, value] : words) {
-    double seconds = 0;
-    if (std::from_chars(value.data(), value.data() + value.size(), seconds).ec != std::errc() ||
-        !(seconds >= 0 && seconds < 1e9))
-      continue;
+    const auto seconds = parse_number<double>(value);
+    if (!seconds || !(*seconds >= 0 && *seconds < 1e9)) continue;
     if (word == "slower-than") spans.slower_s = seconds;
     if (word == "faster-than") spans.faster_s = seconds;
   }

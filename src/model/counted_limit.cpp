@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <array>
 
+#include "base/parse.h"
 #include "base/stable_sort.h"
-#include "model/fact_words.h"
 
 namespace fathom::model {
 namespace {
@@ -50,13 +50,12 @@ std::vector<LimitsOfProcess> counted_limits_of(const std::map<std::string, std::
   std::vector<LimitsOfProcess> all;
   for (auto fact = facts.lower_bound(std::string(kFact));
        fact != facts.end() && fact->first.starts_with(kFact); ++fact) {
-    const auto pid = number_of_fact<std::int32_t>(std::string_view(fact->first).substr(kFact.size()));
+    const auto pid = parse_number<std::int32_t>(std::string_view(fact->first).substr(kFact.size()));
     if (!pid) continue;
     LimitsOfProcess of{*pid, {}};
     for (std::string_view text = fact->second; !text.empty();) {
-      const auto kind = std::ranges::find(kKinds, next_word_of_fact(text));
-      const auto used = number_of_fact<std::uint64_t>(next_word_of_fact(text)),
-                 limit = number_of_fact<std::uint64_t>(next_word_of_fact(text));
+      const auto kind = std::ranges::find(kKinds, take_until(text, ' '));
+      const auto used = parse_number(take_until(text, ' ')), limit = parse_number(take_until(text, ' '));
       if (kind == kKinds.end() || !used || !limit || *limit == 0) continue;
       const CountedLimit one{static_cast<CountedLimit::Kind>(kind - kKinds.begin()), *used, *limit};
       keep_larger(of.limits, std::span(&one, 1));

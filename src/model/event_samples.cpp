@@ -7,7 +7,6 @@
 
 #include "base/abi/walk.h"
 #include "base/parse.h"
-#include "model/fact_words.h"
 #include "model/facts.h"
 
 namespace fathom::model {
@@ -88,11 +87,11 @@ std::vector<RecordedEvent> recorded_events(const Meta& meta) {
   while (!text.empty() && events.size() < kMostEvents) {
     std::string_view line = take_until(text, '\n');
     RecordedEvent event;
-    event.name = next_word_of_fact(line);
-    const auto count = number_of_fact<std::uint64_t>(next_word_of_fact(line));
-    const auto value = number_of_fact<std::int64_t>(next_word_of_fact(line));
-    const auto samples = number_of_fact<std::uint64_t>(next_word_of_fact(line));
-    const auto lost = number_of_fact<std::uint64_t>(next_word_of_fact(line));
+    event.name = take_until(line, ' ');
+    const auto count = parse_number(take_until(line, ' '));
+    const auto value = parse_number<std::int64_t>(take_until(line, ' '));
+    const auto samples = parse_number(take_until(line, ' '));
+    const auto lost = parse_number(take_until(line, ' '));
     if (event.name.empty() || !count || !value || !samples || !lost || line.empty()) continue;
     event.count = *count;
     event.value = *value;

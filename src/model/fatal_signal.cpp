@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <string_view>
 
-#include "model/fact_words.h"
+#include "base/parse.h"
 
 namespace fathom::model {
 namespace {
@@ -46,12 +46,12 @@ std::optional<FatalSignal> fatal_signal_of(std::int32_t pid, const Facts& facts)
   const auto fact = facts.find(key_of_end(pid));
   if (fact == facts.end()) return std::nullopt;
   std::string_view rest = fact->second, head = next_part(rest, '\n');
-  const auto signal = number_of_fact<int>(next_word_of_fact(head));
-  const auto code = number_of_fact<std::int32_t>(next_word_of_fact(head));
-  const auto address = number_of_fact<std::uint64_t>(next_word_of_fact(head)),
-             stack_pointer = number_of_fact<std::uint64_t>(next_word_of_fact(head));
-  const auto sender = number_of_fact<std::int32_t>(next_word_of_fact(head)),
-             tid = number_of_fact<std::int32_t>(next_word_of_fact(head));
+  const auto signal = parse_number<int>(take_until(head, ' '));
+  const auto code = parse_number<std::int32_t>(take_until(head, ' '));
+  const auto address = parse_number(take_until(head, ' ')),
+             stack_pointer = parse_number(take_until(head, ' '));
+  const auto sender = parse_number<std::int32_t>(take_until(head, ' ')),
+             tid = parse_number<std::int32_t>(take_until(head, ' '));
   if (!signal || *signal <= 0 || *signal > 64 || !code || !address || !stack_pointer || !sender || !tid)
     return std::nullopt;
   FatalSignal read{*signal, *code, *address, *stack_pointer, *sender, *tid, std::string(head), {}};
@@ -61,7 +61,7 @@ std::optional<FatalSignal> fatal_signal_of(std::int32_t pid, const Facts& facts)
     frame.function = next_part(line, '\t');
     frame.module = next_part(line, '\t');
     frame.file = next_part(line, '\t');
-    const auto number = number_of_fact<std::uint32_t>(line);
+    const auto number = parse_number<std::uint32_t>(line);
     if (frame.function.empty() || !number) continue;
     frame.line = *number;
     read.frames.push_back(std::move(frame));

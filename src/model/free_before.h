@@ -8,7 +8,7 @@
 #include <optional>
 #include <string>
 
-#include "model/fact_words.h"
+#include "base/parse.h"
 
 namespace fathom::model {
 
@@ -29,7 +29,7 @@ inline std::optional<FreeBefore> free_before_of(std::int32_t pid,
   const auto fact = facts.find("free_before." + std::to_string(pid));
   if (fact == facts.end()) return std::nullopt;
   const std::size_t space = fact->second.find(' ');
-  const auto bytes = number_of_fact<std::uint64_t>(fact->second.substr(0, space));
+  const auto bytes = parse_number(fact->second.substr(0, space));
   if (!bytes || space == std::string::npos) return std::nullopt;
   return FreeBefore{*bytes, fact->second.substr(space + 1)};
 }

@@ -7,7 +7,7 @@
 #include <optional>
 #include <string>
 
-#include "model/fact_words.h"
+#include "base/parse.h"
 
 namespace fathom::model {
 
@@ -19,7 +19,7 @@ inline void put_lazy_free(std::int32_t pid, std::uint64_t bytes, std::map<std::s
 inline std::optional<std::uint64_t> lazy_free_of(std::int32_t pid,
                                                  const std::map<std::string, std::string>& facts) {
   const auto fact = facts.find("lazy_free." + std::to_string(pid));
-  return fact == facts.end() ? std::nullopt : number_of_fact<std::uint64_t>(fact->second);
+  return fact == facts.end() ? std::nullopt : parse_number(fact->second);
 }
 
 }  // namespace fathom::model

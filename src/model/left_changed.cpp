@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <array>
 
-#include "model/fact_words.h"
+#include "base/parse.h"
 
 namespace fathom::model {
 namespace {
@@ -29,12 +29,11 @@ std::vector<LeftChanged> left_changed_of(const Facts& facts) {
   for (auto fact = facts.lower_bound(std::string(kLeft));
        fact != facts.end() && fact->first.starts_with(kLeft); ++fact) {
     std::string_view text = fact->second;
-    const auto pid = number_of_fact<std::int32_t>(std::string_view(fact->first).substr(kLeft.size()));
-    const auto reason = std::ranges::find(kReasons, next_word_of_fact(text));
-    const auto by = number_of_fact<std::int32_t>(next_word_of_fact(text));
-    const auto places = number_of_fact<std::uint64_t>(next_word_of_fact(text)),
-               bytes = number_of_fact<std::uint64_t>(next_word_of_fact(text)),
-               mapped = number_of_fact<std::uint64_t>(next_word_of_fact(text));
+    const auto pid = parse_number<std::int32_t>(std::string_view(fact->first).substr(kLeft.size()));
+    const auto reason = std::ranges::find(kReasons, take_until(text, ' '));
+    const auto by = parse_number<std::int32_t>(take_until(text, ' '));
+    const auto places = parse_number(take_until(text, ' ')), bytes = parse_number(take_until(text, ' ')),
+               mapped = parse_number(take_until(text, ' '));
     if (!pid || reason == kReasons.end() || !by || !places || !bytes || !mapped) continue;
     all.push_back(
         {*pid, static_cast<LeftChanged::Reason>(reason - kReasons.begin()), *by, *places, *bytes, *mapped});
@@ -49,7 +48,7 @@ void put_impossible_events(std::int32_t pid, std::uint64_t events, Facts& facts)
 
 std::uint64_t impossible_events_of(std::int32_t pid, const Facts& facts) {
   const auto fact = facts.find(fmt::format("{}{}", kImpossible, pid));
-  return fact == facts.end() ? 0 : number_of_fact<std::uint64_t>(fact->second).value_or(0);
+  return fact == facts.end() ? 0 : parse_number(fact->second).value_or(0);
 }
 
 }  // namespace fathom::model

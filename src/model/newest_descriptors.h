@@ -7,7 +7,7 @@
 #include <optional>
 #include <string>
 
-#include "model/fact_words.h"
+#include "base/parse.h"
 
 namespace fathom::model {
 
@@ -29,8 +29,8 @@ inline std::optional<NewestDescriptors> newest_descriptors_of(
   const auto fact = facts.find("descriptors." + std::to_string(pid));
   if (fact == facts.end()) return std::nullopt;
   std::string_view text = fact->second;
-  const auto asked = number_of_fact<std::uint32_t>(next_word_of_fact(text)),
-             alike = number_of_fact<std::uint32_t>(next_word_of_fact(text));
+  const auto asked = parse_number<std::uint32_t>(take_until(text, ' ')),
+             alike = parse_number<std::uint32_t>(take_until(text, ' '));
   if (!asked || !alike || *alike > *asked || text.empty()) return std::nullopt;
   return NewestDescriptors{*asked, *alike, std::string(text)};
 }

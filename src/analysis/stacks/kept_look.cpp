@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "base/parse.h"
-#include "model/fact_words.h"
 
 namespace fathom::stacks {
 namespace {
@@ -32,7 +31,7 @@ std::string_view next_field(std::string_view& line) {
 
 template <class Number>
 bool take_number(std::string_view& line, Number& number) {
-  const auto value = model::number_of_fact<Number>(next_field(line));
+  const auto value = parse_number<Number>(next_field(line));
   if (value) number = *value;
   return value.has_value();
 }
@@ -50,7 +49,7 @@ std::optional<std::vector<std::size_t>> take_rows(std::string_view& line, std::s
   std::string_view list = next_field(line);
   std::vector<std::size_t> rows;
   while (!list.empty()) {
-    const auto row = model::number_of_fact<std::size_t>(model::next_word_of_fact(list));
+    const auto row = parse_number<std::size_t>(take_until(list, ' '));
     if (!row || *row >= threads) return std::nullopt;
     rows.push_back(*row);
   }
@@ -183,7 +182,7 @@ Look look_of_fact(std::string_view text) {
     std::string_view line = take_until(text, '\n');
     const std::string_view kind = next_field(line);
     if (kind == "at") {
-      look.time_ns = model::number_of_fact<std::uint64_t>(line).value_or(0);
+      look.time_ns = parse_number(line).value_or(0);
     } else if (kind == "thread" && look.threads.size() < kMostThreads) {
       // Verdicts count rows, so one that does not parse keeps its place.
       look.threads.push_back(thread_of(line).value_or(ThreadLook{}));

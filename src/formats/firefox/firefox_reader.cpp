@@ -7,6 +7,7 @@
 #include <optional>
 #include <vector>
 
+#include "base/parse.h"
 #include "formats/firefox/firefox.h"
 #include "formats/import/import.h"
 #include "formats/json/json.h"
@@ -113,10 +114,7 @@ class Reader {
   // "0x104c7"
   static std::optional<std::uint64_t> address_in(std::string_view name) {
     if (!name.starts_with("0x")) return std::nullopt;
-    std::uint64_t address = 0;
-    const auto [end, error] = std::from_chars(name.data() + 2, name.data() + name.size(), address, 16);
-    const bool whole = error == std::errc() && end == name.data() + name.size();
-    return whole ? std::optional(address) : std::nullopt;
+    return parse_number(name.substr(2), 16);
   }
 
   // Addresses are from the beginning of the library on, and its build id says which file has their names.

@@ -1,7 +1,6 @@
 #include "formats/folded/line_block.h"
 
-#include <charconv>
-
+#include "base/parse.h"
 #include "formats/folded/source_frame.h"
 
 namespace fathom::formats {
@@ -24,11 +23,9 @@ void LineBlock::clear() {
 std::optional<std::int32_t> number_behind(char letter, std::string_view part) {
   if (!part.starts_with(letter)) return std::nullopt;
   const std::size_t colon = part.rfind(':');
-  const char* begin = part.data() + (colon == std::string_view::npos ? 1 : colon + 1);
-  std::int32_t number = 0;
-  const auto [end, error] = std::from_chars(begin, part.data() + part.size(), number);
-  const bool whole = error == std::errc() && end == part.data() + part.size() && number >= 0;
-  return whole ? std::optional(number) : std::nullopt;
+  const auto number =
+      parse_number<std::int32_t>(part.substr(colon == std::string_view::npos ? 1 : colon + 1));
+  return number && *number >= 0 ? number : std::nullopt;
 }
 
 std::uint8_t LinePreparer::find_first_frame(const Parts& parts) {

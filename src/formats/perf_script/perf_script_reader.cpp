@@ -9,6 +9,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "base/parse.h"
 #include "base/text.h"
 #include "base/text_index.h"
 #include "formats/import/idle_cpus.h"
@@ -16,7 +17,6 @@
 #include "formats/import/source_names.h"
 #include "formats/perf_script/perf_script.h"
 #include "formats/perf_script/perf_script_lines.h"
-#include "model/fact_words.h"
 #include "model/facts.h"
 #include "model/rare_stacks.h"
 #include "model/stack_paths.h"
@@ -137,7 +137,7 @@ struct PerfScriptReader::State {
     model::OriginFacts origin;
     if (key == "hostname") origin.host = value;
     if (key == "os release") origin.kernel = value;
-    if (key == "nrcpus online") origin.cpus = model::number_of_fact<std::uint32_t>(value);
+    if (key == "nrcpus online") origin.cpus = parse_number<std::uint32_t>(value);
     if (key == "cpudesc") origin.cpu = value;
     if (key == "cmdline") origin.command = value;
     model::put_facts(origin, profile_.meta);

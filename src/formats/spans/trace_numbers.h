@@ -1,28 +1,20 @@
-// Numbers of OpenTelemetry's and Jaeger's JSON. 64-bit numbers are text in some exporters' files, and numbers in those of others.
+// Numbers of OpenTelemetry's and Jaeger's JSON. 64-bit numbers are text in some exporters' files, and numbers in those of others. 0: no number.
 #pragma once
 
-#include <charconv>
 #include <cstdint>
-#include <string>
 
+#include "base/parse.h"
 #include "formats/json/json.h"
 
 namespace fathom::formats {
 
-// 0 if the text is not a number from its start to its end.
-inline std::uint64_t number_in(const std::string& text, int base) {
-  std::uint64_t number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number, base);
-  return error == std::errc{} && end == text.data() + text.size() ? number : 0;
-}
-
 inline std::uint64_t whole_number(const Json& value) {
-  return value.is_number_unsigned() ? value.get<std::uint64_t>() : number_in(text_of(value), 10);
+  return value.is_number_unsigned() ? value.get<std::uint64_t>() : parse_number(text_of(value)).value_or(0);
 }
 
 // Of a span: 16 hexadecimal digits.
 inline std::uint64_t hexadecimal_id(const Json& value) {
-  return number_in(text_of(value), 16);
+  return parse_number(text_of(value), 16).value_or(0);
 }
 
 }  // namespace fathom::formats

@@ -11,6 +11,7 @@
 
 #include "base/fd.h"
 #include "base/files.h"
+#include "base/parse.h"
 #include "linux/memory/number_file.h"
 #include "linux/process/cgroup.h"
 #include "linux/process/fields.h"
@@ -65,7 +66,7 @@ std::uint64_t soft_limit(std::string_view limits, std::string_view name) {
   while (process::next_line(limits, line)) {
     if (!line.starts_with(name)) continue;
     line.remove_prefix(name.size());
-    return process::parse_number(process::next_field(line)).value_or(0);  // "unlimited" is no number
+    return parse_number(process::next_field(line)).value_or(0);  // "unlimited" is no number
   }
   return 0;
 }

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/files.h"
+#include "base/parse.h"
 #include "linux/memory/memory_sampler.h"
 #include "linux/memory/number_file.h"
 #include "linux/process/fields.h"
@@ -13,7 +14,7 @@ namespace fathom::sources {
 namespace {
 
 std::uint64_t kilobytes(std::string_view text) {
-  const auto number = process::parse_number(text);
+  const auto number = parse_number(text);
   return number && *number <= UINT64_MAX / 1024 ? *number * 1024 : 0;
 }
 
@@ -60,7 +61,7 @@ ProcessLimits parse_process_limits(std::string_view text) {
     const auto soft = [&](std::string_view name, std::optional<std::uint64_t>& to) {
       if (!line.starts_with(name)) return;
       std::string_view rest = line.substr(name.size());
-      to = process::parse_number(process::next_field(rest));  // "unlimited" is no number
+      to = parse_number(process::next_field(rest));  // "unlimited" is no number
     };
     soft("Max address space ", limits.address_space);
     soft("Max data size ", limits.data);
@@ -87,7 +88,7 @@ GroupMemory parse_group_memory(std::string_view text, int version) {
   std::string_view line;
   while (process::next_line(text, line)) {
     const std::string_view name = process::next_field(line);
-    const auto value = process::parse_number(process::next_field(line));
+    const auto value = parse_number(process::next_field(line));
     if (!value) continue;
     const auto add = [&](std::uint64_t& to) { to = *value > UINT64_MAX - to ? UINT64_MAX : to + *value; };
     if (version == 1) {

@@ -11,6 +11,7 @@
 #include "base/clock.h"
 #include "base/fd.h"
 #include "base/files.h"
+#include "base/parse.h"
 #include "linux/process/blocked_thread.h"
 #include "linux/process/fields.h"
 #include "linux/process/threads.h"
@@ -71,7 +72,7 @@ Result<> SmapsParser::take_line(std::string_view line) {
     if (!name.ends_with(':')) return bad();
     for (const auto& [field, member] : kFields) {
       if (name != field) continue;
-      const auto kilobytes = process::parse_number(process::next_field(line));
+      const auto kilobytes = parse_number(process::next_field(line));
       if (!kilobytes || *kilobytes > UINT64_MAX / 4096) return bad();
       mappings_.back().*member += *kilobytes * 1024;
     }

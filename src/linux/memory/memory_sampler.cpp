@@ -7,6 +7,7 @@
 #include <cerrno>
 
 #include "base/files.h"
+#include "base/parse.h"
 #include "linux/process/cgroup.h"
 #include "linux/process/fields.h"
 #include "linux/process/status.h"
@@ -45,7 +46,7 @@ std::optional<Pressure> parse_pressure(std::string_view text) {
     const std::size_t at = line.find("total=");
     if (at == std::string_view::npos) continue;
     std::string_view rest = line.substr(at + 6);
-    const auto total = process::parse_number(process::next_field(rest));
+    const auto total = parse_number(process::next_field(rest));
     if (!total) continue;
     if (kind == "some") pressure.some_us = *total;
     if (kind == "full") pressure.full_us = *total;
@@ -63,8 +64,8 @@ Refaults parse_refaults(std::string_view text) {
     if (name.starts_with("total_")) name.remove_prefix(6);
     // Before 5.9 there was one count for both.
     if (name == "workingset_refault_file" || name == "workingset_refault")
-      refaults.file = process::parse_number(process::next_field(line));
-    if (name == "workingset_refault_anon") refaults.anon = process::parse_number(process::next_field(line));
+      refaults.file = parse_number(process::next_field(line));
+    if (name == "workingset_refault_anon") refaults.anon = parse_number(process::next_field(line));
   }
   return refaults;
 }
@@ -74,7 +75,7 @@ std::optional<std::uint64_t> parse_memory_limit(std::string_view text) {
                                      << 60;  // version 1: the largest multiple of a page below 2^63
   std::string_view line;
   process::next_line(text, line);
-  const auto limit = process::parse_number(line);
+  const auto limit = parse_number(line);
   return limit && *limit < kNoLimit ? limit : std::nullopt;
 }
 
@@ -147,7 +148,7 @@ Result<> MemorySampler::read(std::vector<SeriesValue>& out) {
   }
   // The cgroup may be removed before the process is waited for: the rest goes on without it.
   if (cgroup_ && read_again(cgroup_, text_)) {
-    if (const auto use = process::parse_number(std::string_view(text_).substr(0, text_.find('\n'))))
+    if (const auto use = parse_number(std::string_view(text_).substr(0, text_.find('\n'))))
       add("cgroup.memory", "bytes", *use);
   }
   // The kernel adds up the counters of all CPUs for this file, so it is not read each time.

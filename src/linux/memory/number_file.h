@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "base/files.h"
+#include "base/parse.h"
 #include "linux/process/fields.h"
 
 namespace fathom::sources {
@@ -18,7 +19,7 @@ inline constexpr std::size_t kMostOfKernelFile = 64 * 1024;
 inline std::optional<std::uint64_t> number_in(const std::string& path) {
   const auto text = read_file(path, kMostOfKernelFile);
   if (!text) return std::nullopt;
-  return process::parse_number(std::string_view(*text).substr(0, text->find('\n')));
+  return parse_number(std::string_view(*text).substr(0, text->find('\n')));
 }
 
 // The value of "NAME:   12 kB" in a text of such lines, in bytes. `name` has its colon.
@@ -26,7 +27,7 @@ inline std::optional<std::uint64_t> kilobytes_of(std::string_view text, std::str
   std::string_view line;
   while (process::next_line(text, line)) {
     if (process::next_field(line) != name) continue;
-    const auto number = process::parse_number(process::next_field(line));
+    const auto number = parse_number(process::next_field(line));
     return number && *number <= UINT64_MAX / 1024 ? std::optional(*number * 1024) : std::nullopt;
   }
   return std::nullopt;

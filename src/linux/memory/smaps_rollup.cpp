@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/files.h"
+#include "base/parse.h"
 #include "linux/memory/number_file.h"
 #include "linux/process/fields.h"
 
@@ -32,7 +33,7 @@ std::optional<SmapsRollup> read_smaps_rollup(std::int32_t pid) {
   if (!sizes) return std::nullopt;
   std::string_view fields = *sizes;
   process::next_field(fields);
-  const auto pages = process::parse_number(process::next_field(fields));
+  const auto pages = parse_number(process::next_field(fields));
   const auto page_size = static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
   if (!pages || *pages > kMostResidentForRollup / page_size) return std::nullopt;
   const auto text = read_file(fmt::format("/proc/{}/smaps_rollup", pid), kMostOfKernelFile);

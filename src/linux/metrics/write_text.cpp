@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cmath>
 #include <iterator>
 #include <optional>
@@ -130,9 +129,7 @@ Format choose_format(std::string_view accept) {
     while (!rest.empty()) {
       const std::string_view parameter = trimmed(take_until(rest, ';'), " \t");
       if (parameter.starts_with("q=")) {
-        const std::string_view number = parameter.substr(2);
-        if (std::from_chars(number.data(), number.data() + number.size(), quality).ec != std::errc{})
-          quality = 0;
+        quality = parse_number<double>(parameter.substr(2)).value_or(0);
       } else if (parameter.starts_with("version=")) {
         known_version = parameter == "version=1.0.0" || parameter == "version=0.0.1";
       }

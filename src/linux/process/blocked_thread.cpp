@@ -10,6 +10,7 @@
 
 #include "base/arch/loaded_call.h"
 #include "base/files.h"
+#include "base/parse.h"
 #include "linux/process/fields.h"
 
 namespace fathom::sources {
@@ -17,7 +18,7 @@ namespace {
 
 std::optional<std::uint64_t> parse_hexadecimal(std::string_view text) {
   if (!text.starts_with("0x")) return std::nullopt;
-  return process::parse_number(text.substr(2), 16);
+  return parse_number(text.substr(2), 16);
 }
 
 // What is there from `address` on, at most `most_bytes`; nothing if the process is gone.
@@ -55,7 +56,7 @@ Result<std::optional<BlockedThread>> parse_blocked_thread(std::string_view text)
   const std::string_view first = process::next_field(line);
   if (first == "running") return std::optional<BlockedThread>();
   BlockedThread thread;
-  const auto number = process::parse_number<std::int32_t>(first);
+  const auto number = parse_number<std::int32_t>(first);
   if (!number) return fail(ErrorKind::kMalformed, "does not begin with the number of a system call");
   thread.system_call = *number;
   if (thread.system_call >= 0) {

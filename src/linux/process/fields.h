@@ -1,12 +1,10 @@
-// Takes text of the kernel apart: lines, fields between blanks, whole numbers. Views into the text; nothing
-// is copied.
+// Takes text of the kernel apart: lines, and fields between blanks. Views into the text; nothing is copied. Numbers: base/parse.h.
 #pragma once
 
-#include <charconv>
-#include <cstdint>
-#include <optional>
 #include <string>
 #include <string_view>
+
+#include "base/parse.h"
 
 namespace fathom::process {
 
@@ -39,15 +37,6 @@ inline std::string_view next_field(std::string_view& line) {
   const std::string_view field = line.substr(0, size);
   line.remove_prefix(size);
   return field;
-}
-
-// The whole of `text` as a number; no sign, no blanks, no "0x".
-template <class T = std::uint64_t>
-std::optional<T> parse_number(std::string_view text, int base = 10) {
-  T value{};
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value, base);
-  if (text.empty() || error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
-  return value;
 }
 
 // The kernel writes newlines and backslashes inside names as "\n", "\\" or in octal ("\012").

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/files.h"
+#include "base/parse.h"
 #include "linux/process/fields.h"
 
 namespace fathom::sources {
@@ -19,7 +20,7 @@ std::vector<KernelFrame> parse_kernel_stack(std::string_view text) {
     const std::size_t plus = symbol.rfind("+0x");
     if (plus == std::string_view::npos || plus == 0) continue;
     const std::string_view numbers = symbol.substr(plus + 3);
-    const auto offset = process::parse_number(numbers.substr(0, numbers.find('/')), 16);
+    const auto offset = parse_number(numbers.substr(0, numbers.find('/')), 16);
     if (offset) frames.push_back({std::string(symbol.substr(0, plus)), *offset});
   }
   return frames;
@@ -37,7 +38,7 @@ void KernelStacks::look_up(const std::vector<KernelFrame>& frames) {
   std::string_view rest = *text, line;
   std::string name;
   while (process::next_line(rest, line)) {
-    const auto address = process::parse_number(process::next_field(line), 16);
+    const auto address = parse_number(process::next_field(line), 16);
     process::next_field(line);
     name = process::next_field(line);
     const auto found = starts_.find(name);

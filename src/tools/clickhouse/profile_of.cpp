@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <limits>
 #include <map>
@@ -14,6 +13,7 @@
 #include <unordered_map>
 
 #include "base/cursor.h"
+#include "base/parse.h"
 #include "formats/import/import.h"
 #include "model/facts.h"
 #include "model/heap_ends.h"
@@ -162,8 +162,7 @@ class ProfileMaker {
       const std::string_view source = names.sources[i];
       const std::size_t colon = source.rfind(':');
       std::uint32_t line = 0;
-      if (colon != source.npos)
-        std::from_chars(source.data() + colon + 1, source.data() + source.size(), line);
+      if (colon != source.npos) line = parse_number<std::uint32_t>(source.substr(colon + 1)).value_or(0);
       lines.push_back({names.functions[i], source.substr(0, colon), line});
     }
     return import_.builder.frame_with_lines(

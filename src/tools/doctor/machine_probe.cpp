@@ -17,6 +17,7 @@
 #include "base/capabilities.h"
 #include "base/fd.h"
 #include "base/files.h"
+#include "base/parse.h"
 #include "binary/symbolize/symbol_cache.h"
 #include "linux/perf/event.h"
 #include "linux/perf/ring_set.h"
@@ -46,7 +47,7 @@ std::optional<int> setting_at(const std::string& path) {
   std::string_view line;
   process::next_line(rest, line);
   const bool negative = line.starts_with('-');
-  const auto number = process::parse_number<int>(negative ? line.substr(1) : line);
+  const auto number = parse_number<int>(negative ? line.substr(1) : line);
   return number && negative ? std::optional(-*number) : number;
 }
 

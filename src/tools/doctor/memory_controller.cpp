@@ -7,6 +7,7 @@
 
 #include "analysis/core/words.h"
 #include "base/files.h"
+#include "base/parse.h"
 #include "linux/process/fields.h"
 
 namespace fathom::doctor {
@@ -90,7 +91,7 @@ Swap parse_swap(std::string_view meminfo, std::optional<int> swappiness) {
   std::string_view line;
   while (process::next_line(meminfo, line)) {
     const std::string_view key = process::next_field(line);
-    const auto kib = process::parse_number<std::uint64_t>(process::next_field(line));
+    const auto kib = parse_number<std::uint64_t>(process::next_field(line));
     if (!kib || *kib > UINT64_MAX / 1024) continue;
     if (key == "SwapTotal:") swap.bytes = *kib * 1024;
     if (key == "SwapFree:") free = *kib * 1024;
@@ -103,7 +104,7 @@ std::optional<std::uint64_t> read_swap_limit(const process::MemoryCgroup& group)
   const auto number_in = [&](const char* name) -> std::optional<std::uint64_t> {
     const auto text = read_file(group.directory + "/" + name);
     if (!text) return std::nullopt;
-    return process::parse_number<std::uint64_t>(std::string_view(*text).substr(0, text->find('\n')));
+    return parse_number<std::uint64_t>(std::string_view(*text).substr(0, text->find('\n')));
   };
   if (group.version == 2) return number_in("memory.swap.max");  // "max" is no number
   // Version 1 limits the sum. "No limit" is a number of 2^63 less a page, of both.

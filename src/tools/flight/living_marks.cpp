@@ -3,12 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <nlohmann/json.hpp>
 #include <string_view>
 #include <vector>
 
 #include "analysis/core/words.h"
+#include "base/parse.h"
 #include "present/text/text_table.h"
 #include "tools/flight/death.h"
 
@@ -32,10 +32,7 @@ std::vector<std::string_view> mark_lines(const model::Profile& profile) {
 // Those that the recorder has dropped count as well.
 std::uint64_t earlier_marks(const model::Profile& profile) {
   const auto fact = profile.meta.facts.find(kEarlierMarksFact);
-  std::uint64_t count = 0;
-  if (fact != profile.meta.facts.end())
-    std::from_chars(fact->second.data(), fact->second.data() + fact->second.size(), count);
-  return count;
+  return fact == profile.meta.facts.end() ? 0 : parse_number(fact->second).value_or(0);
 }
 
 }  // namespace

@@ -1,11 +1,11 @@
 #include "tools/limit/dead_groups.h"
+#include "base/parse.h"
 
 #include <fmt/format.h>
 #include <signal.h>
 #include <unistd.h>
 
 #include <cerrno>
-#include <charconv>
 #include <filesystem>
 #include <optional>
 #include <vector>
@@ -17,14 +17,8 @@ namespace {
 std::optional<int> maker_of(std::string_view name) {
   if (!name.starts_with(kGroupPrefix)) return std::nullopt;
   name.remove_prefix(kGroupPrefix.size());
-  int pid = 0, number = 0;
-  const auto read_pid = std::from_chars(name.data(), name.data() + name.size(), pid);
-  if (read_pid.ec != std::errc{} || read_pid.ptr == name.data() + name.size() || *read_pid.ptr != '-' ||
-      pid <= 0)
-    return std::nullopt;
-  const auto read_number = std::from_chars(read_pid.ptr + 1, name.data() + name.size(), number);
-  if (read_number.ec != std::errc{} || read_number.ptr != name.data() + name.size()) return std::nullopt;
-  return pid;
+  const auto pid = parse_number<int>(take_until(name, '-'));
+  return pid && *pid > 0 && parse_number<int>(name) ? pid : std::nullopt;
 }
 
 }  // namespace

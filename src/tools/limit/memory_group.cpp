@@ -14,6 +14,7 @@
 
 #include "base/fd.h"
 #include "base/files.h"
+#include "base/parse.h"
 #include "base/stable_sort.h"
 #include "linux/memory/memory_sampler.h"
 #include "linux/process/fields.h"
@@ -25,7 +26,6 @@ namespace fs = std::filesystem;
 
 using process::next_field;
 using process::next_line;
-using process::parse_number;
 
 using Values = std::map<std::string, std::uint64_t, std::less<>>;
 

@@ -7,6 +7,7 @@
 
 #include "analysis/core/words.h"
 #include "base/files.h"
+#include "base/parse.h"
 #include "base/stable_sort.h"
 #include "linux/process/fields.h"
 #include "linux/process/status.h"
@@ -25,8 +26,7 @@ std::uint64_t value_in(const std::string& path, std::string_view name) {
   if (!text) return 0;
   std::string_view rest = *text, line;
   while (process::next_line(rest, line))
-    if (process::next_field(line) == name)
-      return process::parse_number(process::next_field(line)).value_or(0);
+    if (process::next_field(line) == name) return parse_number(process::next_field(line)).value_or(0);
   return 0;
 }
 

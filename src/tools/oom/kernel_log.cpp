@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "base/files.h"
-#include "linux/process/fields.h"
+#include "base/parse.h"
 
 namespace fathom::oom {
 namespace {
@@ -49,7 +49,7 @@ std::string unescape_kmsg(std::string_view record) {
   text.reserve(record.size());
   for (std::size_t i = 0; i < record.size(); ++i) {
     if (record[i] == '\\' && i + 3 < record.size() && record[i + 1] == 'x') {
-      if (const auto value = process::parse_number<unsigned>(record.substr(i + 2, 2), 16)) {
+      if (const auto value = parse_number<unsigned>(record.substr(i + 2, 2), 16)) {
         text += static_cast<char>(*value);
         i += 3;
         continue;

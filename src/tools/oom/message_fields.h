@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-#include "linux/process/fields.h"
+#include "base/parse.h"
 
 namespace fathom::oom {
 
@@ -28,14 +28,14 @@ inline std::string_view leading_digits(std::string_view text) {
 }
 
 inline std::optional<std::uint64_t> number_after(std::string_view text, std::string_view mark) {
-  return process::parse_number(leading_digits(after(text, mark)));
+  return parse_number(leading_digits(after(text, mark)));
 }
 
 inline std::optional<int> signed_after(std::string_view text, std::string_view mark) {
   std::string_view rest = after(text, mark);
   const bool negative = rest.starts_with('-');
   if (negative) rest.remove_prefix(1);
-  const auto value = process::parse_number<int>(leading_digits(rest));
+  const auto value = parse_number<int>(leading_digits(rest));
   return value ? std::optional(negative ? -*value : *value) : std::nullopt;
 }
 
@@ -43,7 +43,7 @@ inline std::optional<int> signed_after(std::string_view text, std::string_view m
 inline std::optional<std::uint64_t> kilobytes_after(std::string_view text, std::string_view mark) {
   const std::string_view rest = after(text, mark);
   const std::string_view digits = leading_digits(rest);
-  const auto value = process::parse_number(digits);
+  const auto value = parse_number(digits);
   if (!value || !rest.substr(digits.size()).starts_with("kB")) return std::nullopt;
   return times(*value, 1024);
 }

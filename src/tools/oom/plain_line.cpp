@@ -8,8 +8,8 @@
 #include <cstdint>
 #include <span>
 
+#include "base/parse.h"
 #include "base/text.h"
-#include "linux/process/fields.h"
 #include "tools/oom/log_line.h"
 
 namespace fathom::oom {
@@ -99,7 +99,7 @@ std::string date_in_json(std::string_view text) {
   static constexpr std::array kKeys = {"\"time\""sv, "\"ts\""sv, "\"timestamp\""sv, "\"@timestamp\""sv,
                                        "\"receiveTimestamp\""sv};
   constexpr std::int64_t kYear2100 = 4'102'444'800'000'000;
-  if (const auto us = process::parse_number<std::int64_t>(text_in_json(text, kMicroseconds));
+  if (const auto us = parse_number<std::int64_t>(text_in_json(text, kMicroseconds));
       us && *us >= 0 && *us < kYear2100) {
     const std::chrono::sys_time<std::chrono::microseconds> time{std::chrono::microseconds(*us)};
     const auto day = std::chrono::floor<std::chrono::days>(time);

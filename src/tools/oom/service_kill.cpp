@@ -3,6 +3,7 @@
 #include <limits>
 #include <string>
 
+#include "base/parse.h"
 #include "linux/process/fields.h"
 #include "tools/oom/log_line.h"
 #include "tools/oom/message_fields.h"
@@ -10,7 +11,6 @@
 namespace fathom::oom {
 namespace {
 
-using process::parse_number;
 
 // "66.31%" at the beginning.
 std::optional<double> percent_in(std::string_view text) {

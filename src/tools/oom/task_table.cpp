@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "base/parse.h"
 #include "linux/process/fields.h"
 #include "tools/oom/message_fields.h"
 
@@ -60,7 +61,7 @@ const std::string* TaskTable::cell(const Row& row, std::string_view column) cons
 
 std::uint64_t TaskTable::number(const Row& row, std::string_view column) const {
   const std::string* text = cell(row, column);
-  return text == nullptr ? 0 : process::parse_number(*text).value_or(0);
+  return text == nullptr ? 0 : parse_number(*text).value_or(0);
 }
 
 std::uint64_t TaskTable::page_bytes(const std::vector<Kill>& kills) const {

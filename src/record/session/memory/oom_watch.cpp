@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "base/files.h"
+#include "base/parse.h"
 #include "linux/memory/memory_sampler.h"
 #include "linux/process/fields.h"
 
@@ -38,7 +39,7 @@ std::optional<std::uint64_t> limit_of(const process::MemoryCgroup& cgroup) {
 std::optional<std::uint64_t> count_in(std::string_view text, std::string_view name) {
   std::string_view line;
   while (process::next_line(text, line))
-    if (process::next_field(line) == name) return process::parse_number(process::next_field(line));
+    if (process::next_field(line) == name) return parse_number(process::next_field(line));
   return std::nullopt;
 }
 

@@ -11,6 +11,7 @@
 #include <string>
 
 #include "base/files.h"
+#include "base/parse.h"
 #include "linux/process/fields.h"
 
 namespace fathom::session {
@@ -23,7 +24,7 @@ constexpr std::size_t kLargestTable = 4 << 20;
 // "0100007F:1F90": the port is what follows the last colon.
 std::optional<std::uint32_t> port_of(std::string_view end) {
   const std::size_t colon = end.rfind(':');
-  return colon == end.npos ? std::nullopt : process::parse_number<std::uint32_t>(end.substr(colon + 1), 16);
+  return colon == end.npos ? std::nullopt : parse_number<std::uint32_t>(end.substr(colon + 1), 16);
 }
 
 // The sockets of one network, read when the first one is asked for.
@@ -56,7 +57,7 @@ void count_target(std::string_view link, Roles& roles, model::EpollSet& set) {
   } else if (link == "anon_inode:[eventfd]" || link == "anon_inode:[signalfd]") {
     ++set.wakers;
   } else if (link.starts_with(kSocket) && link.ends_with(']')) {
-    const auto inode = process::parse_number(link.substr(kSocket.size(), link.size() - kSocket.size() - 1));
+    const auto inode = parse_number(link.substr(kSocket.size(), link.size() - kSocket.size() - 1));
     const std::optional<SocketRole> role = inode ? roles.of(*inode) : std::nullopt;
     ++(!role                             ? set.others
        : *role == SocketRole::kConnected ? set.connected
@@ -100,7 +101,7 @@ std::vector<std::uint32_t> parse_epoll_targets(std::string_view text, std::size_
   std::string_view line;
   while (targets.size() < most && process::next_line(text, line)) {
     if (process::next_field(line) != "tfd:") continue;
-    if (const auto target = process::parse_number<std::uint32_t>(process::next_field(line)))
+    if (const auto target = parse_number<std::uint32_t>(process::next_field(line)))
       targets.push_back(*target);
   }
   return targets;
@@ -118,7 +119,7 @@ std::map<std::uint64_t, SocketRole> parse_socket_roles(std::string_view text) {
   while (process::next_line(text, line)) {
     std::array<std::string_view, 10> fields;
     for (std::string_view& field : fields) field = process::next_field(line);
-    const auto inode = process::parse_number(fields[9]);
+    const auto inode = parse_number(fields[9]);
     const auto local = port_of(fields[1]), peer = port_of(fields[2]);
     if (!inode || !local || !peer) continue;
     if (*peer == 0) listening.insert(*local);
@@ -141,8 +142,8 @@ std::map<std::uint64_t, SocketRole> parse_unix_roles(std::string_view text) {
   while (process::next_line(text, line)) {
     std::array<std::string_view, 8> fields;  // address, references, protocol, flags, type, state, inode, path
     for (std::string_view& field : fields) field = process::next_field(line);
-    const auto flags = process::parse_number<std::uint32_t>(fields[3], 16);
-    const auto inode = process::parse_number(fields[6]);
+    const auto flags = parse_number<std::uint32_t>(fields[3], 16);
+    const auto inode = parse_number(fields[6]);
     if (!flags || !inode || *inode == 0) continue;
     constexpr std::string_view kConnectedState = "03";
     if ((*flags & kAccepts) != 0 || (!fields[7].empty() && fields[5] != kConnectedState))

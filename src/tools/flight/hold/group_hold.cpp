@@ -11,6 +11,7 @@
 
 #include "base/fd.h"
 #include "base/files.h"
+#include "base/parse.h"
 #include "linux/process/cgroup.h"
 #include "linux/process/fields.h"
 #include "linux/process/standstill.h"
@@ -37,7 +38,7 @@ Result<> is_alone(const std::string& folder, const IsOurs& is_ours) {
   std::string_view rest = *procs, line;
   std::size_t count = 0;
   while (process::next_line(rest, line)) {
-    const auto pid = process::parse_number<std::int32_t>(line);
+    const auto pid = parse_number<std::int32_t>(line);
     ++count;
     if (!pid || *pid == 0 || !is_ours(*pid))
       return fail(ErrorKind::kUnsupported,
@@ -88,8 +89,8 @@ Result<Hold> freeze_of(const std::string& folder, int version, const IsOurs& is_
 Result<Hold> brake_of(const std::string& folder, const IsOurs& is_ours) {
   if (auto alone = is_alone(folder, is_ours); !alone) return tl::unexpected<Error>(alone.error());
   const std::string before = first_line(folder + "/memory.high");
-  const auto used = process::parse_number(first_line(folder + "/memory.current"));
-  const auto set = process::parse_number(before);
+  const auto used = parse_number(first_line(folder + "/memory.current"));
+  const auto set = parse_number(before);
   if (!used || (!set && before != "max"))
     return fail(ErrorKind::kUnsupported, folder + ": it has no memory.high");
   constexpr std::uint64_t kLeast = 1 << 20;

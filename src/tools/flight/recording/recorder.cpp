@@ -11,6 +11,7 @@
 #include "base/abi/walk.h"
 #include "base/clock.h"
 #include "base/files.h"
+#include "base/parse.h"
 #include "linux/memory/memory_limits.h"
 #include "linux/process/cgroup.h"
 #include "linux/process/fields.h"
@@ -32,7 +33,7 @@ constexpr std::size_t kMostLog = std::size_t{4} << 20;
 std::optional<std::uint64_t> value_of(std::string_view text, std::string_view name) {
   std::string_view line;
   while (process::next_line(text, line))
-    if (process::next_field(line) == name) return process::parse_number(process::next_field(line));
+    if (process::next_field(line) == name) return parse_number(process::next_field(line));
   return std::nullopt;
 }
 
@@ -127,7 +128,7 @@ void Recorder::read_events(Watched& watched, Tick& tick) const {
   if (!text) return;
   std::string_view rest = *text, line;
   (void)process::next_line(rest, line);
-  const auto limit = watched.version == 2 ? value_of(*text, "max") : process::parse_number(line);
+  const auto limit = watched.version == 2 ? value_of(*text, "max") : parse_number(line);
   const auto high = watched.version == 2 ? value_of(*text, "high") : std::nullopt;
   if (!watched.limit_at_first) watched.limit_at_first = limit;
   if (!watched.high_at_first) watched.high_at_first = high;

@@ -13,6 +13,7 @@
 
 #include "base/fd.h"
 #include "base/files.h"
+#include "base/parse.h"
 #include "linux/perf/event.h"
 #include "linux/process/fields.h"
 
@@ -69,7 +70,7 @@ perf_event_attr attributes_of(std::uint64_t tracepoint) {
 std::optional<std::uint64_t> parse_tracepoint_id(std::string_view text) {
   std::string_view line;
   (void)process::next_line(text, line);
-  const auto id = process::parse_number(line);
+  const auto id = parse_number(line);
   return id && *id > 0 ? id : std::nullopt;
 }
 

@@ -8,6 +8,7 @@
 
 #include "base/clock.h"
 #include "base/files.h"
+#include "base/parse.h"
 #include "linux/process/fields.h"
 
 namespace fathom::stacks {
@@ -20,8 +21,8 @@ std::optional<std::uint64_t> parse_exec_start(std::string_view sched) {
     const std::string_view value = process::next_field(line);
     const std::size_t point = value.find('.');
     if (point == std::string_view::npos || value.size() - point != 7) return std::nullopt;
-    const auto ms = process::parse_number(value.substr(0, point));
-    const auto ns = process::parse_number(value.substr(point + 1));
+    const auto ms = parse_number(value.substr(0, point));
+    const auto ns = parse_number(value.substr(point + 1));
     if (!ms || !ns || *ms > UINT64_MAX / 1'000'000 - 1 || *ms + *ns == 0) return std::nullopt;
     return *ms * 1'000'000 + *ns;
   }
@@ -34,7 +35,7 @@ std::optional<int> parse_last_cpu(std::string_view stat) {
   std::string_view rest = stat.substr(close + 1);
   std::string_view field;
   for (int number = 3; number <= 39; ++number) field = process::next_field(rest);
-  return process::parse_number<int>(field);
+  return parse_number<int>(field);
 }
 
 // A thread of its own moves there, so that this one keeps its place. Waking up on that CPU takes the time afresh.

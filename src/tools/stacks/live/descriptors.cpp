@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "base/files.h"
+#include "base/parse.h"
 #include "linux/process/fields.h"
 
 namespace fathom::stacks {
@@ -18,11 +19,11 @@ bool parse_end(std::string_view text, bool wide, std::array<std::uint8_t, 16>& a
   const std::size_t digits = wide ? 32 : 8;
   if (text.size() != digits + 5 || text[digits] != ':') return false;
   for (std::size_t at = 0; at < digits; at += 8) {
-    const auto word = process::parse_number<std::uint32_t>(text.substr(at, 8), 16);
+    const auto word = parse_number<std::uint32_t>(text.substr(at, 8), 16);
     if (!word) return false;
     std::memcpy(address.data() + at / 2, &*word, sizeof(*word));
   }
-  const auto number = process::parse_number<std::uint32_t>(text.substr(digits + 1), 16);
+  const auto number = parse_number<std::uint32_t>(text.substr(digits + 1), 16);
   if (!number) return false;
   port = *number;
   return true;
@@ -40,7 +41,7 @@ std::map<std::uint64_t, Socket> parse_sockets(std::string_view text, bool wide) 
     Socket socket;
     socket.family = wide ? AF_INET6 : AF_INET;
     std::array<std::uint8_t, 16> local;
-    const auto inode = process::parse_number(fields[9]);
+    const auto inode = parse_number(fields[9]);
     if (!inode || *inode == 0 || !parse_end(fields[1], wide, local, socket.local_port) ||
         !parse_end(fields[2], wide, socket.peer_address, socket.peer_port))
       continue;
@@ -65,10 +66,10 @@ std::vector<FileLock> parse_locks(std::string_view text) {
     std::string_view place = process::next_field(line);
     const std::size_t first = place.find(':'), last = place.rfind(':');
     if (first == std::string_view::npos || first == last) continue;
-    const auto number = process::parse_number<std::int32_t>(pid);
-    const auto major = process::parse_number<std::uint32_t>(place.substr(0, first), 16);
-    const auto minor = process::parse_number<std::uint32_t>(place.substr(first + 1, last - first - 1), 16);
-    const auto inode = process::parse_number(place.substr(last + 1));
+    const auto number = parse_number<std::int32_t>(pid);
+    const auto major = parse_number<std::uint32_t>(place.substr(0, first), 16);
+    const auto minor = parse_number<std::uint32_t>(place.substr(first + 1, last - first - 1), 16);
+    const auto inode = parse_number(place.substr(last + 1));
     if (!major || !minor || !inode) continue;
     lock.pid = number.value_or(-1);
     lock.major = *major;
