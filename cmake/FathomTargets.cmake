@@ -165,7 +165,7 @@ endfunction()
 
 # A test program. Its tests run as one ctest entry per TEST, with the folder of the source tree as working folder.
 # SERIAL: they want the machine for themselves (they measure time, look at all processes, or kill fathom), so they run one at a time,
-# after all others. LATE: they run after those without a word here, beside tests of other programs.
+# after all others. LATE: they run after those without a word here, next to tests of other programs.
 # THREADS: what it tests has threads of its own, so `make tsan` runs it too.
 add_custom_target(unit_tests)      # all programs with the label unit: what sanitizers are built for
 add_custom_target(threaded_tests)  # those whose label ends in _with_threads

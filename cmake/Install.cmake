@@ -13,7 +13,7 @@ foreach(component program static)
   install(FILES ${CMAKE_SOURCE_DIR}/web/dist/LICENSES.txt DESTINATION share/doc/fathom RENAME LICENSES.page.txt
     COMPONENT ${component} ${all})
 endforeach()
-# What the installed program says of itself.
+# What the installed program reports about itself.
 install(CODE [[
   set(fathom "$ENV{DESTDIR}${CMAKE_INSTALL_PREFIX}/bin/fathom")
   set(share "$ENV{DESTDIR}${CMAKE_INSTALL_PREFIX}/share")

@@ -11,7 +11,7 @@ namespace fathom::cli {
 
 struct DrawnOutput {
   std::string recording;  // "run.fathom"
-  std::string file;       // "run.svg"; empty: the recording is all that is wanted
+  std::string file;       // "run.svg"; empty: only the recording
 };
 
 // `output` as the user gave it. An ending that fathom cannot write ("run.perf") is an error; no ending, and .fathom, are recordings.

@@ -22,7 +22,7 @@
 namespace fathom::cli {
 namespace {
 
-constexpr std::size_t kMostText = 4096;  // fits into a pipe that nobody reads yet
+constexpr std::size_t kMostText = 4096;  // fits into a pipe without a reader
 
 std::string one_line(std::string_view text) {
   return analysis::printable(text.substr(0, kMostText / 4));

@@ -17,7 +17,7 @@ TEST(FirstLook, WhatIsNoAnswerIsNone) {
     EXPECT_EQ(answer_from(text), FirstAnswer{}) << text;
 }
 
-// A function may be named by whoever wrote the program.
+// The author of a program chooses the names of its functions.
 TEST(FirstLook, NoNameIsACommandToTheTerminalOrTheEndOfALine) {
   const FirstAnswer answer = answer_from(to_text({"evil\x1b[2J\nname", "41 %", std::string(100'000, 'x')}));
   EXPECT_EQ(answer.function.find('\x1b'), std::string::npos) << answer.function;

@@ -19,7 +19,7 @@ Result<std::string> frozen_page(const model::Profile& profile, const std::string
 Result<std::string> frozen_page(model::Profile&& profile, const page::ReadAgain& again,
                                 const std::string& file, std::string_view code = {},
                                 page::DocumentOptions options = {});
-// What frozen_page() says of it: calls of less than `share` were folded; 0: none.
+// What frozen_page() left out: calls of less than `share` were folded; 0: none.
 void tell_what_was_folded(double share);
 
 }  // namespace fathom::cli

@@ -186,7 +186,7 @@ Result<int> run_single(const LimitArguments& arguments, const limit::Place& plac
   return limit::exit_status(limit::judge(*outcome));
 }
 
-// --until CMD: what a shell says of it after the run.
+// --until CMD: the answer of a shell after the run.
 bool holds(const std::string& predicate) {
   const int status = std::system(predicate.c_str());  // NOLINT: the user's own command
   return status == 0;

@@ -26,7 +26,7 @@ constexpr const char* kMoreLogs =
 constexpr const char* kLogOfNode =
     "dmesg | fathom oom -  on the machine that ran the container: its kernel has the record with the sizes";
 
-// What engines of containers say of a kill, without its record: events of docker and podman, kubectl describe, an eviction.
+// What container engines report about a kill, without its record: events of docker and podman, kubectl describe, an eviction.
 bool names_dead_container(std::string_view log) {
   constexpr std::array kWords = {"OOMKilled", "OOMKilling", "container oom", "exceeds memory limit",
                                  "low on resource: memory"};

@@ -1,4 +1,4 @@
-// What --help, the manual pages and the completions of a shell say of a command: one table, read from the options as
+// What --help, the manual pages and the completions of a shell say about a command: one table, read from the options as
 // they are declared, so that the three cannot differ.
 #pragma once
 

@@ -226,7 +226,7 @@ std::string with_death(std::string text, const model::Profile& profile, const Re
   return flight::with_death(std::move(text), *death, width);
 }
 
-// What the program's own metrics say of its memory, where they were recorded.
+// What the program's own metrics say about its memory, if they were recorded.
 std::string components_text(const model::Profile& profile, const present::TextOptions& style) {
   const std::vector<std::string> sentences = present::recorded_component_sentences(profile);
   if (sentences.empty()) return "";

@@ -6,7 +6,7 @@
 namespace fathom::cli {
 
 // For `->transform(...)` of an option that is a number of seconds. A number without a unit stays what it is, and so does
-// every other text: the option's own checks say what is wanted.
+// every other text: the option's own checks name what they expect.
 CLI::Validator seconds_word();
 
 }  // namespace fathom::cli

@@ -18,7 +18,7 @@ void TopCompanion::step(const Lent& lent, std::uint64_t now_ns) {
   if (began_ns_ == 0) began_ns_ = from_ns_ = now_ns;
   if (now_ns < from_ns_ + interval_ns_) return;
   lent.readings.take_names();
-  (void)lent.readings.names_are_known();  // somebody looks on: finding names is not left to idle CPUs
+  (void)lent.readings.names_are_known();  // a user looks on, so finding names is not left to idle CPUs
   collect(lent.profile, lent.readings.open_waits(now_ns));
   const std::uint64_t end_ns = std::max(now_ns, latest_ns_);
   screen_.take(table(lent, end_ns));

@@ -1,4 +1,4 @@
-// Two recordings, or several runs on either side, as one page for `fathom view BASE NEW`: what `fathom diff` says of them.
+// Two recordings, or several runs on either side, as one page for `fathom view BASE NEW`: what `fathom diff` prints about them.
 #pragma once
 
 #include <string>

@@ -43,7 +43,7 @@ std::string range_text(double low, double high, const std::string& type) {
                          : fmt::format("a number of {} or more", low);
 }
 
-// "TIME:POSITIVE": what the help says of its value, and its checks. CLI11 writes the least double above 0 as 0.000000.
+// "TIME:POSITIVE": its value and its checks, as the help shows them. CLI11 writes the least double above 0 as 0.000000.
 std::string type_of(const CLI::App* command, const std::string& option) {
   const CLI::Option* found = command == nullptr ? nullptr : command->get_option_no_throw(option);
   return found == nullptr ? "" : found->get_type_name();
@@ -157,7 +157,7 @@ std::optional<Error> empty_value(const CLI::App& command, const std::vector<std:
   if (!any) return std::nullopt;
   for (const CLI::Option* option : command.get_options()) {
     std::string type = option->get_type_name();
-    type.resize(std::min(type.find(':'), type.size()));  // without what CLI11 says of its checks
+    type.resize(std::min(type.find(':'), type.size()));  // without CLI11's words for its checks
     if (option->count() == 0 || type.empty() || type == "TEXT" || type == "COMMAND") continue;
     if (std::ranges::find(option->results(), std::string()) == option->results().end()) continue;
     const std::string name = option->get_positional() ? type : option->get_name();

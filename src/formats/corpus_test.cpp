@@ -1,4 +1,4 @@
-// Files of real tools beside what these tools themselves say of them. The corpus is no part of the repository: the tests run
+// Files of real tools next to the output of these tools for them. The corpus is no part of the repository: the tests run
 // where the environment variable FATHOM_FORMATS_CORPUS names its folder. (It is read when the program starts: run it by
 // hand, ctest does not know of these tests.) Totals must be the same to the unit.
 #include <fmt/format.h>
@@ -177,7 +177,7 @@ GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(SpeedscopeCorpus);
 INSTANTIATE_TEST_SUITE_P(All, SpeedscopeCorpus, ::testing::ValuesIn(corpus_files("speedscope", ".json")),
                          name_of);
 
-// The same in three profiles and, as folded stacks of percents, beside the file.
+// The same in three profiles and, as folded stacks of percents, next to the file.
 TEST_P(SpeedscopeCorpus, HasTheSharesOfTheStacksBesideIt) {
   const model::Profile profile = profile_of(GetParam(), "speedscope");
   const model::Profile folded = profile_of(GetParam().parent_path() / "fixture.collapsed.txt", "folded");

@@ -16,7 +16,7 @@ namespace fathom::analysis {
 
 class PlacesAtRest {
  public:
-  // `is_idle` says of a row of Profile::waits whether a rule knows it by name. `percent`: so much of the time spent at a
+  // `is_idle` answers for a row of Profile::waits whether a rule knows it by name. `percent`: so much of the time spent at a
   // place passed while the whole process was at rest.
   PlacesAtRest(const model::Profile& profile, const WaitCauses& causes,
                const std::function<bool(const model::Wait&)>& is_idle, std::uint32_t percent);

@@ -32,7 +32,7 @@ struct StackChoice {
   std::vector<char> marks;                   // by row of the stacks
   std::array<char, kCauseCount> of_cause{};  // of the frame of a cause, and of its name in tables
   std::vector<char> of_idle;                 // by built-in rule: of its frame
-  // What StackCuts says of calls: bits by function, and by frame of those without a name; empty where all is shown.
+  // What StackCuts knows about calls: bits by function, and by frame of those without a name; empty where all is shown.
   static constexpr char kHidden = 1, kStart = 2;
   std::vector<char> function_cuts, frame_cuts;
   std::vector<NamePattern> hidden, starts;

@@ -87,7 +87,7 @@ TEST(OwnBpfPrograms, AreNoTimeOfTheProgram) {
   below("bpf_prog_f2799eaf95f10592_thread_resumed", "", 3);
   below("bpf_prog_f2799eaf95f10592_thread_resumed", "__bpf_get_stack", 4);
   below("bpf_prog_0123456789abcdef_heap_probe_allo", "", 5);
-  below("bpf_prog_0123456789abcdef_an_agent", "", 6);  // of somebody else, who should know
+  below("bpf_prog_0123456789abcdef_an_agent", "", 6);  // of another tool, whose users should know
   const CallTree tree = build_call_tree(hand.profile, {.thread_roots = false});
   EXPECT_EQ(tree.total, 16) << shown(tree);
   EXPECT_EQ(tree.tracer, 12);

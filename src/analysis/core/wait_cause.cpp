@@ -99,7 +99,7 @@ constexpr WordRow<std::uint32_t> kHintsOfKernel[] = {
      "fanotify_read userfaultfd_read"},
     {kHintTimer, "timerfd_read"},
     {kHintSignalFile, "signalfd_read signalfd_dequeue"},
-    // Files of devices and of the kernel that have something when somebody does something: no disk is behind them.
+    // Files of devices and of the kernel that have data when a person or a device acts: no disk is behind them.
     {kHintPoll,
      "tty_read tty_write n_tty_ tty_wait_until_sent evdev_read mousedev_read hidraw_read fuse_dev_ "
      "tun_chr_ tun_do_read random_read urandom_read devkmsg_read do_syslog syslog_print "

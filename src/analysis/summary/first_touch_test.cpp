@@ -63,7 +63,7 @@ TEST(FirstTouch, CountsPagesOfFilesThatExistInMemoryAlone) {
   EXPECT_EQ(faulting.found(), "fill_store 75");
 }
 
-// The shell of a stripped sqlite3: "an unnamed function of sqlite3 touches 100 % of the new pages first" helps nobody.
+// The shell of a stripped sqlite3: "an unnamed function of sqlite3 touches 100 % of the new pages first" helps no user.
 TEST(FirstTouch, OfCodeWithoutNamesIsWhatItCalls) {
   Faulting faulting;
   const auto shell = faulting.unnamed(faulting.app, 0x2080);

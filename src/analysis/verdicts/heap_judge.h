@@ -56,7 +56,7 @@ struct HeapJudge {
   double growth_in_room(const HeapTrack& track) const;
   // Live bytes in the middle of all moments, half above and half below.
   double usual_level(const HeapTrack& track) const;
-  // What every verdict says of what is missing: a doubt, or if it is very little a part of the evidence. Where anything is
+  // What every verdict says about missing data: a doubt, or if it is very little a part of the evidence. Where anything is
   // missing, no verdict is of high confidence.
   void add_losses(HeapVerdict& verdict) const;
 };

@@ -1,5 +1,5 @@
 // Waits for other threads that nothing ended: threads that are stuck look like this, and idle ones that no rule knows. What sets
-// them apart is who used to wake them, if the recording has seen that: a notifier that has exited wakes nobody.
+// them apart is who used to wake them, if the recording has seen that: a notifier that has exited wakes no thread.
 #pragma once
 
 #include <cstdint>

@@ -260,7 +260,7 @@ TEST(WallTime, OfQueuesThatWereNotWalkedFollowsTheExactSums) {
   }
 }
 
-// A resolver that nobody answers ends each wait by its timeout.
+// A resolver without an answer ends each wait by its timeout.
 TEST(WallTime, CallsAnAnswerOfTheDnsThatNeverComesOneOfAPeer) {
   Program program;
   const auto main = program.thread("app", 0);

@@ -95,7 +95,7 @@ Result<> unpack_zstd(std::string_view content, const std::string& name, std::uin
   }
 }
 
-// Unpacking twice is cheaper than a text that is copied as it grows: whoever packs a stream does not say its size.
+// Unpacking twice is cheaper than a text that is copied as it grows: a packed stream does not store its size.
 Result<std::string> from_zstd(std::string_view content, const std::string& name, std::uint64_t most) {
   std::size_t size = 0;
   Result<> counted = unpack_zstd(content, name, most, [&](std::string_view piece) { size += piece.size(); });

@@ -1,5 +1,5 @@
 // The table of functions that every Go program carries, stripped or not, as its collector and its tracebacks need it:
-// .gopclntab. It says of each function its code, name, file, lines, frame sizes and what was inlined into it. Found by
+// .gopclntab. It has for each function its code, name, file, lines, frame sizes and what was inlined into it. Found by
 // its section, or without section headers by its first bytes. Source: Go's internal/abi/symtab.go, runtime/symtab.go
 // and cmd/link/internal/ld/pcln.go, versions 1.16 to 1.26; other versions are refused.
 //

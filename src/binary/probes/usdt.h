@@ -39,7 +39,7 @@ struct FoundUsdt {
   Usdt probe;
 };
 // The probe that the wish names. kNotFound where there is none (with those that there are), where two modules have it, or where
-// the argument that is wanted cannot be read.
+// the requested argument cannot be read.
 Result<FoundUsdt> find_usdt(std::span<const Module> modules, const Wish& wish);
 
 }  // namespace fathom::probes

@@ -225,7 +225,7 @@ std::uint64_t CodeEntries::pass_attributes(Cursor& in, const Abbreviation& entry
   return sibling;
 }
 
-// Below the entry `root`: enter(offset, entry) says of each whether its own children are met as well; behind the last of them
+// Below the entry `root`: enter(offset, entry) decides for each whether its own children are met as well; behind the last of them
 // leave() is called. false: not understood.
 template <class Enter, class Leave>
 bool CodeEntries::walk(std::uint64_t root, Enter enter, Leave leave) const {

@@ -12,7 +12,7 @@ struct SourcePlace {
   std::string function;             // as the linker knows it, not demangled; empty if unknown
   std::uint32_t start_line = 0;     // where the function is declared; 0 if unknown
   std::uint32_t line = 0;           // of the instruction, or of the call that was inlined there; 0 if unknown
-  std::uint32_t discriminator = 0;  // tells parts of one line apart, as the compiler numbers them
+  std::uint32_t discriminator = 0;  // the part of a line, as the compiler numbers them
   auto operator<=>(const SourcePlace&) const = default;
 };
 

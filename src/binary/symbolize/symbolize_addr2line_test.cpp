@@ -1,6 +1,6 @@
 // Names, inlined calls, files and lines against addr2line of binutils, on a program built with -O2 -g.
 //
-// Differences that are wanted, and allowed for below:
+// Intended differences, which the comparison below allows:
 //   - addr2line prints the bare name of a function without linkage name ("Bucket", "operator()"); we qualify
 //   it by its
 //     scopes or take the symbol ("store::Bucket::Bucket(unsigned long)"). The bare name must be its last

@@ -68,7 +68,7 @@ class Worker {
   // What has become known since the last call. Frames without a name never appear.
   Output poll();
 
-  // True if everything submitted so far is in poll(). Else somebody waits for the names: the thread gets the priority that it
+  // True if everything submitted so far is in poll(). Else the caller waits for the names: the thread gets the priority that it
   // has in drain(), until this returns true. A debug file that is being fetched is not waited for.
   bool is_done();
 
@@ -156,7 +156,7 @@ class Worker {
   Fetches fetches_;  // under mutex_
   pid_t tid_ = 0;
   bool may_raise_priority_ = false, is_raised_ = false;
-  bool is_due_ = false;                    // under mutex_: somebody waits in drain(), maybe not for long
+  bool is_due_ = false;                    // under mutex_: a caller waits in drain(), maybe not for long
   std::unique_ptr<DebugFetcher> fetcher_;  // null: nothing is fetched
   std::thread thread_;                     // last: it uses all of the above
 };

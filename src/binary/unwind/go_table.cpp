@@ -75,7 +75,7 @@ class Compiler {
     cfi_.functions.push_back({{start}, size, first, static_cast<std::uint32_t>(cfi_.rows.size() - first)});
   }
 
-  // Go's tracebacks begin anew below it. The kernel has called it, and the code that was interrupted follows.
+  // Go's tracebacks start again below it. The kernel has called it, and the code that was interrupted follows.
   bool is_signal_handler(const elf::GoFunction& function) const {
     const std::string_view name = table_.name(function);
     return name == "runtime.sigtramp" || name == "runtime.sigtramp.abi0";

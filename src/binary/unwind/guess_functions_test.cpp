@@ -1,4 +1,4 @@
-// Rows of functions that nothing describes, by hand and against what the compiler said of this program.
+// Rows of functions that nothing describes, by hand and against the tables that the compiler wrote for this program.
 #include <gtest/gtest.h>
 
 #include <algorithm>

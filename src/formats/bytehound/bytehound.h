@@ -3,7 +3,7 @@
 //
 // Stacks are addresses. Mappings and programs that the file holds make them places in modules with build ids, and the symbols
 // of those programs name them. The target's environment, which the file holds too, is dropped. Mappings of memory (mmap) are
-// counted and left out. A kind of event that nobody knows has no length, so there the reading ends, and that is said.
+// counted and left out. An unknown kind of event has no known length, so reading ends there, and a note says so.
 #pragma once
 
 #include <string>

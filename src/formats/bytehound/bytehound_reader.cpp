@@ -52,7 +52,7 @@ class Reader {
     model::StackId outside{0};  // the same without the tool's own frames at its end
   };
 
-  // The last time tells how long a slice is. False: no header.
+  // The length of a slice follows from the last time. False: no header.
   bool measure() {
     bytehound::Events events(packed_);
     Event event;

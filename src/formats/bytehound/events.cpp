@@ -34,7 +34,7 @@ bool Events::unpack_block() {
     return false;
   }
   const std::string_view block = rest_.substr(kBlockHead, length);
-  // Before the window grows: what was read is let go of.
+  // Before the window grows, what was read is dropped from it.
   window_.erase(0, at_);
   at_ = 0;
   const std::size_t before = window_.size();
@@ -261,7 +261,7 @@ void Events::read(Event& event) {
       time();
       return skip(8 + 4 + 4 + 4 + 4);
     case Kind::kEnviron:
-      return skip(number<std::uint32_t>());  // what the target's environment holds is nobody's business
+      return skip(number<std::uint32_t>());  // the target's environment may hold secrets
     case Kind::kWallClock:
       time();
       return skip(16);

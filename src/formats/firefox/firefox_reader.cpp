@@ -165,7 +165,7 @@ class Reader {
       return {};
     }
     const bool in_ms = kind == "tracing-ms";
-    // Waits stand in threads of their own, beside those that count samples.
+    // Waits are in threads of their own, next to those that count samples.
     const bool waits = in_ms && text_of(member(thread, "name")).ends_with(" (off-CPU)");
     if (!waits) (in_ms ? in_ns_ : in_samples_) = true;
     const model::ThreadId id =

@@ -35,7 +35,7 @@ using folded_text::is_message;
 using folded_text::take_count;
 using folded_text::without_end;
 
-// How much of the text tells what kind of folded text it is.
+// How much of the text shows what kind of folded text it is.
 constexpr std::size_t kLookedAt = 64 * 1024;
 // What is kept of one text. The rest becomes one thread. Of functions see line_stacks.h, of stacks model/rare_stacks.h.
 constexpr std::size_t kMostThreads = 100'000;
@@ -154,7 +154,7 @@ struct FoldedReader::State {
     model::put_facts(model::OriginFacts{.format = "folded"}, profile.meta);
   }
 
-  // What the first lines say of all of them: "stack BEFORE AFTER" in every one. One without makes the number part of a name
+  // What the first lines show about all of them: "stack BEFORE AFTER" in every one. One without makes the number part of a name
   // ("thread 12").
   void decide() {
     decided = true;

@@ -19,7 +19,7 @@ struct PreparedLine {
   Kind kind = Kind::kOther;
   bool same_thread = false;        // of a stack: its first two parts are those of the stack before
   std::uint8_t first_frame = 0;    // of a stack: the part with which its frames begin
-  std::uint32_t number = 0;        // in the block, from 1 on
+  std::uint32_t number = 0;        // in the block; the first is 1
   std::string_view text;           // of a stack: without its count
   std::string_view first, second;  // of a stack: its first two parts; empty: it has only one
   folded_text::Count count;

@@ -130,7 +130,7 @@ std::uint64_t LineStacks::first_hash_of(model::FrameId frame, std::uint64_t hash
 // The frame of parts[first], with what was inlined into it behind.
 model::FrameId LineStacks::make(const Parts& parts, std::size_t first, std::size_t end) {
   std::vector<model::Builder::NamedLine> lines;
-  std::deque<std::string> places;  // that lines speak of
+  std::deque<std::string> places;  // that lines name
   const auto add = [&](std::string_view name) {
     for (const std::string_view suffix : {kInlinedSuffix, kKernel, kJit}) {
       if (!name.ends_with(suffix)) continue;

@@ -28,7 +28,7 @@ class LineStacks {
   static constexpr std::size_t kMostFunctions = 4'000'000, kMostNameBytes = std::size_t{1} << 30;
   static constexpr std::string_view kOtherFunctions = "(other functions)";
 
-  // Both outlive it. Nobody else adds frames or stacks, unless find_again() is called.
+  // Both outlive it. No other code adds frames or stacks, unless find_again() is called.
   LineStacks(model::Profile& profile, model::Builder& builder, std::size_t most_functions = kMostFunctions);
 
   // The first step of a line, whose frames begin with the part at `first`. `parts` is always the same one, cut at each line: what it
@@ -46,7 +46,7 @@ class LineStacks {
     hashes_.clear();
     paths_.clear();
   }
-  // The table of stacks was changed by somebody else. No line is between its steps.
+  // Other code changed the table of stacks. No line is between its steps.
   void find_again();
   std::uint64_t functions_left_out() const { return functions_left_out_; }
 

@@ -16,7 +16,7 @@ class PreparingThread {
  public:
   static constexpr std::size_t kMostUnderWay = 4;
 
-  // Nobody else uses `preparer` until the end. Throws std::system_error if there is no thread to be had.
+  // No other thread uses `preparer` until the end. Throws std::system_error if there is no thread to be had.
   explicit PreparingThread(LinePreparer& preparer);
   ~PreparingThread();
   PreparingThread(const PreparingThread&) = delete;

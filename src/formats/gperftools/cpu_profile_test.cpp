@@ -60,7 +60,7 @@ TYPED_TEST(GperftoolsCpu, EveryPrefixIsReadOrRefusedInOneLine) {
   EXPECT_EQ(total_of(cut, model::Metric::kCpu), 7);
 }
 
-// The number of words is the file's claim, and nobody counts up to it.
+// The number of words is the file's claim, and the reader does not count up to it.
 TEST(IsGperftoolsCpu, AHeaderOfAnotherSizeIsRefusedAtOnce) {
   const std::string bytes = words<std::uint64_t>({0, UINT64_MAX, 0, 5000, 0, 7, 1, 0x400100});
   EXPECT_FALSE(is_gperftools_cpu(bytes));

@@ -2,8 +2,8 @@
 // first letter its kind, numbers in hexadecimal. Source: the records are described in heaptrack's accumulatedtracedata.cpp
 // and heaptrack_interpret.cpp.
 //
-// All becomes a heap of which every call is known, with slices of time and the peak exact to the event. heaptrack tells no
-// threads apart and has times of 10 ms, so how long blocks lived is not known. A raw file has addresses and no names: they
+// All becomes a heap of which every call is known, with slices of time and the peak exact to the event. heaptrack does not
+// distinguish threads, and its times are of 10 ms, so how long blocks lived is not known. A raw file has addresses and no names: they
 // stay places in modules. Addresses of interpreted files that have no name stay process addresses.
 #pragma once
 
@@ -17,7 +17,7 @@ namespace fathom::formats {
 
 bool is_heaptrack(std::string_view text);
 
-// kUnsupported for a version that nobody knows yet; kMalformed with the number of the line. `name` is the file's, for
+// kUnsupported for a later version; kMalformed with the number of the line. `name` is the file's, for
 // messages.
 Result<model::Profile> read_heaptrack(std::string_view text, const std::string& name);
 

@@ -91,7 +91,7 @@ class Reader {
     return {};
   }
 
-  // The time at the end tells how long a slice is.
+  // The length of a slice follows from the time at the end.
   std::uint64_t last_time() const {
     const std::size_t at = text_.rfind("\nc ");
     if (at == std::string_view::npos) return 0;
@@ -250,7 +250,7 @@ class Reader {
       if (added) known->second = add_kind(*first, *trace);
       kind = known->second;
       if (kind == HeapCourse::kNoKind) return false;
-      // The address was handed out again, so whoever had it has freed it.
+      // The address was handed out again, so its earlier block has been freed.
       const auto [block, is_new] = blocks_.insert_or_assign(*pointer, kind);
       (void)block;
       if (!is_new) ++reused_;
@@ -312,7 +312,7 @@ class Reader {
     std::string program(executable_);
     if (program.empty()) program = command.substr(0, command.find(' '));
     model::Process& process = profile.processes[0];
-    // Whoever is not attached to is recorded to its end.
+    // A program that heaptrack launched is recorded to its end.
     if (!attached_) process.end_ns = now_ns_;
     process.name = import_.builder.string(base_name(program));
     if (!program.empty()) process.executable = import_.builder.string(program);

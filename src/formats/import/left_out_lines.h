@@ -10,7 +10,7 @@ namespace fathom::formats {
 
 class LeftOutLines {
  public:
-  // `number`: from 1 on.
+  // `number`: the first line is 1.
   void add(std::uint64_t number, std::string_view text) {
     if (count_++ == 0) {
       first_ = number;

@@ -11,7 +11,7 @@ namespace fathom::formats {
 // Why a dump was written.
 enum class DumpTrigger : char {
   kInterval = 'i',   // so many bytes were allocated (lg_prof_interval)
-  kManual = 'm',     // somebody asked for it (prof.dump)
+  kManual = 'm',     // a call asked for it (prof.dump)
   kHighWater = 'u',  // more memory was mapped than ever before (prof_gdump)
   kFinal = 'f',      // the process ended (prof_final)
 };

@@ -1,4 +1,4 @@
-// JSON that strangers wrote, as a tree of values whose kinds nobody may believe: each look at one says what is taken where it
+// JSON of unknown origin, as a tree of values whose kinds are not to be trusted: each look at one says what is taken where it
 // is of another kind, or not there.
 #pragma once
 

@@ -17,7 +17,7 @@
 
 namespace fathom::open {
 
-// Which samples of a recording with named events (model/event_samples.h) are wanted.
+// Which samples of a recording with named events (model/event_samples.h) to take.
 struct EventChoice {
   std::string name;  // of the event; empty: those of CPU time
   bool all = false;  // as they were recorded, so that a copy of the recording has them, too

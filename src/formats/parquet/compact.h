@@ -30,13 +30,13 @@ class CompactWriter {
   std::int16_t last_ = 0;
 };
 
-// The fields of one struct, read in order. A field that nobody asks for is skipped. Structs inside of it share the cursor: their
+// The fields of one struct, read in order. A field that is not asked for is skipped. Structs inside of it share the cursor: their
 // own CompactFields is read to its end before the next field of this one.
 class CompactFields {
  public:
   explicit CompactFields(Cursor& in) : in_(in) {}
 
-  // The next field; false at the end of the struct and when the bytes make no sense, which the cursor's ok() tells apart.
+  // The next field; false at the end of the struct, and when the bytes make no sense: then the cursor's ok() is false.
   bool next();
   std::int16_t id() const { return id_; }
 

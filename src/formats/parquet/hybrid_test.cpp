@@ -43,7 +43,7 @@ TEST(ParquetHybrid, BytesAreThoseOfTheSpecification) {
 TEST(ParquetHybrid, WhatIsCutShortIsAnError) {
   const std::string bytes =
       hybrid_encode(std::vector<std::uint64_t>{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11}, 4);
-  // The last group is filled up with zeros, which nobody needs.
+  // The last group is filled up with zeros, which are no values.
   for (std::size_t size = 0; size < 7; ++size) {
     bool ok = true;
     EXPECT_LE(decoded(bytes.substr(0, size), 4, 12, &ok).size(), 12U);

@@ -34,7 +34,7 @@ std::optional<std::string> unpack_snappy(std::string_view packed, std::uint64_t 
     const auto tag = in.read<std::uint8_t>();
     const unsigned kind = tag & 3, rest = tag >> 2;
     bool fits = true;
-    if (kind == 0) {  // so many bytes as they are; from 61 on the length follows
+    if (kind == 0) {  // so many bytes as they are; the length follows if it is 61 or more
       const std::uint64_t length = rest < 60 ? rest + 1 : little_endian_number(in, rest - 59) + 1;
       const std::string_view bytes = in.read_chars(length);
       fits = bytes.size() <= size - out.size();

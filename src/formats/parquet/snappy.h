@@ -1,4 +1,4 @@
-// Snappy's raw format, unpacked: what engines pack Parquet with unless they are told otherwise. Source: format_description.txt of Snappy.
+// Snappy's raw format, unpacked: what engines pack Parquet with by default. Source: format_description.txt of Snappy.
 #pragma once
 
 #include <cstdint>

@@ -33,7 +33,7 @@ struct CodeFile {
 class CodeFiles {
  public:
   using Called = std::function<std::vector<std::string>(std::string_view)>;
-  // Both outlive it. `called`: paths of files of this name that whoever asks has pointed at; may be empty.
+  // Both outlive it. `called`: paths of files of this name that the user named; may be empty.
   CodeFiles(Import& import, const std::map<std::string, std::string, std::less<>>& build_ids, Called called)
       : import_(import), build_ids_(build_ids), called_(std::move(called)) {}
 

@@ -183,7 +183,7 @@ void PerfContainer::read_event_names(std::string_view bytes) {
     const std::string_view name = counted_text(in);
     Cursor numbers = in.sub(std::uint64_t{ids} * 8);
     if (!in.ok()) return;
-    // In the order of the events; by a number where there is one, as groups are told of in another order.
+    // In the order of the events; by a number where there is one, because groups are in another order.
     std::uint32_t row = i;
     if (ids != 0) {
       const auto known = event_by_id_.find(numbers.read<std::uint64_t>());

@@ -49,7 +49,7 @@ class PerfContainer {
   // The record again, after visit_records().
   PerfRecord record_at(PerfPlace place) const;
 
-  // The event that a record is of; null: of none that the file tells of.
+  // The event that a record is of; null: of none that the file describes.
   const PerfEvent* event_of(const PerfRecord& record) const;
 
   std::vector<PerfEvent> events;

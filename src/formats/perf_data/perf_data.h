@@ -1,7 +1,7 @@
 // perf.data itself, of `perf record`: as a file or as it went through a pipe, packed or not. Samples with their call chains;
-// copied stacks are walked with our own tables where the binaries are on this machine, and let go: they hold the program's
+// copied stacks are walked with our own tables where the binaries are on this machine, and then dropped: they hold the program's
 // environment. Switches of the scheduler become waits. Frames have addresses and no names: names come later, by build id. Places in
-// the kernel have the names that whoever asks knows for that kernel and that boot; without them they are one frame.
+// the kernel have the names that the caller has for that kernel and that boot; without them they are one frame.
 #pragma once
 
 #include <cstdint>
@@ -33,9 +33,9 @@ struct PerfDataOptions {
   // The functions of that kernel by address; none where they are not known. Called once, if the file has places in the kernel. May
   // be empty.
   std::function<std::vector<PerfKernelFunction>(const PerfKernel&)> kernel = {};
-  // Paths of files of this name that whoever asks has pointed at, beside those that the mappings name; may be empty.
+  // Paths of files of this name that the user named, in addition to those that the mappings name; may be empty.
   std::function<std::vector<std::string>(std::string_view)> called = {};
-  // Called now and then: pages of the content that were looked at may be let go. May be empty.
+  // Called now and then: pages of the content that were read may be dropped. May be empty.
   std::function<void()> release = {};
 };
 

@@ -207,7 +207,7 @@ class Reader {
       first_ns_ = std::min(first_ns_, sample->time_ns);
       last_ns_ = std::max(last_ns_, sample->time_ns);
     }
-    // A CPU without work waits for nobody, and wakes threads for devices and clocks.
+    // A CPU without work waits for no thread, and wakes threads for devices and clocks.
     if (use == EventUse::kSwitch && sample->tid == 0) {
       if (const auto fields = parse_switch(sample->raw, fields_))
         switches_.in(fields->next_tid, sample->time_ns);

@@ -190,7 +190,7 @@ struct OwnStack {
   std::string copy;
 };
 constexpr std::string_view kSecret = "TOKEN=hunter2-in-the-copied-stack";
-// Byte by byte, as sanitizers have bytes between variables that nobody may read.
+// Byte by byte, as sanitizers put bytes that must not be read between variables.
 [[gnu::noinline, gnu::no_sanitize_address]] OwnStack copy_own_stack() {
   ucontext_t context;
   ::getcontext(&context);

@@ -21,7 +21,7 @@ struct PerfSample {
   std::uint64_t register_abi = 0, register_mask = 0;
   std::span<const std::byte> registers;
   // A copy of the user's stack from its pointer on. It holds whatever the program has there, its environment too: it is
-  // walked and let go.
+  // walked and dropped.
   std::span<const std::byte> stack;
 };
 // nullopt: shorter than its event says.

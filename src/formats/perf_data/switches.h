@@ -1,4 +1,4 @@
-// Switches of the scheduler to waits: who was taken off its CPU, and when it ran again. A file tells the end of a wait only
+// Switches of the scheduler to waits: which thread was taken off its CPU, and when it ran again. A file has the end of a wait only
 // where it has the switch back, and what it does not tell stays unknown.
 #pragma once
 
@@ -33,7 +33,7 @@ class Switches {
            std::uint64_t state, model::WalkEnd end);
   // It runs again.
   void in(std::int32_t tid, std::uint64_t time_ns);
-  // Somebody woke it.
+  // A thread woke it.
   void woken(std::int32_t tid, std::uint64_t time_ns, model::ThreadId by, model::StackId stack);
 
   std::uint64_t switches() const { return rows_.size(); }

@@ -69,7 +69,7 @@ TEST_P(PerfScriptCorpus, BecomesWhatStandsBesideIt) {
   expect_golden("perf_script/" + GetParam().stem().string() + ".folded", understood(read));
 }
 
-// Whoever cuts a text off, or sends it through another system, gets a part of it or a message, and no weight
+// A text that was cut off, or sent through another system, gives a part of it or a message, and no weight
 // is lost.
 TEST_P(PerfScriptCorpus, CutAnywhereItIsReadOrRefused) {
   const std::string text = read_file(GetParam()).value();

@@ -161,7 +161,7 @@ TEST(PerfScript, IndentedSamplesWithoutStacksAreSamples) {
   EXPECT_EQ(profile->threads.size(), 2u);
 }
 
-// What perf record -a finds of CPUs without work is nobody's work; an interrupt that comes meanwhile is.
+// What perf record -a finds of CPUs without work is no work; an interrupt that comes meanwhile is.
 TEST(PerfScript, IdleCpusAreCountedAndLeftOut) {
   const auto sample = [](std::string_view comm, int tid, int cpu,
                          std::initializer_list<std::string_view> frames) {

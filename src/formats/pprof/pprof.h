@@ -3,7 +3,7 @@
 //
 // cpu becomes the metric cpu (samples at the file's rate where every time is a multiple of its period, else ns), wall and
 // off-CPU times become theirs, kinds of heap amounts one heap of one moment with the intervals of its sampling. Labels tell
-// threads apart, as a thread is what a sample has beside its stack: a file without labels of threads has one for each set of
+// threads apart, as a thread is what a sample has next to its stack: a file without labels of threads has one for each set of
 // labels, "kind=press worker=0". Samples without are "(no label)". What the model has no place for is said in a note.
 #pragma once
 

@@ -136,7 +136,7 @@ class Reader {
     using enum PprofMeaning;
     const bool allocated = has(kAllocatedBytes) && !fell(kAllocatedBytes) && !fell(kAllocatedObjects);
     if (allocated && (fell(kLiveObjects) || fell(kLiveBytes))) {
-      // Beside what was allocated in that time: a heap with both would have freed what is not there.
+      // In addition to what was allocated in that time: a heap with both would have freed what is not there.
       const auto change = [&](Meaning meaning, std::string_view what) {
         if (!has(meaning)) return std::string();
         const Change& all = changes[columns_.at(meaning)];
@@ -270,7 +270,7 @@ class Reader {
     heap.process = import_.process(0, program_);
     heap.from_start = true;
     heap.start_ns = heap.end_ns = kImportStart;
-    // Amounts of sampled heaps are estimates already; the period says of how many samples.
+    // Amounts of sampled heaps are estimates already; from the period follows of how many samples.
     const bool sampled = message_.period > 1 && message_.period_type.unit == "bytes";
     heap.mode = sampled ? model::HeapMode::kSampled : model::HeapMode::kExact;
     if (sampled) heap.mean_bytes = static_cast<std::uint64_t>(message_.period);

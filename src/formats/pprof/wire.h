@@ -11,7 +11,7 @@ class WireFields {
  public:
   explicit WireFields(std::string_view message) : rest_(message) {}
 
-  // The next field; false at the end and where the bytes make no sense, which ok() tells apart.
+  // The next field; false at the end, and where the bytes make no sense: then ok() is false.
   bool next();
   bool ok() const { return ok_; }
 

@@ -1,6 +1,6 @@
 // Files of speedscope (its file-format-schema.json), which py-spy, rbspy and many others write: sampled and evented profiles.
 // Times become the metric cpu in ns, bytes what is live in a heap, and each profile of the file a thread. A profile "all
-// threads" beside others is their sum and left out. Of files that fathom wrote, waits are the metric off-cpu. What a file counts beside times is left out, too, and said.
+// threads" next to others is their sum and left out. Of files that fathom wrote, waits are the metric off-cpu. What a file counts other than times is left out, too, with a note.
 #pragma once
 
 #include <string>

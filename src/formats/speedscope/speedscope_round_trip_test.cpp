@@ -23,7 +23,7 @@ std::string write(const model::Profile& profile, std::vector<Metric> metrics = {
       .value();
 }
 
-// Weights beside their stacks, stacks of frames that are there, ends that are the sums.
+// Weights next to their stacks, stacks of frames that are there, ends that are the sums.
 void expect_sound(const Json& json) {
   const std::size_t frames = length_of(json["shared"]["frames"]);
   for (const Json& profile : json["profiles"]) {

@@ -27,7 +27,7 @@ class Finder {
       whole_[pair.first] += value;
       called[pair.second] += value;
     }
-    // What nobody's call accounts for has begun by itself.
+    // Costs that no call accounts for began in the function itself.
     for (std::uint32_t i = 0; i < whole_.size(); ++i) {
       if (whole_[i] > called[i] * (1 + 1e-9)) add(CallPath::kNone, i, whole_[i] - called[i]);
       all_ += static_cast<double>(costs.self[i]);

@@ -54,7 +54,7 @@ class Reader {
   }
 
  private:
-  // Of valgrind times are instructions, unless it was told otherwise: then no clock is known.
+  // Of valgrind times are instructions, unless an option says otherwise: then no clock is known.
   std::uint64_t time_of(const char* key) const {
     const std::string unit = text_of(member(json_, "tu"));
     const double scale = unit == "ms" ? 1e6 : unit == "\u00b5s" || unit == "us" ? 1e3 : unit == "s" ? 1e9 : 0;

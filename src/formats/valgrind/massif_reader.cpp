@@ -122,7 +122,7 @@ class MassifReader {
     return true;
   }
 
-  // What of a node no caller accounts for is its own; of the whole, it is of no place that the file tells.
+  // What of a node no caller accounts for is its own; of the whole, it is of no place that the file names.
   void close_below(std::size_t depth) {
     while (path_.size() > depth) {
       const Node& node = path_.back();

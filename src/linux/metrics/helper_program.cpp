@@ -94,7 +94,7 @@ Result<HelperEnd> run_helper(const HelperProgram& program, std::uint64_t deadlin
     const ssize_t got = ::read(output.get(), buffer.data(), buffer.size());
     if (got < 0 && errno == EINTR) continue;
     more = got > 0 && take({buffer.data(), static_cast<std::size_t>(got)});
-    // It ends at once when it has closed its output; one that goes on has more to say than is wanted.
+    // It ends at once when it has closed its output; one that goes on has more output than the limit.
     if (got > 0 && !more) (void)::kill(*pid, SIGKILL);
   }
   if (!why.empty()) (void)::kill(*pid, SIGKILL);

@@ -164,7 +164,7 @@ std::string describe(const ProcessInfo& process, std::size_t width) {
     if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) c = '?';
   }
   const std::string head = fmt::format("pid {} ({}): ", process.pid, user_name(process.uid));
-  // What tells several of one program apart is in the arguments, not in its folder.
+  // Several processes of one program differ in their arguments, not in its folder.
   if (const std::size_t end = std::min(command.find(' '), command.size());
       head.size() + command.size() > width && command.starts_with('/'))
     command.erase(0, command.rfind('/', end) + 1);

@@ -1,4 +1,4 @@
-// Threads of a process by the numbers that they have in its own pid namespace: what a process says of itself
+// Threads of a process by the numbers that they have in its own pid namespace: what a process writes about itself
 // when it runs in a container. Source: pid_namespaces(7), NSpid in /proc/PID/task/TID/status.
 //
 // A look lists the threads, and reads one file for each that is new: looking a number up reads nothing.

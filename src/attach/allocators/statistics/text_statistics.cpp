@@ -114,7 +114,7 @@ bool TextReader::begins_table(const Words& words) {
     table_ = Table::kSlabs;
   } else if (of_sizes && (words[0] == "large:" || words[0] == "huge:")) {
     table_ = Table::kLarge;
-  } else if (of_sizes) {  // extents, which say of dirty pages what the table of decay says
+  } else if (of_sizes) {  // extents, which repeat the dirty pages of the table of decay
     table_ = Table::kNone;
   } else {
     return false;
@@ -174,7 +174,7 @@ void TextReader::of_class(const Row& row, bool large) {
   std::optional<std::uint64_t> live = row["curregs"];
   for (const std::string_view name : {"curlextents", "curruns", "curhchunks"})
     if (!live && large) live = row[name];
-  // 3.x says of its bins how many bytes of them are allocated.
+  // 3.x prints how many bytes of its bins are allocated.
   if (const auto bytes = row["allocated"]; !live && !large && bytes && size && *size != 0)
     live = *bytes / *size;
   if (!size || !made || !live) {
