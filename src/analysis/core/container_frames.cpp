@@ -6,6 +6,7 @@
 
 #include "analysis/core/code_name.h"
 #include "analysis/core/idle.h"
+#include "analysis/core/runtimes.h"
 #include "base/parse.h"
 #include "base/text.h"
 
@@ -53,6 +54,7 @@ Result<ContainerRules> parse_container_rules(std::string_view text, const std::s
                                             : word == "wrapper" ? &rules.wrappers
                                             : word == "copier"  ? &rules.copiers
                                             : word == "library" ? &rules.libraries
+                                            : word == "module"  ? &rules.modules
                                                                 : nullptr;
     if (names == nullptr) return wrong(fmt::format("'{}' is not a kind of rule", word));
     const std::size_t before = names->size();
@@ -110,6 +112,11 @@ HeapLeaves::Fold fold_of(const Selection& selection, bool fold_containers) {
                                                              : HeapLeaves::Fold::kAllocators;
 }
 
+bool is_of_library(std::string_view module) {
+  return std::ranges::any_of(built_in_container_rules().modules,
+                             [module](const std::string& start) { return module.starts_with(start); });
+}
+
 }  // namespace
 
 HeapLeaves::HeapLeaves(const model::Profile& profile, const Selection& selection, bool fold_containers)
@@ -127,8 +134,11 @@ bool HeapLeaves::is_container_frame(model::FunctionId function, ContainerFrame m
   char& known = functions_[function.value];
   if (known == 0) {
     const model::Function& row = profile_.functions[function.value];
-    const ContainerFrame kind =
+    ContainerFrame kind =
         found_.own(row) ? ContainerFrame::kAllocator : container_frame_of(profile_.strings[row.name]);
+    if (kind == ContainerFrame::kNone &&
+        is_of_library(profile_.strings[profile_.modules[row.module.value].name]))
+      kind = ContainerFrame::kLibrary;
     known = static_cast<char>(1 + static_cast<int>(kind));
   }
   return known > 1 && known <= 1 + static_cast<int>(most);
@@ -152,13 +162,21 @@ HeapLeaf HeapLeaves::cut(model::StackId stack, ContainerFrame most) {
   return leaf;
 }
 
+bool HeapLeaves::begins_program(model::StackId stack) const {
+  const model::Frame& frame = profile_.frames[profile_.stacks[stack.value].frame.value];
+  if (frame.line_count == 0) return false;
+  const model::Line& outermost = profile_.lines[frame.first_line + frame.line_count - 1];
+  return built_in_runtime_rules().begins(profile_.strings[profile_.functions[outermost.function.value].name]);
+}
+
 HeapLeaf HeapLeaves::of(model::StackId stack) {
   if (fold_ == Fold::kNothing) return {stack, 0};
   if (has_[stack.value] != 0) return known_[stack.value];
   const bool containers = fold_ == Fold::kContainers;
   HeapLeaf leaf = cut(stack, containers ? ContainerFrame::kLibrary : ContainerFrame::kAllocator);
-  // Nothing but container frames: better than nothing at all.
-  if (leaf.stack.value == 0 && containers) leaf = cut(stack, ContainerFrame::kAllocator);
+  // Nothing but container frames, or what the system starts the program with: better than nothing at all.
+  if (containers && (leaf.stack.value == 0 || begins_program(leaf.stack)))
+    leaf = cut(stack, ContainerFrame::kAllocator);
   if (leaf.stack.value == 0) leaf = {stack, 0};
   has_[stack.value] = 1;
   return known_[stack.value] = leaf;

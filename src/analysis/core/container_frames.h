@@ -27,6 +27,7 @@ enum class ContainerFrame : std::uint8_t {
 struct ContainerRules {
   std::vector<std::string> allocators, wrappers, copiers;  // globs
   std::vector<std::string> libraries;                      // crates and namespaces, sorted
+  std::vector<std::string> modules;                        // beginnings of the names of files
   struct Family {
     std::string allocator;  // how its label begins
     std::vector<std::string> functions;
@@ -74,6 +75,7 @@ class HeapLeaves {
  private:
   HeapLeaf cut(model::StackId stack, ContainerFrame most);
   bool is_container_frame(model::FunctionId function, ContainerFrame most);
+  bool begins_program(model::StackId stack) const;
 
   const model::Profile& profile_;
 

@@ -101,13 +101,13 @@ TEST(AllocatorCpu, IsSeparateForEachProcess) {
   EXPECT_EQ(each.size(), 2u);
 }
 
-TEST(AllocatorCpu, NamesTheLibraryFunctionThatAsked) {
+TEST(AllocatorCpu, NamesTheCallerOfTheCLibraryThatAsked) {
   Places places;
   places.at({places.libc("fopen"), places.libc("__GI___libc_malloc")}, 3);
   const AllocatorCpu cpu = places.cpu();
   EXPECT_EQ(cpu.inside, 3);
   ASSERT_EQ(cpu.functions.size(), 1u);
-  EXPECT_EQ(cpu.functions[0].name, "fopen");
+  EXPECT_EQ(cpu.functions[0].name, "work");
 }
 
 TEST(AllocatorCpu, NamesWhoWantedTheMemoryAndNotTheContainerThatGrew) {

@@ -168,6 +168,39 @@ TEST(HeapLeaves, LookAtWhereAFunctionIsAndNotOnlyAtItsName) {
   }
 }
 
+// A program that leaks threads: the leak was said to be that of allocate_dtv in ld-linux-x86-64.
+TEST(HeapLeaves, OfTheCLibraryAreThoseOfItsCaller) {
+  Hand hand;
+  const model::FrameId begin = hand.frame(hand.app, {"_start"});
+  const auto libc = hand.module("libc.so.6"), loader = hand.module("ld-linux-x86-64.so.2");
+  const auto in = [&](model::ModuleId module, const char* name) { return hand.frame(module, {name}); };
+  const auto leaf_of = [&](const std::vector<model::FrameId>& frames) {
+    const model::StackId stack = hand.stack(frames);
+    return HeapLeaves(hand.profile, HeapLeaves::Fold::kContainers).of(stack).stack;
+  };
+  const auto load = hand.stack({hand.main, hand.load});
+  for (const std::vector<model::FrameId>& below : std::vector<std::vector<model::FrameId>>{
+           {in(libc, "pthread_create"), in(loader, "_dl_allocate_tls"), in(loader, "allocate_dtv")},
+           {in(libc, "_IO_puts"), in(libc, "_IO_file_doallocate")},
+           {in(libc, "getaddrinfo"), in(libc, "gaih_inet"), in(libc, "malloc")},
+           {in(hand.module("libstdc++.so.6"), "__cxa_allocate_exception")}}) {
+    std::vector<model::FrameId> frames{hand.main, hand.load};
+    frames.insert(frames.end(), below.begin(), below.end());
+    EXPECT_EQ(leaf_of(frames), load) << below.size();
+  }
+  const std::vector<model::FrameId> call_back{hand.main, in(libc, "qsort"), hand.load};
+  EXPECT_EQ(leaf_of(call_back), hand.stack(call_back)) << "the program's code is called back";
+  // Before main, and where a thread begins, there is no caller.
+  std::vector<model::FrameId> init{begin, in(libc, "__libc_start_main"), in(libc, "init_cacheinfo")};
+  const auto initialises = hand.stack(init);
+  init.push_back(in(libc, "malloc"));
+  EXPECT_EQ(leaf_of(init), initialises);
+  const std::vector<model::FrameId> thread{in(libc, "start_thread"), in(libc, "tcache_init")};
+  EXPECT_EQ(leaf_of(thread), hand.stack(thread));
+  const auto by_name = hand.stack({hand.main, in(libc, "getline")});
+  EXPECT_EQ(HeapLeaves(hand.profile).of(by_name).stack, by_name) << "unless containers are folded";
+}
+
 TEST(HeapLeaves, CanKeepEveryFrame) {
   Hand hand;
   const auto stack = hand.stack({hand.main, hand.load, hand.fill, hand.op_new});
