@@ -160,7 +160,7 @@ constexpr double kMostUnseen = 0.5;  // of the level
 std::string sentence_of_level(const HeapVerdict& verdict) {
   // Where nothing was seen it is not nothing: it is what would not be seen.
   const double unsampled = verdict.facts.unseen_bytes_per_s * verdict.facts.unseen_in_s;
-  const std::string level = verdict.facts.level_bytes > 0 || unsampled < 1024
+  const std::string level = verdict.facts.level_bytes >= 1 || unsampled < 1024
                                 ? bytes_text(verdict.facts.level_bytes, verdict.facts)
                                 : fmt::format("no more than {}", bytes(unsampled));
   const std::string unseen =
@@ -170,8 +170,10 @@ std::string sentence_of_level(const HeapVerdict& verdict) {
           : "";
   // Few samples cannot exclude what would double it.
   if (unsampled >= kMostUnseen * verdict.facts.level_bytes && unsampled >= 1024)
-    return fmt::format("{} shows no growth, which so few samples cannot exclude: it is at {}{}.",
-                       heap_first(verdict), level, unseen);
+    return fmt::format("{} shows no growth, {}: it is at {}{}.", heap_first(verdict),
+                       verdict.facts.per_unit.bytes > 0 ? "which so few samples cannot exclude"
+                                                        : "but it swings too much to exclude it",
+                       level, unseen);
   if (!verdict.facts.since_s)
     return fmt::format("{} does not grow: it is level at {}{}.", heap_first(verdict), level, unseen);
   return fmt::format(
@@ -181,7 +183,7 @@ std::string sentence_of_level(const HeapVerdict& verdict) {
 
 // "10.0 times the usual 976.6 KiB".
 std::string usual_of(const HeapFacts& facts) {
-  if (facts.level_bytes <= 0) return "where zero is usual";
+  if (facts.level_bytes < 1) return "where zero is usual";
   const double times = facts.height_bytes / facts.level_bytes;
   return times < 1000 ? fmt::format("{:.1f} times the usual {}", times, bytes(facts.level_bytes))
                       : fmt::format("where {} are usual", bytes(facts.level_bytes));

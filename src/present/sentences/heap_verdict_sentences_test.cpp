@@ -71,5 +71,27 @@ TEST(HeapVerdictSentences, SampledCountsHaveTheDigitsThatTheirErrorLeaves) {
   EXPECT_THAT(sentence_of(left), HasSubstr(" in 10 to 2,100 blocks")) << "never nothing";
 }
 
+// A heap that was full for an instant only: "it is at 0 bytes (one sample: between 0 bytes and 0 bytes)".
+TEST(HeapVerdictSentences, OfALevelSayWhatHidesGrowth) {
+  analysis::HeapVerdict level;
+  level.kind = analysis::HeapVerdictKind::kLevel;
+  level.of_whole = true;
+  level.facts.unseen_bytes_per_s = 300'000;
+  level.facts.unseen_in_s = 10;
+  level.facts.per_unit = {511, 340'000};
+  for (const double nearly_nothing : {0.0, 0.0001, 0.4}) {
+    level.facts.level_bytes = nearly_nothing;
+    EXPECT_THAT(sentence_of(level),
+                HasSubstr("which so few samples cannot exclude: it is at no more than 2.9 MiB;"));
+  }
+  level.facts.level_bytes = 300'000;
+  EXPECT_THAT(sentence_of(level), HasSubstr("(one sample: between "));
+  level.facts.per_unit = {};
+  EXPECT_THAT(sentence_of(level), HasSubstr("but it swings too much to exclude it: it is at 293.0 KiB;"))
+      << "every call was seen";
+  level.facts.unseen_bytes_per_s = 100;
+  EXPECT_THAT(sentence_of(level), HasSubstr("does not grow: it is level at 293.0 KiB"));
+}
+
 }  // namespace
 }  // namespace fathom::present
