@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "analysis/core/call_tree.h"
+#include "analysis/core/container_frames.h"
 #include "analysis/core/functions.h"
 #include "analysis/waits/wait_site.h"
 
@@ -45,6 +46,16 @@ std::string named_site(const model::Profile& profile, model::StackId stack, cons
   return site;
 }
 
+// Who wanted the memory: an interpreter's own allocator touches all of its objects first.
+model::StackId without_allocator(const model::Profile& profile, HeapLeaves& leaves, model::StackId stack) {
+  model::StackId user = stack;
+  while (user.value != 0 &&
+         profile.modules[profile.frames[profile.stacks[user.value].frame.value].module.value].kind ==
+             model::ModuleKind::kKernel)
+    user = profile.stacks[user.value].parent;
+  return user.value == 0 ? stack : leaves.of(user).stack;
+}
+
 }  // namespace
 
 std::optional<FirstTouch> find_first_touch(const model::Profile& profile, const Selection& selection) {
@@ -57,6 +68,7 @@ std::optional<FirstTouch> find_first_touch(const model::Profile& profile, const 
   const std::uint64_t middle = from + (to - from) / 2;
   const Filter filter(profile, selection);
   WaitSites sites(profile);
+  HeapLeaves leaves(profile, HeapLeaves::Fold::kContainers);
   std::map<std::string, double> pages;
   std::size_t count = 0;
   double all = 0;
@@ -66,8 +78,9 @@ std::optional<FirstTouch> find_first_touch(const model::Profile& profile, const 
       continue;
     ++count;
     all += fault.weight;
-    if (fault.stack.value != 0)
-      pages[named_site(profile, fault.stack, sites.of(fault.stack))] += fault.weight;
+    if (fault.stack.value == 0) continue;
+    const model::StackId stack = without_allocator(profile, leaves, fault.stack);
+    pages[named_site(profile, stack, sites.of(stack))] += fault.weight;
   }
   const auto most = std::max_element(pages.begin(), pages.end(),
                                      [](const auto& a, const auto& b) { return a.second < b.second; });

@@ -75,6 +75,20 @@ TEST(FirstTouch, OfCodeWithoutNamesIsWhatItCalls) {
   EXPECT_EQ(faulting.found(), "sqlite3_step 100");
 }
 
+// A dictionary of Python that grows: "_PyObject_Malloc touches 86 % of the new pages first".
+TEST(FirstTouch, IsOfWhatWantsTheMemoryAndNotOfAnAllocator) {
+  Faulting faulting;
+  const auto kernel = faulting.module("[kernel]", model::ModuleKind::kKernel);
+  faulting.touches("unused", 6, 30);
+  for (const char* allocator : {"_PyObject_Malloc", "ngx_palloc_large", "operator new(unsigned long)"}) {
+    const auto touched = faulting.stack(
+        {faulting.frame(faulting.app, {"main"}), faulting.frame(faulting.app, {"new_string"}),
+         faulting.frame(faulting.app, {allocator}), faulting.frame(kernel, {"exc_page_fault"})});
+    for (model::Fault& fault : faulting.profile.faults) fault.stack = touched;
+    EXPECT_EQ(faulting.found(), "new_string 100") << allocator;
+  }
+}
+
 TEST(FirstTouch, IsUnknownWithoutAMajorityOrWithFewFaults) {
   Faulting none, few, split;
   EXPECT_EQ(none.found(), "");
