@@ -40,14 +40,30 @@ TEST(RuntimeRules, LeaveTheUsersCodeAlone) {
 
 TEST(RuntimeRules, KnowWhatRunsEverythingElse) {
   const RuntimeRules& rules = built_in_runtime_rules();
-  for (const char* name :
-       {"main", "toplev::main", "cc1_main(llvm::ArrayRef<char const*>, char const*, void*)",
-        "clang::ExecuteCompilerInvocation(clang::CompilerInstance*)", "clang::FrontendAction::Execute()",
-        "clang::ASTFrontendAction::ExecuteAction()", "zend_eval_stringl", "event_base_loop", "aeMain",
-        "PostgresMain", "uv_run", "TclNRRunCallbacks", "Rf_eval", "rb_vrescue2", "call_into_lisp_",
-        "caml_start_program", "clang::tooling::ClangTool::run(clang::tooling::ToolAction*)",
-        "node::LibuvStreamWrap::OnUvRead(long, uv_buf_t const*)"})
+  for (const char* name : {"main",
+                           "toplev::main",
+                           "cc1_main(llvm::ArrayRef<char const*>, char const*, void*)",
+                           "clang::ExecuteCompilerInvocation(clang::CompilerInstance*)",
+                           "clang::FrontendAction::Execute()",
+                           "clang::ASTFrontendAction::ExecuteAction()",
+                           "zend_eval_stringl",
+                           "event_base_loop",
+                           "aeMain",
+                           "PostgresMain",
+                           "uv_run",
+                           "TclNRRunCallbacks",
+                           "Rf_eval",
+                           "rb_vrescue2",
+                           "call_into_lisp_",
+                           "caml_start_program",
+                           "clang::tooling::ClangTool::run(clang::tooling::ToolAction*)",
+                           "node::LibuvStreamWrap::OnUvRead(long, uv_buf_t const*)",
+                           "node::worker::Worker::Run()",
+                           "node::(anonymous namespace)::PlatformWorkerThread(void*)",
+                           "v8::platform::DefaultJobWorker::Run()"})
     EXPECT_TRUE(rules.starts(name)) << name;
+  for (const char* name : {"GOMP_parallel", "GOMP_parallel_loop_dynamic", "__kmpc_fork_call", "start_thread"})
+    EXPECT_TRUE(rules.begins(name)) << name;
   for (const char* name :
        {"clang::Sema::ActOnFunctionDeclarator", "clang::ParseAST(clang::Sema&, bool, bool)", "event_add",
         "exec_simple_query", "zif_md5", "mainloop", "domain", "Rf_allocVector", "rb_ary_push",

@@ -82,6 +82,18 @@ TEST_F(HotSpots, SeveralFunctionsWithoutNamesAreOnePart) {
   EXPECT_THAT(sentence(), HasSubstr("almost all of it in unnamed functions of libz"));
 }
 
+// node without names of its functions: "spread over many calls; the largest part is 7.6 % in [jit+0x7f4c78005d73]".
+TEST_F(HotSpots, GeneratedCodeWithoutNamesIsOnePart) {
+  const model::ModuleId generated = hand_.module("[jit]", model::ModuleKind::kAnonymous);
+  for (int i = 0; i < 20; ++i)
+    hand_.sample(thread_,
+                 hand_.stack({main_, hand_.frame(app_, {"execute_pattern"}),
+                              hand_.frame(generated, {"[jit+0x" + std::to_string(1000 + i) + "]"})}),
+                 5);
+  EXPECT_THAT(sentence(), HasSubstr("code generated at run time"));
+  EXPECT_THAT(sentence(), Not(HasSubstr("[jit")));
+}
+
 // Two modules have a function of one name: the place is that of the one that is meant.
 TEST_F(HotSpots, APlaceIsOfTheModuleThatIsMeant) {
   const model::FrameId own = hand_.frame(app_, {"walk"}),

@@ -83,6 +83,7 @@ std::vector<SubjectPart> parts_in_words(const HotSpot& spot, std::string_view ow
     if (const auto function = model::nameless_function(part.name))
       if (const std::string module = short_module(function->module); nameless[module] > 1)
         words = "in unnamed functions of " + module;
+    if (part.name.starts_with("[jit+")) words = "in code generated at run time";
     const auto [row, is_new] = rows.try_emplace(words, parts.size());
     if (is_new) parts.push_back({words, 0});
     parts[row->second].share += static_cast<double>(part.value) / static_cast<double>(spot.total);
@@ -325,8 +326,10 @@ std::string sentence_of_hot_spot(const Report& report) {
   const auto& spot = report.hot_path.spot;
   const WidestModule module = widest_module(report);
   if (!spot) return sentence_of_module(report, module);
-  // More of the time is in code without names that no named function calls: the named one is not the answer.
-  if (spot->spread ? module.unnamed > spot->total : module.unnamed / 2 > spot->total) {
+  // More of the time is in code without names that no named function calls: the named one is not the answer. A function of the C library
+  // or of a runtime is none as soon as less is in it.
+  const bool is_answer = !spot->spread && spot->rank != CodeRank::kPlumbing;
+  if (module.unnamed / (is_answer ? 2 : 1) > spot->total) {
     std::string text = sentence_of_module(report, module);
     if (!spot->spread)
       text += fmt::format(" The largest function with a name is {} with {}.",

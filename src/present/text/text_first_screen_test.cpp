@@ -515,6 +515,29 @@ TEST(FirstScreen, NamesTheFileWhereNoFunctionHasAName) {
               HasSubstr("The largest function with a name is fread_unlocked in libc with 17 %."));
 }
 
+// john: 58 % of its time was in its own code, and GOMP_parallel, which calls a part of that, was the subject with 37 %.
+TEST(FirstScreen, NamesTheFileBeforeTheRuntimeThatCallsItsCode) {
+  analysis::HandMade hand;
+  const auto thread = hand.thread(hand.process(1, "x"), 1, "x");
+  const auto app = hand.module("x", model::ModuleKind::kFile, model::SymbolSource::kNone);
+  const auto libgomp = hand.module("libgomp.so.1"), libc = hand.module("libc.so.6");
+  const auto loop = hand.unnamed(app, 0x100);
+  hand.sample(thread, hand.stack({hand.frame(libgomp, {"GOMP_parallel"}), loop}), 370);
+  hand.sample(thread, hand.stack({hand.frame(libc, {"start_thread"}), hand.unnamed(libgomp, 0x10), loop}),
+              210);
+  hand.sample(thread, hand.stack({hand.frame(libc, {"start_thread"}), hand.unnamed(libgomp, 0x10)}), 420);
+  EXPECT_THAT(screen_of(hand.profile, 0), HasSubstr("\n58 % of CPU time is in x, which is stripped"));
+  analysis::HandMade number;
+  const auto awk = number.thread(number.process(1, "x"), 1, "x");
+  const auto program = number.module("x", model::ModuleKind::kFile, model::SymbolSource::kNone);
+  const auto field = number.unnamed(program, 0x100);
+  number.sample(awk, number.stack({field, number.frame(number.module("libc.so.6"), {"strtod"})}), 370);
+  number.sample(awk, number.stack({field}), 630);
+  EXPECT_THAT(screen_of(number.profile, 0), HasSubstr("\n63 % of CPU time is in x, which is stripped"));
+  EXPECT_THAT(screen_of(number.profile, 0),
+              HasSubstr("The largest function with a name is strtod in libc with 37 %."));
+}
+
 TEST(FirstScreen, FitsTheScreenWithAnyContent) {
   for (std::uint64_t seed = 0; seed < 300; ++seed) {
     const std::string text = screen_of(model::random_profile(seed));
