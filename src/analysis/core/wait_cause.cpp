@@ -75,6 +75,7 @@ enum Hint : std::uint32_t {
   kHintSignalFile = 1 << 21,
   kHintClone = 1 << 22,
   kHintCompletion = 1 << 23,
+  kHintRuntimeSleep = 1 << 24,
 };
 
 // The beginnings of the names of kernel functions, as compilers append ".isra.0" and kernels add "_locked" and "_killable" to the
@@ -135,6 +136,12 @@ std::uint32_t hint_of(std::string_view name) {
   for (const KernelName& known : kKernelNames)
     if (name.starts_with(known.start)) hints |= known.hint;
   return hints;
+}
+
+// Runtimes whose sleep is a wait for a condition variable with a timeout, so that it can be interrupted.
+bool is_sleep_of_runtime(std::string_view name) {
+  return name == "JVM_Sleep" || name.starts_with("JavaThread::sleep") ||
+         name.starts_with("rb_thread_wait_for") || name.starts_with("sleep_hrtime");
 }
 
 struct CallName {
@@ -240,10 +247,14 @@ WaitCauses::WaitCauses(const model::Profile& profile) : profile_(profile), hints
   std::vector<std::uint32_t> of_frame(profile.frames.size(), 0);
   for (std::size_t i = 0; i < profile.frames.size(); ++i) {
     const model::Frame& frame = profile.frames[i];
-    if (profile.modules[frame.module.value].kind != model::ModuleKind::kKernel) continue;
+    const bool is_kernel = profile.modules[frame.module.value].kind == model::ModuleKind::kKernel;
     for (std::uint32_t line = 0; line < frame.line_count; ++line) {
       const model::FunctionId function = profile.lines[frame.first_line + line].function;
-      of_frame[i] |= hint_of(profile.strings[profile.functions[function.value].name]);
+      const std::string_view name = profile.strings[profile.functions[function.value].name];
+      if (is_kernel)
+        of_frame[i] |= hint_of(name);
+      else if (is_sleep_of_runtime(name))
+        of_frame[i] |= kHintRuntimeSleep;
     }
   }
   for (std::size_t i = 1; i < profile.stacks.size(); ++i) {
@@ -290,6 +301,7 @@ Cause WaitCauses::of(const Wait& wait) const {
     if (object == ObjectKind::kPoll || has(wait, kHintPoll)) return Cause::kPoll;
   }
   if (call == Cause::kPoll && object == ObjectKind::kSocket) return Cause::kSocket;  // of that one alone
+  if ((call == Cause::kFutex || call == Cause::kPoll) && has(wait, kHintRuntimeSleep)) return Cause::kSleep;
   if (call != Cause::kUnknown) return call;
   // As vfork: until the child runs its program or ends. Compilers put wait_for_vfork_done into its caller.
   if (has(wait, kHintClone) && has(wait, kHintCompletion)) return Cause::kChild;

@@ -67,6 +67,28 @@ TEST(WaitCause, OfACallThatCanSleepIsNeverUnknown) {
     EXPECT_EQ(waiting.cause(call, {}), Cause::kIpc) << call;
 }
 
+// Thread.sleep(100) of Java was "for a lock or another thread in JVM_Sleep", and a program of nothing else idle.
+TEST(WaitCause, OfARuntimesSleepIsSleep) {
+  HandMade hand;
+  const auto row = hand.thread(hand.process(1, "java"), 1, "java");
+  const auto runtime = hand.module("libjvm.so");
+  const auto cause = [&](const char* call, const std::string& function) {
+    const model::Wait wait =
+        hand.wait(row,
+                  hand.stack({hand.frame(runtime, {"run"}), hand.frame(runtime, {function}),
+                              hand.frame(runtime, {"pthread_cond_timedwait"})}),
+                  call, 0, 1);
+    return WaitCauses(hand.profile).of(wait);
+  };
+  for (const char* sleep :
+       {"JVM_Sleep", "JavaThread::sleep(long)", "rb_thread_wait_for", "sleep_hrtime.isra.0"})
+    EXPECT_EQ(cause("futex", sleep), Cause::kSleep) << sleep;
+  EXPECT_EQ(cause("ppoll", "sleep_hrtime"), Cause::kSleep);
+  for (const char* other : {"Unsafe_Park", "JVM_MonitorWait", "sleep_forever", "Sleeper::JVM_Sleep"})
+    EXPECT_EQ(cause("futex", other), Cause::kFutex) << other;
+  EXPECT_EQ(cause("fsync", "JVM_Sleep"), Cause::kFileSync) << "what it waits for there is no time";
+}
+
 // posix_spawn makes its child with clone or clone3, and the kernel's function for that wait is mostly inlined.
 TEST(WaitCause, OfSpawnIsTheChild) {
   Waiting waiting;
