@@ -131,11 +131,17 @@ void PauseSweep::settle(Pause pause) {
   if (part == &WallTime::other_ns || pause == Pause::kTimer) {
     // A thread that sleeps now and then, next to many that nothing wakes, is not what the program does.
     if (count(Pause::kIdle) > 0)
-      part = &WallTime::idle_ns;
+      part = pause == Pause::kTimer && sleeps_in_a_crowd() ? part : &WallTime::idle_ns;
     else if (count(Pause::kStuck) > count(Pause::kTimer) + 1)
       part = &WallTime::unended_ns;
   }
   time_.*part += silence;
+}
+
+// More threads than a program has housekeepers: the jobs of a pool sleep, and its event loop has nothing to do meanwhile.
+bool PauseSweep::sleeps_in_a_crowd() {
+  constexpr std::uint32_t kHousekeepers = 2;
+  return count(Pause::kTimer) + 1 > count(Pause::kIdle) + kHousekeepers;
 }
 
 // Nothing ended it inside of the selected time.

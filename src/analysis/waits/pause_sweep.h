@@ -61,6 +61,7 @@ class PauseSweep {
   void change_running(std::uint32_t thread, bool begins);
   void advance(std::uint64_t to);
   void settle(Pause pause);
+  bool sleeps_in_a_crowd();
   void settle_unended();
 
   WallTime time_;

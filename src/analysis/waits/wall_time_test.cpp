@@ -203,6 +203,21 @@ TEST(WallTime, IsSleptWhereATaskKeepsItsWorker) {
   EXPECT_NEAR(wall.idle_ns, 3 * kSecond, kNear) << "outside of a task it is housekeeping";
 }
 
+// The four threads of libuv's pool ran a job that sleeps, twelve more jobs were queued, and the program was "idle": so was its event loop.
+TEST(WallTime, IsSleptWhereAWholePoolSleeps) {
+  for (const int sleepers : {1, 2, 3, 4, 8}) {
+    Program program;
+    program.waits(program.thread("app", 0), "event_base_loop", "epoll_wait", 0, 10);
+    for (int i = 0; i < sleepers; ++i) {
+      const auto worker = program.thread("worker", 0);
+      for (int k = 0; k < 100; ++k)
+        program.waits(worker, "blocking_lookup", "nanosleep", k * 0.1, (k + 1) * 0.1);
+    }
+    const WallTime wall = wall_of(program.hand.profile);
+    EXPECT_NEAR(sleepers > 3 ? wall.slept_ns : wall.idle_ns, 10 * kSecond, 0.2 * kSecond) << sleepers;
+  }
+}
+
 TEST(WallTime, IsAWaitForThreadsThatNeverCome) {
   Program program;
   for (int i = 0; i < 3; ++i)
