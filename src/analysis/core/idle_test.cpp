@@ -86,6 +86,16 @@ TEST(WaitReasons, AreFoundByAFunctionOnTheStack) {
             Known("the interpreter's lock (Ruby)", "gvl_acquire"));
   EXPECT_EQ(reason_for("pwrite64", {"main", "write_log", "blk_mq_get_tag"}, true),
             Known("room in the queue of the block device", "blk_mq_get_tag"));
+  EXPECT_EQ(reason_for("futex", {"main", "rocksdb::DBImpl::WriteImpl(int)",
+                                 "rocksdb::DBImpl::DelayWrite(long)", "pthread_cond_wait"}),
+            Known("a stalled write (RocksDB, LevelDB)", "rocksdb::DBImpl::DelayWrite(long)"));
+  EXPECT_EQ(reason_for("clock_nanosleep", {"main", "leveldb::DBImpl::MakeRoomForWrite(bool)", "usleep"}),
+            Known("a stalled write (RocksDB, LevelDB)", "leveldb::DBImpl::MakeRoomForWrite(bool)"));
+  EXPECT_EQ(reason_for("futex", {"main", "rocksdb::DBImpl::WriteImpl(int)",
+                                 "rocksdb::WriteThread::JoinBatchGroup(rocksdb::WriteThread::Writer*)",
+                                 "rocksdb::WriteThread::AwaitState(int)", "pthread_cond_wait"}),
+            Known("the write of another thread (RocksDB, LevelDB)", "rocksdb::WriteThread::AwaitState(int)"))
+      << "who waits for the first of its group is not stalled";
   EXPECT_EQ(reason_for("read", {"main", "next_frame", "timerfd_read"}, true),
             Known("a timer", "timerfd_read"));
   EXPECT_EQ(reason_for("clone3", {"main", "posix_spawn", "wait_for_vfork_done"}, true), Known("", ""))

@@ -197,7 +197,9 @@ std::string sentence_of_waiting(const Report& report) {
   std::map<Reason, ReasonSum> by_reason;
   for (const BlockedRow& row : report.waits->blocked) {
     if (row.cause == Cause::kRunQueue) continue;
-    ReasonSum& sum = by_reason[{row.cause, row.what, row.released, row.reason}];
+    // A writer that a database slows down sleeps first and waits for a notification then: for the same.
+    const Cause cause = row.cause == Cause::kSleep && !row.reason.empty() ? Cause::kFutex : row.cause;
+    ReasonSum& sum = by_reason[{cause, row.what, row.released, row.reason}];
     sum.ns += static_cast<double>(row.sum.total_ns());
     sum.variance += row.sum.variance();
     if (!row.site.empty()) sum.sites[row.site] += static_cast<double>(row.sum.total_ns());
