@@ -211,6 +211,7 @@ std::vector<std::string> name_parts(std::string_view name) {
   }
   std::string text = fold_generics(printable(name));
   drop_all(text, "(anonymous namespace)::");
+  drop_all(text, "[abi:cxx11]");  // of each function of GCC that returns a std::string
   drop_all(text, "::<..>");
   drop_all(text, "<..>");
   // "f(bool) const::{lambda()#1}": what it is a closure of.

@@ -81,6 +81,12 @@ TEST(ProseName, OperatorsAreNames) {
   EXPECT_EQ(prose_name("Table::operator[](int)"), "Table::operator[]");
 }
 
+TEST(ProseName, HasNoMarkOfTheStringsOfGcc) {
+  EXPECT_EQ(prose_name("format_row[abi:cxx11](int)"), "format_row");
+  EXPECT_EQ(prose_name("Table::name[abi:cxx11]() const"), "Table::name");
+  EXPECT_EQ(prose_name("Table::operator[](int)"), "Table::operator[]");
+}
+
 TEST(ProseName, APlaceWithoutANameStaysWhole) {
   EXPECT_EQ(prose_name("[libsqlite3.so.0+0xa74f0]"), "[libsqlite3.so.0+0xa74f0]");
 }
