@@ -5,16 +5,9 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
-#include "analysis/annotate/annotation.h"
 #include "analysis/core/printable_json.h"
-#include "analysis/spans/span_report.h"
-#include "analysis/summary/call_table.h"
-#include "analysis/summary/report.h"
-#include "analysis/summary/system_call_table.h"
-#include "attach/allocators/statistics/statistics.h"
 #include "base/files.h"
 #include "base/output_file.h"
-#include "cli/annotate_options.h"
 #include "cli/command.h"
 #include "cli/follow_dumps.h"
 #include "cli/newest_recording.h"
@@ -23,24 +16,16 @@
 #include "cli/option_groups.h"
 #include "cli/output.h"
 #include "cli/output_kind.h"
+#include "cli/report_arguments.h"
+#include "cli/report_tables.h"
 #include "cli/section_options.h"
 #include "cli/selection_options.h"
 #include "formats/open/open_profile.h"
-#include "present/code/annotation_json.h"
-#include "present/code/annotation_text.h"
-#include "present/json/call_table_json.h"
 #include "present/json/json.h"
-#include "present/json/spans_json.h"
-#include "present/json/system_calls_json.h"
 #include "present/sentences/recorded_component_sentences.h"
-#include "present/statistics/statistics_report.h"
-#include "present/text/text_call_table.h"
 #include "present/text/text_first_screen.h"
 #include "present/text/text_report.h"
-#include "present/text/text_spans.h"
-#include "present/text/text_system_calls.h"
 #include "present/text/text_table.h"
-#include "present/text/text_timeline.h"
 #include "tools/flight/death_text.h"
 #include "tools/flight/living_marks.h"
 
@@ -48,25 +33,6 @@ namespace fathom::cli {
 namespace {
 
 using analysis::Section;
-
-struct ReportArguments {
-  std::string file;
-  SelectionOptions selection;
-  analysis::ReportOptions report;
-  std::optional<std::size_t> top;
-  std::string sort;
-  std::string by;
-  std::string subsystems;  // file of rules
-  std::vector<std::string> annotate;
-  std::string tree;  // callees or callers; empty: not asked for
-  std::optional<double> percent_limit;
-  OutputPath output;
-  std::string color = "auto";
-  SectionArguments sections;
-  bool system_calls = false;
-  bool all = false, show_idle = false, json = false, wide = false, follow = false;
-  bool has(Section section) const { return sections.has(section); }
-};
 
 // The input as the commands that the report names take it: a stretch of a store is one word.
 std::string input_word(const ReportArguments& arguments) {
@@ -82,111 +48,6 @@ std::string input_word(const ReportArguments& arguments) {
   add("from=", arguments.selection.from.mark);
   add("until=", arguments.selection.until.mark);
   return word;
-}
-
-present::TextOptions style_of(const ReportArguments& arguments) {
-  present::TextOptions style;
-  style.width = arguments.wide ? 0 : output_width();
-  style.cut_names = arguments.output.path.empty() && output_is_narrow();
-  style.color = output_has_color(arguments.color, arguments.output);
-  return style;
-}
-
-Result<int> report_timeline(const model::Profile& profile, const analysis::Selection& selection,
-                            const ReportArguments& arguments) {
-  const present::TextOptions style = style_of(arguments);
-  analysis::TimelineOptions options;
-  options.selection = selection;
-  options.columns = present::timeline_columns(style);
-  if (!arguments.by.empty() && !analysis::timeline_by_from(arguments.by))
-    return fail(ErrorKind::kUsage, "--timeline cannot show '" + arguments.by + "' apart",
-                "--by function, module, thread, allocator");
-  options.by = analysis::timeline_by_from(arguments.by).value_or(options.by);
-  const std::optional<analysis::HeapTimeline> timeline = analysis::make_heap_timeline(profile, options);
-  if (!timeline)
-    return fail(ErrorKind::kNotFound, arguments.file + ": the heap was not recorded", "fathom record --heap");
-  std::string text = present::heap_timeline_text(*timeline, style);
-  analysis::ReportOptions report_options;
-  report_options.selection = selection;
-  // Nothing but the heap may have been recorded, or selected.
-  if (const Result<analysis::Report> report = analysis::make_report(profile, report_options)) {
-    text = present::summary_line(*report, style) + text + "\n" + present::quality_line(*report, style);
-  } else {
-    text.erase(0, 1);
-  }
-  return end_with_output(text, arguments.output);
-}
-
-// A table as text or JSON, with as many rows as --top says; JSON has all of them by default.
-template <class ToJson, class ToText>
-Result<int> write_table(const ReportArguments& arguments, const ToJson& to_json, const ToText& to_text) {
-  present::TextOptions style = style_of(arguments);
-  style.top = arguments.top.value_or(style.top);
-  return end_with_output(arguments.json ? to_json(arguments.top.value_or(0)) : to_text(style),
-                         arguments.output);
-}
-
-// Of functions that were probed.
-Result<int> report_calls(const model::Profile& profile, const analysis::Selection& selection,
-                         const ReportArguments& arguments) {
-  if (selection.thread)
-    return fail(ErrorKind::kUsage, "calls are counted for whole processes, not for threads", "--pid PID");
-  const auto table = analysis::make_call_table(profile, selection);
-  if (!table)
-    return fail(ErrorKind::kNotFound, arguments.file + ": no function was probed",
-                "fathom record --probe FUNCTION");
-  return write_table(
-      arguments,
-      [&](std::size_t top) {
-        return present::to_json(*table, profile.meta.target, profile.duration_s(), top);
-      },
-      [&](const present::TextOptions& style) { return present::call_table_text(*table, style); });
-}
-
-Result<int> report_system_calls(const model::Profile& profile, const analysis::Selection& selection,
-                                const ReportArguments& arguments) {
-  const auto table = analysis::make_system_call_table(profile, selection);
-  if (!table)
-    return fail(ErrorKind::kNotFound, arguments.file + ": system calls were not counted",
-                "fathom record --syscalls -p PID; --waits shows the calls that waited");
-  if (table->calls.empty() && (selection.from_ns || selection.to_ns))
-    return fail(ErrorKind::kNotFound,
-                arguments.file +
-                    ": fathom counts system calls once a second, and the selected time has no such moment",
-                "a longer time: --from and --until, in whole seconds");
-  return write_table(
-      arguments,
-      [&](std::size_t top) {
-        return present::to_json(*table, profile.meta.target, profile.duration_s(), top);
-      },
-      [&](const present::TextOptions& style) { return present::system_calls_text(*table, style); });
-}
-
-Result<int> report_spans(const model::Profile& profile, const analysis::Selection& selection,
-                         const ReportArguments& arguments) {
-  const analysis::SpanReport report = analysis::make_span_report(profile, selection);
-  if (report.kinds.empty() && profile.spans.empty())
-    return fail(ErrorKind::kNotFound, arguments.file + ": no spans were recorded",
-                "fathom report --spans FILE reads them from marker files or traces");
-  return write_table(
-      arguments, [&](std::size_t top) { return present::to_json(report, profile.meta.target, top); },
-      [&](const present::TextOptions& style) { return present::spans_text(report, style); });
-}
-
-// Source and machine code of a function, of the files of this machine.
-Result<int> report_annotation(const model::Profile& profile, const analysis::Selection& selection,
-                              const ReportArguments& arguments) {
-  const present::TextOptions style = style_of(arguments);
-  std::string text;
-  for (const std::string& pattern : arguments.annotate) {
-    const Result<annotate::Annotation> annotation =
-        annotate::annotate(profile, selection, annotate_options(pattern, arguments.selection.symbols));
-    if (!annotation) return within(arguments.file, annotation.error());
-    if (!text.empty()) text += "\n";
-    text += arguments.json ? present::to_json(*annotation)
-                           : present::annotation_text(*annotation, style, arguments.percent_limit != 0.0);
-  }
-  return end_with_output(text, arguments.output);
 }
 
 // What is asked for by an option stands first and alone; a bare report is the answer in one screen.
@@ -236,16 +97,6 @@ std::string components_text(const model::Profile& profile, const present::TextOp
   return text;
 }
 
-// No profile, but what an allocator printed of itself.
-Result<int> report_statistics(const std::string& text, const ReportArguments& arguments) {
-  const std::vector<allocators::Statistics> all = allocators::read_statistics(text);
-  const present::TextOptions style = style_of(arguments);
-  return end_with_output(arguments.json ? present::statistics_json(all)
-                                        : present::statistics_text(all, style.width, style.color,
-                                                                   arguments.top.value_or(style.top)),
-                         arguments.output);
-}
-
 // No table but that of functions is asked for: a bare order, metric or number of rows.
 bool asks_for_functions(const ReportArguments& arguments) {
   return arguments.sections.sections.is_within({Section::kFunctions, Section::kLines}) &&
@@ -263,118 +114,157 @@ Error not_there(const std::string& file, Section section) {
           "fathom record --off-cpu, on a machine where fathom doctor finds it possible"};
 }
 
-Result<int> run_report(const ReportArguments& given) {
-  ReportArguments arguments = given;
+Result<> read_subsystems(ReportArguments& arguments) {
+  if (arguments.subsystems.empty()) return {};
+  constexpr std::size_t kMostBytes = 1 << 20;
+  const Result<std::string> text = read_file(arguments.subsystems, kMostBytes);
+  if (!text) return tl::unexpected(text.error());
+  auto subsystems = analysis::Subsystems::parse(*text, arguments.subsystems);
+  if (!subsystems) return tl::unexpected(subsystems.error());
+  arguments.report.subsystems = std::move(*subsystems);
+  return {};
+}
+
+// Everything that is known before the file is open.
+Result<> settle(ReportArguments& arguments) {
   if (auto fitting =
           fits_ending(arguments.output.path, arguments.json ? OutputKind::kJson : OutputKind::kText);
       !fitting)
-    return tl::unexpected(fitting.error());
-  if (auto chosen = choose_sections(arguments.sections); !chosen) return tl::unexpected(chosen.error());
-  if (!arguments.subsystems.empty()) {
-    constexpr std::size_t kMostBytes = 1 << 20;
-    const Result<std::string> text = read_file(arguments.subsystems, kMostBytes);
-    if (!text) return tl::unexpected(text.error());
-    auto subsystems = analysis::Subsystems::parse(*text, arguments.subsystems);
-    if (!subsystems) return tl::unexpected(subsystems.error());
-    arguments.report.subsystems = std::move(*subsystems);
-  }
+    return fitting;
+  if (auto chosen = choose_sections(arguments.sections); !chosen) return chosen;
+  if (auto read = read_subsystems(arguments); !read) return read;
   arguments.sections.sections.add(Section::kTree, !arguments.tree.empty());
   if (arguments.has(Section::kTree) && arguments.tree.empty()) arguments.tree = "callees";
-  take_recording(arguments.selection.spans, arguments.file);
-  if (auto chosen = choose_input(arguments.file); !chosen) return tl::unexpected(chosen.error());
-  constexpr std::size_t kMostBlocks = 1'000'000;
-  const std::size_t top_blocks = arguments.top.value_or(20);
-  const std::size_t keep =
-      arguments.has(Section::kBlocks) ? std::min(top_blocks == 0 ? kMostBlocks : top_blocks, kMostBlocks) : 0;
   if (arguments.has(Section::kTimeline) || arguments.follow)
     arguments.selection.dumps.initial.kind = dumps::Merge::Kind::kAll;
+  take_recording(arguments.selection.spans, arguments.file);
+  return choose_input(arguments.file);
+}
+
+// How many of the largest blocks the file's reader keeps.
+std::uint32_t blocks_to_keep(const ReportArguments& arguments) {
+  if (!arguments.has(Section::kBlocks)) return 0;
+  constexpr std::size_t kMostBlocks = 1'000'000;
+  const std::size_t top = arguments.top.value_or(20);
+  return static_cast<std::uint32_t>(top == 0 ? kMostBlocks : std::min(top, kMostBlocks));
+}
+
+// --by. Grouping a recording of the heap means the heap, unless another metric is given.
+Result<> choose_grouping(const model::Profile& profile, const ReportArguments& arguments,
+                         analysis::ReportOptions& options) {
+  const bool names_metric = !arguments.selection.metric.empty();
+  const bool groups_heap =
+      model::is_heap(options.selection.metric) || (!names_metric && !profile.heap.empty());
+  if (const auto by = analysis::group_by_from(arguments.by);
+      by && (!groups_heap || arguments.by == "file" || arguments.by == "process")) {
+    options.group_by = by;
+    return {};
+  }
+  if (arguments.has(Section::kLines)) {
+    options.group_by = analysis::GroupBy::kLine;
+    return {};
+  }
+  if (arguments.by.empty() || (!groups_heap && arguments.by == "function")) return {};
+  if (profile.heap.empty())
+    return fail(ErrorKind::kNotFound, arguments.file + ": the heap was not recorded", "fathom record --heap");
+  if (!names_metric) options.selection.metric = analysis::default_heap_metric(profile);
+  if (!model::is_heap(options.selection.metric))
+    return fail(ErrorKind::kUsage, fmt::format("--by {} groups the heap", arguments.by),
+                "--metric heap-live, heap-allocated, ...; other metrics: --by crate, module, thread, file");
+  options.heap_by = analysis::heap_grouping_from(arguments.by);
+  return {};
+}
+
+bool is_grouped(const analysis::ReportOptions& options) {
+  return options.group_by || options.subsystems;
+}
+
+// The table of the heap has what is live first, in bytes. Another metric, unit or order asks for the functions that it comes from.
+bool asks_for_other_heap_table(const model::Profile& profile, const ReportArguments& arguments,
+                               const analysis::ReportOptions& options) {
+  const model::Metric metric = options.selection.metric;
+  const bool is_named = (!arguments.selection.metric.empty() && metric != model::Metric::kHeapLive) ||
+                        !arguments.selection.heap_unit.empty() || !arguments.sort.empty();
+  return is_named && model::is_heap(metric) && !arguments.all && asks_for_functions(arguments) &&
+         !is_grouped(options) && !options.heap_by && !profile.heap.empty();
+}
+
+// Nothing waits in itself: the leaves of such stacks are causes, and they have a table of their own.
+bool is_waiting(model::Metric metric) {
+  return metric == model::Metric::kOffCpu || metric == model::Metric::kWall;
+}
+
+Result<analysis::ReportOptions> options_of(const model::Profile& profile, const ReportArguments& arguments,
+                                           analysis::Selection selection) {
+  analysis::ReportOptions options = arguments.report;
+  options.selection = std::move(selection);
+  options.selection.fold_idle = !arguments.show_idle;
+  const bool by_total =
+      arguments.sort.empty() ? is_waiting(options.selection.metric) : arguments.sort == "total";
+  options.sort = by_total ? analysis::SortBy::kTotal : analysis::SortBy::kSelf;
+  if (auto chosen = choose_grouping(profile, arguments, options); !chosen)
+    return tl::unexpected(chosen.error());
+  if (asks_for_other_heap_table(profile, arguments, options))
+    options.heap_by = analysis::HeapGrouping::kFunction;
+  if (!arguments.tree.empty())
+    options.tree =
+        arguments.tree == "callers" ? analysis::TreeDirection::kCallers : analysis::TreeDirection::kCallees;
+  if (arguments.percent_limit) options.least_share = *arguments.percent_limit / 100;
+  return options;
+}
+
+std::string text_of(const model::Profile& profile, const analysis::Report& report,
+                    const analysis::ReportOptions& options, const ReportArguments& arguments) {
+  present::TextOptions style = style_of(arguments);
+  style.top = arguments.top.value_or(style.top);
+  style.sections = arguments.sections.sections;
+  style.heap_by_itself =
+      options.heap_by && arguments.selection.metric.empty() && has_metric(profile, model::Metric::kCpu);
+  style.least_share = arguments.percent_limit.value_or(0) / 100;
+  style.sections.add(Section::kSeries, arguments.all);
+  style.file = input_word(arguments);
+  style.layout = layout_of(arguments);
+  // Imported off-CPU times have no waits to report, so their functions are the answer.
+  if (is_waiting(options.selection.metric) && profile.waits.empty() &&
+      style.layout == present::Layout::kFirstScreen)
+    style.layout = present::Layout::kAsked;
+  style.sections.add(Section::kFunctions, asks_for_functions(arguments) && !is_grouped(options));
+  std::string text = present::report_text(report, style);
+  if (arguments.has(Section::kMemory) || arguments.all) text += components_text(profile, style);
+  return text;
+}
+
+Result<int> report_profile(const model::Profile& profile, const ReportArguments& arguments) {
+  Result<analysis::Selection> selection = selection_from(arguments.selection, profile);
+  if (!selection) return tl::unexpected(selection.error());
+  if (arguments.has(Section::kTimeline) && !arguments.selection.from.given()) selection->from_ns.reset();
+  if (auto table = report_one_table(profile, *selection, arguments)) return std::move(*table);
+  const auto options = options_of(profile, arguments, std::move(*selection));
+  if (!options) return tl::unexpected(options.error());
+  const Result<analysis::Report> report = analysis::make_report(profile, *options);
+  if (!report) return within(arguments.file, report.error());
+  if (const auto missing = analysis::not_recorded(*report, arguments.sections.sections))
+    return tl::unexpected<Error>(not_there(arguments.file, *missing));
+  std::string text = arguments.json ? present::to_json(*report, arguments.top.value_or(0),
+                                                       sections_of_json(arguments.sections))
+                                    : text_of(profile, *report, *options, arguments);
+  text = with_death(std::move(text), profile, arguments, arguments.wide ? 0 : output_width());
+  return end_with_output(text, arguments.output);
+}
+
+Result<int> run_report(const ReportArguments& given) {
+  ReportArguments arguments = given;
+  if (auto settled = settle(arguments); !settled) return tl::unexpected(settled.error());
   if (arguments.follow)
     if (const Result<> followed = follow_dumps(arguments.file, arguments.selection); !followed)
       return tl::unexpected(followed.error());
   std::string statistics;
   arguments.selection.statistics = &statistics;
   const Result<model::Profile> profile =
-      open_selected(arguments.file, arguments.selection, static_cast<std::uint32_t>(keep));
+      open_selected(arguments.file, arguments.selection, blocks_to_keep(arguments));
   if (!statistics.empty()) return report_statistics(statistics, arguments);
   if (!profile) return tl::unexpected(profile.error());
-  analysis::ReportOptions options = arguments.report;
-  Result<analysis::Selection> selection = selection_from(arguments.selection, *profile);
-  if (!selection) return tl::unexpected(selection.error());
-  options.selection = std::move(*selection);
-  if (arguments.has(Section::kTimeline) && !arguments.selection.from.given())
-    options.selection.from_ns.reset();
-  if (!arguments.annotate.empty()) return report_annotation(*profile, options.selection, arguments);
-  if (arguments.selection.spans.asked && arguments.selection.spans.name.empty())
-    return report_spans(*profile, options.selection, arguments);
-  if (arguments.system_calls) return report_system_calls(*profile, options.selection, arguments);
-  if (arguments.has(Section::kCalls)) return report_calls(*profile, options.selection, arguments);
-  if (arguments.has(Section::kTimeline)) return report_timeline(*profile, options.selection, arguments);
-  options.selection.fold_idle = !arguments.show_idle;
-  // Nothing waits in itself: the leaves of such stacks are causes, and they have a table of their own.
-  const bool waiting =
-      options.selection.metric == model::Metric::kOffCpu || options.selection.metric == model::Metric::kWall;
-  // Grouping a recording of the heap means the heap, unless another metric is given.
-  const bool grouping_heap = model::is_heap(options.selection.metric) ||
-                             (arguments.selection.metric.empty() && !profile->heap.empty());
-  if (const auto by = analysis::group_by_from(arguments.by);
-      by && (!grouping_heap || arguments.by == "file" || arguments.by == "process")) {
-    options.group_by = by;
-  } else if (arguments.has(Section::kLines)) {
-    options.group_by = analysis::GroupBy::kLine;
-  } else if (!arguments.by.empty() && (grouping_heap || arguments.by != "function")) {
-    if (profile->heap.empty())
-      return fail(ErrorKind::kNotFound, arguments.file + ": the heap was not recorded",
-                  "fathom record --heap");
-    if (arguments.selection.metric.empty())
-      options.selection.metric = analysis::default_heap_metric(*profile);
-    if (!model::is_heap(options.selection.metric))
-      return fail(ErrorKind::kUsage, fmt::format("--by {} groups the heap", arguments.by),
-                  "--metric heap-live, heap-allocated, ...; other metrics: --by crate, module, thread, file");
-    options.heap_by = analysis::heap_grouping_from(arguments.by);
-  }
-  // The table of the heap has what is live first, in bytes. Who names another metric, unit or order wants to see where that comes
-  // from.
-  const bool named =
-      (!arguments.selection.metric.empty() && options.selection.metric != model::Metric::kHeapLive) ||
-      !arguments.selection.heap_unit.empty() || !arguments.sort.empty();
-  const bool other_heap_table = named && model::is_heap(options.selection.metric);
-  const bool grouped = options.group_by || options.subsystems;
-  if (other_heap_table && !arguments.all && asks_for_functions(arguments) && !grouped && !options.heap_by &&
-      !profile->heap.empty())
-    options.heap_by = analysis::HeapGrouping::kFunction;
-  const bool by_total = arguments.sort.empty() ? waiting : arguments.sort == "total";
-  options.sort = by_total ? analysis::SortBy::kTotal : analysis::SortBy::kSelf;
-  if (!arguments.tree.empty())
-    options.tree =
-        arguments.tree == "callers" ? analysis::TreeDirection::kCallers : analysis::TreeDirection::kCallees;
-  if (arguments.percent_limit) options.least_share = *arguments.percent_limit / 100;
-  const Result<analysis::Report> report = analysis::make_report(*profile, options);
-  if (!report) return within(arguments.file, report.error());
-
-  if (const auto missing = analysis::not_recorded(*report, arguments.sections.sections))
-    return tl::unexpected<Error>(not_there(arguments.file, *missing));
-  std::string text;
-  if (arguments.json) {
-    text = present::to_json(*report, arguments.top.value_or(0), sections_of_json(arguments.sections));
-  } else {
-    present::TextOptions style = style_of(arguments);
-    style.top = arguments.top.value_or(style.top);
-    style.sections = arguments.sections.sections;
-    style.heap_by_itself =
-        options.heap_by && arguments.selection.metric.empty() && has_metric(*profile, model::Metric::kCpu);
-    style.least_share = arguments.percent_limit.value_or(0) / 100;
-    style.sections.add(Section::kSeries, arguments.all);
-    style.file = input_word(arguments);
-    style.layout = layout_of(arguments);
-    // Imported off-CPU times have no waits to report, so their functions are the answer.
-    if (waiting && profile->waits.empty() && style.layout == present::Layout::kFirstScreen)
-      style.layout = present::Layout::kAsked;
-    style.sections.add(Section::kFunctions, asks_for_functions(arguments) && !grouped);
-    text = present::report_text(*report, style);
-    if (arguments.has(Section::kMemory) || arguments.all) text += components_text(*profile, style);
-  }
-  text = with_death(std::move(text), *profile, arguments, arguments.wide ? 0 : output_width());
-  return end_with_output(text, arguments.output);
+  return report_profile(*profile, arguments);
 }
 
 std::string report_beside(const std::string& recording) {
