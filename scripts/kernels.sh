@@ -132,7 +132,7 @@ boot() {
   local kernel=$1 name=$2 append=$3 log began started limit=1500 try
   shift 3
   log=$folder/logs/$kernel.$name.log began=$(date +%s)
-  [ ${#parts[@]} = 0 ] || limit=500
+  [ ${#parts[@]} = 0 ] || limit=800 # two minutes on a quiet machine; 493 s were seen at a load of 17
   # An emulated machine may hang while its host is busy; if it hangs twice that is a failure. Where it gets no CPU in the moment in
   # which the kernel counts the ticks of its timer, the kernel would panic: no_timer_check, as in the images of clouds.
   for try in 1 2; do
