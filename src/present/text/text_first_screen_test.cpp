@@ -175,6 +175,20 @@ TEST(FirstScreen, WaitsThatHaveNotEndedAreNoTimeWithWork) {
   EXPECT_THAT(screen, HasSubstr("Waits that have not ended take another 9.50 s: what for is not known yet."));
 }
 
+// "1.75 s for a stalled write in fill, 948 ms for a stalled write in fill": once it sleeps, and once it waits to be notified.
+TEST(FirstScreen, AReasonIsOneHoweverAThreadWaitsForIt) {
+  analysis::HandMade hand;
+  const auto writer = hand.thread(hand.process(1, "app"), 1, "app");
+  const auto app = hand.module("app");
+  const auto stack = hand.stack({hand.frame(app, {"main"}), hand.frame(app, {"fill"}),
+                                 hand.frame(app, {"rocksdb::DBImpl::DelayWrite(unsigned long)"})});
+  hand.wait(writer, stack, "clock_nanosleep", 0, 2'000, 0);
+  hand.wait(writer, stack, "futex", 3, 1'000, 0);
+  hand.profile.threads[writer.value].waited_ns = 3'000'000'000;
+  hand.profile.threads[writer.value].cpu_ns = 7'000'000'000;
+  EXPECT_THAT(screen_of(hand.profile, 200), HasSubstr(": 3.00 s for a stalled write (RocksDB, LevelDB) in "));
+}
+
 // How one own function came to call the next is the library's business.
 TEST(FirstScreen, LeavesOutWhatLiesBetweenOwnFunctions) {
   analysis::HandMade hand;
