@@ -11,7 +11,6 @@
 namespace fathom::oom {
 namespace {
 
-
 // "66.31%" at the beginning.
 std::optional<double> percent_in(std::string_view text) {
   const std::string_view whole = leading_digits(text);
