@@ -117,7 +117,7 @@ TEST_F(TmuxRun, AWalkWithTheKeysOfPerfReport) {
   ASSERT_EQ(tmux({"resize-window", "-t", "s", "-x", "100", "-y", "30"}).exit_status, 0);
   EXPECT_THAT(screen_with("9 annotate"), HasSubstr("9 annotate"));
   keys({"h"});
-  EXPECT_THAT(screen_with("open all, close all"), HasSubstr("open all, close all"));
+  EXPECT_THAT(screen_with("open all calls"), HasSubstr("open all calls"));
 }
 
 }  // namespace
