@@ -13,7 +13,7 @@ namespace fathom::cli {
 namespace {
 
 struct ListArguments {
-  std::string folder;  // empty: nobody named one
+  std::string folder;  // empty: none was named
   std::string program, tag;
   bool json = false;
   OutputPath output;

@@ -114,7 +114,7 @@ PublishedAttributes published_attributes(int pid) {
       continue;
     if (head.published_ns == 0 || head.payload_bytes == 0 || head.payload_bytes > kLargestContext) continue;
     std::vector<std::byte> payload(head.payload_bytes);
-    // The same time before and after: nobody has written in between.
+    // The same time before and after: the program has not written in between.
     if (!copy_from(pid, head.payload, payload) || !read_head(again) ||
         again.published_ns != head.published_ns)
       continue;

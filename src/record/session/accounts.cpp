@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <bit>
 #include <charconv>
 #include <optional>
@@ -13,6 +14,7 @@
 #include <string_view>
 #include <utility>
 
+#include "base/abandonable.h"
 #include "base/clock.h"
 #include "base/files.h"
 #include "base/mapped_files.h"
@@ -61,6 +63,26 @@ void Accounts::account_block_reads() {
   }
 }
 
+namespace {
+
+// A target can hold back its pages forever (userfaultfd), so a thread of its own reads them. Of one target that keeps such a thread no
+// other one is begun.
+process::PublishedAttributes published_in_time(std::int32_t pid) {
+  constexpr std::uint64_t kMostNs = 200'000'000;
+  static std::atomic<bool> given_up = false;
+  if (given_up) return {};
+  auto work =
+      Abandonable<process::PublishedAttributes>::start([pid] { return process::published_attributes(pid); });
+  if (!work) return {};  // others hang
+  if (!work->wait_until(monotonic_ns() + kMostNs)) {
+    given_up = true;
+    return {};
+  }
+  return work->take().value_or(process::PublishedAttributes{});
+}
+
+}  // namespace
+
 // Mappings of a large process are many lines, and attributes change seldom: read after 1, 2, 4, 8 ... saves and at the end.
 void Accounts::account_resources(bool last) {
   constexpr std::size_t kMost = 64;  // processes
@@ -69,7 +91,7 @@ void Accounts::account_resources(bool last) {
   for (const std::int32_t pid : engine_.processes().pids()) {
     if (++read > kMost) return;
     std::string text;
-    for (const auto& [key, value] : process::published_attributes(pid)) {
+    for (const auto& [key, value] : published_in_time(pid)) {
       if (options_.redact && !key.starts_with("service.")) continue;  // it may be a command line
       const std::string line = key + "=" + value;
       if (line.find('\n') == line.npos) text += line + "\n";

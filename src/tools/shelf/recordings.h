@@ -41,7 +41,7 @@ bool has_tag(const Recording& recording, std::string_view tag);
 Result<std::vector<Recording>> find_recordings(
     const std::filesystem::path& folder, const std::function<bool(const std::filesystem::path&)>& is_ours);
 
-// Where nobody named a folder: the recordings of `here`, and of its fathom-profiles, where record puts those without a name, with the
+// Where no folder was named: the recordings of `here`, and of its fathom-profiles, where record puts those without a name, with the
 // folders in it. Oldest first; empty: there are none.
 Result<std::vector<Recording>> find_recordings_here(
     const std::filesystem::path& here, const std::function<bool(const std::filesystem::path&)>& is_ours);
